@@ -1,0 +1,81 @@
+//! The request as a value: known in full before any socket exists.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::MASK;
+use super::url::Url;
+
+/// One request. Prints itself without what the user typed only when it was rendered from a masked callback; its
+/// `Debug` shows neither path nor body.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Where to.
+    pub url: Url,
+    /// The JSON body: its presence makes the request a POST (A2).
+    pub body: Option<String>,
+}
+
+/// How a request asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Without a body.
+    Get,
+    /// With a JSON body.
+    Post,
+}
+
+impl Method {
+    /// The word of the request line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+        }
+    }
+}
+
+impl Request {
+    /// POST where there is a body, GET where there is none.
+    pub fn method(&self) -> Method {
+        if self.body.is_some() { Method::Post } else { Method::Get }
+    }
+
+    /// The headers that the contract sets, in the order in which they are sent (D1, D2).
+    pub fn headers(&self, user_agent: &str) -> Vec<(&'static str, String)> {
+        let mut headers =
+            vec![("Host", self.url.authority()), ("User-Agent", user_agent.to_owned()), ("Accept", "*/*".to_owned())];
+        if let Some((user, password)) = &self.url.credentials {
+            let pair = STANDARD.encode(format!("{user}:{password}"));
+            headers.push(("Authorization", format!("Basic {pair}")));
+        }
+        if let Some(body) = &self.body {
+            headers.push(("Content-Type", "application/json".to_owned()));
+            headers.push(("Content-Length", body.len().to_string()));
+        }
+        headers
+    }
+
+    /// The request as text, line by line, credentials masked in any case.
+    pub fn lines(&self, user_agent: &str) -> Vec<String> {
+        let mut lines = vec![format!("{} {} HTTP/1.1", self.method().as_str(), self.url.path)];
+        lines.extend(self.headers(user_agent).into_iter().map(|(name, value)| match name {
+            "Authorization" => format!("{name}: Basic {MASK}"),
+            // The masked body has another length than the one that is sent: not worth a line.
+            _ => format!("{name}: {value}"),
+        }));
+        if let Some(body) = &self.body {
+            lines.push(String::new());
+            lines.push(body.clone());
+        }
+        lines
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.method().as_str(), self.url)
+    }
+}

@@ -1,0 +1,326 @@
+//! Tables for the rules of sections B and C, and properties that must hold for any input.
+
+use std::net::IpAddr;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::Domain;
+use crate::json::{Dialect, Node, Value, parse};
+use crate::record::Family;
+
+const NOW: Timestamp = Timestamp { seconds: 1_763_170_000, micros: 42 };
+
+fn domain() -> Domain {
+    Domain::parse("home.example.com").expect("a domain")
+}
+
+fn callback(endpoint: &str, id: &str, token: Option<&str>, variables: Variables) -> Callback {
+    let mut unknown = Vec::new();
+    let target = Target::new(endpoint, id, &variables, &mut unknown).expect("an address");
+    let body = token.map(|token| {
+        let document = parse(token, Dialect::TOKEN).expect("JSON");
+        Body::new(&document, &variables, &mut unknown).expect("known placeholders").expect("an object or list")
+    });
+    Callback { target, body, variables }
+}
+
+fn render_with(callback: &Callback, ip: &str) -> Request {
+    let (domain, ip) = (domain(), ip.parse::<IpAddr>().expect("an address"));
+    let family = Family::of(ip).expect("a family");
+    callback.render(&Update { domain: &domain, family, ip }, NOW).expect("a request")
+}
+
+fn render(callback: &Callback) -> Request {
+    render_with(callback, "203.0.113.7")
+}
+
+fn url(endpoint: &str, id: &str) -> String {
+    render(&callback(endpoint, id, None, Variables::new(None, None))).url.to_string()
+}
+
+#[test]
+fn b3_to_b5_endpoint_and_id_become_one_address() {
+    let cases = [
+        ("https://h", "", "https://h/"),
+        ("https://h/api?k=1", "", "https://h/api?k=1"),
+        ("https://e/x", "http://h/hook", "http://h/hook"),
+        ("https://h/api/", "/hook", "https://h/api/hook"),
+        ("https://h/api", "hook", "https://h/api/hook"),
+        ("https://h/api//", "//hook/", "https://h/api/hook/"),
+        ("https://h", "hook", "https://h/hook"),
+        ("https://h", "?a=1", "https://h/?a=1"),
+        ("https://h/api/", "?a=1", "https://h/api/?a=1"),
+        ("https://h/api?k=1", "/hook?a=2", "https://h/api/hook?k=1&a=2"),
+        ("https://h/api?k=1", "?a=2", "https://h/api?k=1&a=2"),
+        ("https://h/api?", "?a=2", "https://h/api?a=2"),
+        ("https://h/api?k=1&", "?a=2", "https://h/api?k=1&a=2"),
+        ("https://h/api?k=1", "hook", "https://h/api/hook?k=1"),
+        ("https://h:8443/", "__DOMAIN__/__IP__", "https://h:8443/home.example.com/203.0.113.7"),
+        ("https://h/", "__IP__?d=__DOMAIN__", "https://h/203.0.113.7?d=home.example.com"),
+        ("https://h/__IP__", "x", "https://h/__IP__/x"),
+        ("https://h/a/../b", "./c", "https://h/a/../b/./c"),
+        ("HTTPS://H.Example:443/", "x", "https://h.example/x"),
+    ];
+    for (endpoint, id, expected) in cases {
+        assert_eq!(url(endpoint, id), expected, "{endpoint} + {id}");
+    }
+}
+
+#[test]
+fn b1_and_b5_what_makes_no_address_is_refused() {
+    let error = |endpoint: &str, id: &str| {
+        Target::new(endpoint, id, &Variables::default(), &mut Vec::new()).expect_err("no address")
+    };
+    assert_eq!(error(" ", ""), TargetError::Empty);
+    assert_eq!(error("", "h.example/x?key=abc"), TargetError::Relative("https://h.example/x?key=***".into()));
+    assert_eq!(error("", "/x?ip=__IP__"), TargetError::Relative("https://your-host.example/x?ip=__IP__".into()));
+    assert_eq!(error("", "ftp://h/x"), TargetError::Id(UrlError::Scheme("ftp".into())));
+    assert_eq!(error("ws://h", "x"), TargetError::Endpoint(UrlError::Scheme("ws".into())));
+    assert_eq!(error("h.example", "x"), TargetError::Endpoint(UrlError::Relative));
+    for bad in
+        ["http:///x", "http://a b/", "http://a..b/", "http://[::1/", "http://[1.2.3.4]/", "http://1.2.3/", "http://ü/"]
+    {
+        assert!(matches!(error("", bad), TargetError::Id(UrlError::Host(_))), "{bad}");
+    }
+    for bad in ["http://h:99999/", "http://h:0/", "http://h:x/", "http://h:-1/"] {
+        assert_eq!(error("", bad), TargetError::Id(UrlError::Port), "{bad}");
+    }
+}
+
+#[test]
+fn c6_what_the_user_wrote_is_kept_byte_for_byte() {
+    let cases = [
+        ("http://h/a%2Fb+c?x=%20+&e=&f&&g=%zz", "/a%2Fb+c?x=%20+&e=&f&&g=%zz"),
+        ("http://h/{a}|b\\c^d?[x]=1&'y'", "/{a}|b\\c^d?[x]=1&'y'"),
+        ("http://h/a b/ü?q=\"x\"", "/a%20b/%C3%BC?q=%22x%22"),
+        ("http://h?x", "/?x"),
+        ("http://h/x#part", "/x"),
+    ];
+    for (id, path) in cases {
+        assert_eq!(render(&callback("", id, None, Variables::default())).url.path, path, "{id}");
+    }
+}
+
+#[test]
+fn c6_values_are_encoded_for_where_they_stand() {
+    let line = "a&b=c d/e%?#ü+*:~";
+    let variables = Variables::new(Some(300), Some(line.into()));
+    let request =
+        render_with(&callback("", "http://h/__LINE__/__TTL__?i=__IP__&l=__LINE__", None, variables), "2001:db8::1");
+    let encoded = "a%26b%3Dc%20d%2Fe%25%3F%23%C3%BC%2B*:~";
+    assert_eq!(request.url.path, format!("/{encoded}/300?i=2001:db8::1&l={encoded}"));
+}
+
+#[test]
+fn c1_an_address_may_be_the_host() {
+    let host = |id: &str, ip: &str| render_with(&callback("", id, None, Variables::default()), ip).url.origin();
+    assert_eq!(host("http://__IP__/", "2001:db8::1"), "http://[2001:db8::1]");
+    assert_eq!(host("http://[__IP__]:81/", "2001:db8::1"), "http://[2001:db8::1]:81");
+    assert_eq!(host("http://__DOMAIN__/", "203.0.113.7"), "http://home.example.com");
+}
+
+#[test]
+fn c4_one_pass_and_unknown_names_stay() {
+    let mut unknown = Vec::new();
+    let variables = Variables::new(None, Some("__IP____DOMAIN__".into()));
+    let id = "http://h/?a=__LINE__&b=__FOO__&c=____IP____&d=__ip__&e=__FOO__IP__&f=___IP___";
+    let target = Target::new("", id, &variables, &mut unknown).expect("an address");
+    let path = render(&Callback { target, body: None, variables }).url.path;
+    let expected = "/?a=__IP____DOMAIN__&b=__FOO__&c=__203.0.113.7__&d=__ip__&e=__FOO203.0.113.7&f=_203.0.113.7_";
+    assert_eq!(path, expected);
+    assert_eq!(unknown, ["__FOO__", "__FOO__"]);
+}
+
+#[test]
+fn c5_what_is_not_set_is_the_empty_text() {
+    let request =
+        render(&callback("", "http://h/?t=__TTL__&l=__LINE__", Some(r#"{"t":"__TTL__"}"#), Variables::default()));
+    assert_eq!(request.url.path, "/?t=&l=");
+    assert_eq!(request.body.as_deref(), Some(r#"{"t":""}"#));
+}
+
+#[test]
+fn c3_c7_c8_bodies() {
+    let mut variables = Variables::new(Some(600), None);
+    variables.add("__ZONE__", Value::string("z\"1")).expect("a variable");
+    variables.add("__ON__", Value::Bool(true)).expect("a variable");
+    let cases = [
+        (r#"{"b":1,"a":[{"ip":"<__IP__>"}]}"#, r#"{"b":1,"a":[{"ip":"<203.0.113.7>"}]}"#),
+        (
+            r#"{"n":[1e400,1.10,-0,12345678901234567890,true,null]}"#,
+            r#"{"n":[1e400,1.10,-0,12345678901234567890,true,null]}"#,
+        ),
+        (r#"{"__IP__":"__TTL__","__IP__":2}"#, r#"{"__IP__":"600","__IP__":2}"#),
+        ("[__TTL__,__LINE__,__IP__,__ON__,__ZONE__]", r#"[600,null,"203.0.113.7",true,"z\"1"]"#),
+        (r#"{"t":__TIMESTAMP__,"u":"__TIMESTAMP__"}"#, r#"{"t":1763170000.000042,"u":"1763170000.000042"}"#),
+        (r#"{"z":"a\u00fc\n__ZONE__"}"#, "{\"z\":\"aü\\nz\\\"1\"}"),
+        ("{ }", "{}"),
+    ];
+    for (token, expected) in cases {
+        let request = render(&callback("http://h", "", Some(token), variables.clone()));
+        assert_eq!(request.body.as_deref(), Some(expected), "{token}");
+    }
+    let bare = parse("[__NOPE__]", Dialect::TOKEN).expect("JSON");
+    assert!(Body::new(&bare, &variables, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn d2_credentials_become_a_header_and_leave_the_request_line() {
+    let request = render(&callback("", "http://us%40er:p%3Aw@h:8080/x", None, Variables::default()));
+    let headers = request.headers("agent");
+    assert_eq!(headers[0], ("Host", "h:8080".into()));
+    assert!(headers.contains(&("Authorization", "Basic dXNAZXI6cDp3".into())), "{headers:?}");
+    assert!(!request.lines("agent").join("\n").contains("dXNAZXI6cDp3"));
+    assert_eq!(request.url.path, "/x");
+}
+
+#[test]
+fn g2_literals_are_masked_and_values_are_shown() {
+    let mut variables = Variables::new(Some(60), Some("line1".into()));
+    variables.add("__KEY__", Value::string("extra-secret")).expect("a variable");
+    let id = "https://user:pw@h/api/0123456789abcdef/x/__DOMAIN__?key=abc&ip=__IP__&l=x__LINE__&bare&k=__KEY__";
+    let token = r#"{"key":"s3cret","pin":1234,"on":true,"d":"name=__DOMAIN__"}"#;
+    let shown = render(&callback("", id, Some(token), variables).masked());
+    assert_eq!(shown.url.path, "/api/***/x/home.example.com?key=***&ip=203.0.113.7&l=***line1&***&k=***");
+    assert_eq!(shown.body.as_deref(), Some(r#"{"key":"***","pin":"***","on":true,"d":"***home.example.com"}"#));
+    assert_eq!(shown.url.credentials, Some(("***".into(), "***".into())));
+}
+
+#[test]
+fn e3_everything_that_shapes_a_request_changes_the_fingerprint() {
+    let base = callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), None));
+    let mut extra = Variables::new(Some(1), None);
+    extra.add("__A__", Value::string("1")).expect("a variable");
+    let others = [
+        callback("", "http://h/?b=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), None)),
+        callback("", "http://h/?a=__IP__", Some(r#"{"a":"c"}"#), Variables::new(Some(1), None)),
+        callback("", "http://h/?a=__IP__", None, Variables::new(Some(1), None)),
+        callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(2), None)),
+        callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), Some(String::new()))),
+        callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), extra),
+    ];
+    let print = base.fingerprint(b"salt");
+    assert_eq!(print, base.clone().fingerprint(b"salt"));
+    assert_ne!(print, base.fingerprint(b"pepper"));
+    for (at, other) in others.iter().enumerate() {
+        assert_ne!(print, other.fingerprint(b"salt"), "{at}");
+    }
+    assert_eq!(Fingerprint::parse(&print.to_string()), Some(print));
+}
+
+#[test]
+fn debug_output_of_a_callback_shows_no_secret() {
+    let mut variables = Variables::default();
+    variables.add("__KEY__", Value::string("s3cret")).expect("a variable");
+    let callback = callback("", "http://s3cret:s3cret@h/?k=s3cret", Some(r#"{"k":"s3cret"}"#), variables);
+    let request = render(&callback);
+    assert!(!format!("{callback:?} {request:?} {:?}", Secrets::new(callback.literals(), &[])).contains("s3cret"));
+}
+
+/// Parameters and path segments of a request line, as a receiver would take them apart.
+fn shape(path: &str) -> (usize, Vec<String>) {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let names = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default().to_owned());
+    (path.split('/').count(), names.collect())
+}
+
+proptest! {
+    #[test]
+    fn c6_no_value_changes_the_shape_of_an_address(line in any::<String>()) {
+        let id = "http://h/a/__LINE__/b?x=__LINE__&y=1__LINE__&z=";
+        let request = render(&callback("", id, None, Variables::new(None, Some(line.clone()))));
+        prop_assert_eq!(shape(&request.url.path), shape("/a/v/b?x=v&y=1v&z="));
+        let value = request.url.path.split("?x=").nth(1).and_then(|rest| rest.split('&').next());
+        prop_assert_eq!(value.map(super::url::percent_decode), Some(line));
+        prop_assert!(request.url.path.bytes().all(|byte| byte.is_ascii_graphic()));
+        prop_assert_eq!(request.url.host, "h");
+    }
+
+    #[test]
+    fn c7_no_value_changes_the_shape_of_json(line in any::<String>()) {
+        let token = r#"{"a":"x__LINE__y","b":[__LINE__],"c":1}"#;
+        let request = render(&callback("http://h", "", Some(token), Variables::new(None, Some(line.clone()))));
+        let json: serde_json::Value = serde_json::from_str(&request.body.expect("a body")).expect("JSON");
+        prop_assert_eq!(json, serde_json::json!({"a": format!("x{line}y"), "b": [line], "c": 1}));
+    }
+
+    #[test]
+    fn c4_a_value_is_never_searched_again(line in "(__(IP|DOMAIN|TTL|LINE)__|[a-z_]){0,6}") {
+        let request = render(&callback("http://h", "", Some(r#"["__LINE__"]"#), Variables::new(Some(1), Some(line.clone()))));
+        prop_assert_eq!(request.body, Some(format!("[\"{line}\"]")));
+    }
+
+    #[test]
+    fn no_address_makes_the_parser_panic(text in any::<String>(), id in "https?://[ -~]{0,30}") {
+        for id in [text.as_str(), id.as_str()] {
+            for endpoint in ["", "http://h/a?b", text.as_str()] {
+                if let Ok(target) = Target::new(endpoint, id, &Variables::default(), &mut Vec::new()) {
+                    let callback = Callback { target, body: None, variables: Variables::default() };
+                    render(&callback.masked());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn g2_a_shown_request_holds_no_literal(
+        key in "[a-zA-Z0-9+/=%&;!ü ]{6,20}", user in "[a-z0-9]{6,12}", password in "[a-zA-Z0-9!$]{6,12}",
+    ) {
+        // Only what may stand in the literal's place as it is.
+        let in_query = key.replace(['&', '%', '=', '#'], "k");
+        let id = format!("http://{user}:{password}@h/p/?key={in_query}&ip=__IP__");
+        let mut token = String::from("{\"k\":[");
+        crate::json::push_string(&mut token, &key);
+        token += "]}";
+        let shown = render(&callback("", &id, Some(&token), Variables::default()).masked()).lines("agent").join("\n");
+        for secret in [&key, &in_query, &user, &password] {
+            prop_assert!(!shown.contains(secret.as_str()), "{} in {}", secret, shown);
+        }
+    }
+
+    #[test]
+    fn g2_masking_leaves_no_form_of_a_secret(secret in "[a-zA-Z0-9+/ü\"&=-]{6,24}", around in "[a-z ]{0,9}") {
+        use base64::Engine as _;
+        use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+        let secrets = Secrets::new([secret.clone()], &[]);
+        let mut encoded = String::new();
+        super::url::push_value(&mut encoded, &secret);
+        let mut escaped = String::new();
+        crate::json::push_string(&mut escaped, &secret);
+        let escaped = &escaped[1..escaped.len() - 1];
+        let forms = [secret.as_str(), &encoded, &encoded.to_lowercase(), escaped];
+        for form in forms {
+            let masked = secrets.mask(&format!("{around}{form}{around}")).into_owned();
+            let lower = form == encoded.to_lowercase() && secret.chars().any(char::is_uppercase);
+            prop_assert!(lower || !masked.contains(form), "{}", masked);
+        }
+        for pair in [format!("{around}{secret}"), format!("{secret}{around}"), secret.clone()] {
+            for text in [STANDARD.encode(&pair), URL_SAFE.encode(&pair)] {
+                let masked = secrets.mask(&text).into_owned();
+                prop_assert!(masked.contains(MASK), "{} of {}", masked, pair);
+                let left: String = masked.split(MASK).collect();
+                let decoded = String::from_utf8_lossy(&STANDARD.decode(left).unwrap_or_default()).into_owned();
+                prop_assert!(!decoded.contains(&secret));
+            }
+        }
+    }
+
+    #[test]
+    fn masking_any_text_does_not_panic(text in any::<String>(), secret in any::<String>()) {
+        Secrets::new([secret], &[]).mask(&text);
+    }
+}
+
+#[test]
+fn g2_a_literal_that_is_part_of_a_domain_is_shown() {
+    let secrets =
+        Secrets::new(["example.com".to_owned(), "on".to_owned(), "k3y-k3y".to_owned()], &["home.example.com"]);
+    assert_eq!(secrets.mask("home.example.com on k3y-k3y"), "home.example.com on ***");
+}
+
+#[test]
+fn c2_synthetic_nodes_are_no_bodies() {
+    let scalar = Node::synthetic(Value::Bool(true));
+    assert_eq!(Body::new(&scalar, &Variables::default(), &mut Vec::new()), Ok(None));
+}

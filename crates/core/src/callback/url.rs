@@ -1,0 +1,212 @@
+//! An absolute http or https address, taken apart and otherwise left as it was written.
+//!
+//! The `url` crate rewrites dots, quotes, hosts and ports; a callback must arrive as the user wrote it (C6), so this
+//! splits, checks host and port, and encodes only what no address may hold.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::MASK;
+
+/// An address that a connection can be made to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    /// Whether it is https.
+    pub secure: bool,
+    /// A name, an IPv4 address, or an IPv6 address without brackets.
+    pub host: String,
+    /// The port, the scheme's own where none is written.
+    pub port: u16,
+    /// Path and query as they go into the request line; begins with `/`.
+    pub path: String,
+    /// User and password, decoded.
+    pub credentials: Option<(String, String)>,
+}
+
+/// Why a text is no such address. Tells no part of it but the scheme and the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlError {
+    /// No `scheme://`.
+    Relative,
+    /// Another scheme than http or https.
+    Scheme(String),
+    /// A host that is none.
+    Host(String),
+    /// A port that is none.
+    Port,
+}
+
+impl Url {
+    /// Takes an address apart. A fragment is left out: it is never sent.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let (scheme, rest) = split_scheme(text).ok_or(UrlError::Relative)?;
+        let secure = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            other => return Err(UrlError::Scheme(other.to_owned())),
+        };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (credentials, host) = match authority.rsplit_once('@') {
+            Some((credentials, host)) => (Some(split_credentials(credentials)), host),
+            None => (None, authority),
+        };
+        let (host, port) = split_host(host)?;
+        let port = match port {
+            None | Some("") => default_port(secure),
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse().ok().filter(|port| *port != 0).ok_or(UrlError::Port)?
+            }
+            Some(_) => return Err(UrlError::Port),
+        };
+        let mut encoded = String::with_capacity(path.len() + 1);
+        if !path.starts_with('/') {
+            encoded.push('/');
+        }
+        push_kept(&mut encoded, path);
+        Ok(Self { secure, host, port, path: encoded, credentials })
+    }
+
+    /// `host` or `host:port`, as it stands in the `Host` header.
+    pub fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        if self.port == default_port(self.secure) { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    /// `https://host:port`: what may be shown of any address.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.scheme(), self.authority())
+    }
+}
+
+/// The whole address without its credentials. Path and query may hold secrets: show a masked one (G2).
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.origin(), self.path)
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{MASK}", self.origin())
+    }
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative => f.write_str("is no whole address (https://…)"),
+            Self::Scheme(scheme) => write!(f, "has the scheme `{scheme}`; http and https are possible"),
+            Self::Host(host) if host.is_empty() => f.write_str("names no host"),
+            Self::Host(host) if !host.is_ascii() => {
+                write!(f, "names the host `{host}`; write it in its ASCII form (xn--…)")
+            }
+            Self::Host(host) => write!(f, "names the host `{host}`, which is none"),
+            Self::Port => f.write_str("names a port that is not between 1 and 65535"),
+        }
+    }
+}
+
+/// The scheme and what follows `://`.
+pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let mut letters = scheme.bytes();
+    let right = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    right.then_some((scheme, rest))
+}
+
+fn default_port(secure: bool) -> u16 {
+    if secure { 443 } else { 80 }
+}
+
+fn split_credentials(text: &str) -> (String, String) {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    (percent_decode(user), percent_decode(password))
+}
+
+fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
+    let wrong = || UrlError::Host(text.to_owned());
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
+        let ip: Ipv6Addr = host.parse().map_err(|_| wrong())?;
+        let port = match after.strip_prefix(':') {
+            Some(port) => Some(port),
+            None if after.is_empty() => None,
+            None => return Err(wrong()),
+        };
+        return Ok((ip.to_string(), port));
+    }
+    // `__IP__` as the host may have become a bare IPv6 address: the only one that has more than one colon.
+    if let Ok(ip) = text.parse::<Ipv6Addr>() {
+        return Ok((ip.to_string(), None));
+    }
+    let (host, port) = match text.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (text, None),
+    };
+    if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(UrlError::Host(host.to_owned())) }
+}
+
+/// A name that can be looked up, or an IPv4 address in its one usual form.
+fn is_host(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    let last_is_number = name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    name.len() <= 253 && name.split('.').all(label) && (!last_is_number || name.parse::<Ipv4Addr>().is_ok())
+}
+
+/// Appends what the user wrote, byte for byte; only what no address may hold is encoded (C6).
+pub(super) fn push_kept(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            '"' | '<' | '>' | '`' => push_encoded(out, letter),
+            '!'..='~' => out.push(letter),
+            _ => push_encoded(out, letter),
+        }
+    }
+}
+
+/// Appends a value: unreserved characters, `:` and `*` as they are, all else encoded, so that no value can end a
+/// parameter or add one (C6).
+pub(super) fn push_value(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            'A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '~' | ':' | '*' => out.push(letter),
+            _ => push_encoded(out, letter),
+        }
+    }
+}
+
+fn push_encoded(out: &mut String, letter: char) {
+    for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+        let digit = |value: u8| char::from(b"0123456789ABCDEF"[usize::from(value)]);
+        out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+    }
+}
+
+/// Undoes percent-encoding; what is no encoding stays.
+pub(super) fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+        if let Some([byte]) = hex.and_then(super::hex_bytes).as_deref() {
+            decoded.push(*byte);
+            at += 3;
+        } else {
+            decoded.push(bytes[at]);
+            at += 1;
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

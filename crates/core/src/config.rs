@@ -1,0 +1,141 @@
+//! From what was written to what is valid.
+//!
+//! [`fields`](mod@fields) is the one table of everything that can be set. [`raw`] holds what was written, with its
+//! place; [`layers`] says which of several writings counts; [`validate`](mod@validate) makes a [`Config`] of it, or
+//! tells everything that is wrong at once.
+
+pub mod fields;
+pub mod layers;
+pub mod raw;
+mod read;
+pub mod reference;
+pub mod validate;
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use crate::callback::Callback;
+use crate::domain::Domain;
+use crate::record::Family;
+use crate::source::Source;
+
+/// One valid configuration: one file with what environment and command line add to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// What it is called in messages: the file, as it was named.
+    pub name: String,
+    /// `log` and `debug`
+    pub log: Log,
+    /// `concurrency`
+    pub concurrency: Concurrency,
+    /// What to tell and whom; one entry for a plain file, one for each of `providers`.
+    pub entries: Vec<Entry>,
+}
+
+/// One callback and the domains it is told of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Whom, and how.
+    pub callback: Callback,
+    /// `ipv4` and `ipv6`: by [`Family::index`].
+    pub domains: [Vec<Domain>; 2],
+    /// `index4` and `index6`: by [`Family::index`]; empty where the family is switched off.
+    pub sources: [Vec<Source>; 2],
+    /// `cache`
+    pub cache: Cache,
+    /// `cache_max_age`
+    pub cache_max_age: Duration,
+    /// `timeout`
+    pub timeout: Duration,
+}
+
+impl Entry {
+    /// The domains of a family that is not switched off.
+    pub fn domains_of(&self, family: Family) -> &[Domain] {
+        if self.sources[family.index()].is_empty() { &[] } else { &self.domains[family.index()] }
+    }
+
+    /// Where a family's address is looked for.
+    pub fn sources_of(&self, family: Family) -> &[Source] {
+        &self.sources[family.index()]
+    }
+}
+
+/// `cache`
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Cache {
+    /// Nothing is remembered.
+    Off,
+    /// The usual place (E5).
+    Standard,
+    /// This file.
+    File(String),
+}
+
+/// `concurrency`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concurrency {
+    /// The program finds out how many the endpoint takes.
+    Auto,
+    /// So many requests under way at once.
+    Fixed(NonZeroU16),
+}
+
+/// `log` and `debug`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// The least important lines that are written.
+    pub level: Level,
+    /// Where to; standard error where none is set.
+    pub file: Option<String>,
+    /// The form of a line.
+    pub format: Option<String>,
+    /// The form of the time in it.
+    pub datefmt: Option<String>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: Level::Info, file: None, format: None, datefmt: None }
+    }
+}
+
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Everything that helps to find a fault.
+    Debug,
+    /// What happened.
+    Info,
+    /// What may be wrong.
+    Warning,
+    /// What went wrong.
+    Error,
+    /// Nothing of this program's: silence.
+    Critical,
+}
+
+impl Level {
+    /// The name in capitals, as it stands in a log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warning => "WARNING",
+            Self::Error => "ERROR",
+            Self::Critical => "CRITICAL",
+        }
+    }
+
+    /// Reads a name, in any case, with its usual other forms.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name.trim().to_ascii_uppercase().as_str() {
+            "DEBUG" | "NOTSET" => Some(Self::Debug),
+            "INFO" => Some(Self::Info),
+            "WARNING" | "WARN" => Some(Self::Warning),
+            "ERROR" => Some(Self::Error),
+            "CRITICAL" | "FATAL" => Some(Self::Critical),
+            _ => None,
+        }
+    }
+}

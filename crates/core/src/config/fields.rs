@@ -1,0 +1,241 @@
+//! The one table of everything that can be set.
+//!
+//! Names of options and environment variables, their help, the JSON schema and the configuration reference all come
+//! from here; a test fails when a generated file drifts. What a value means is decided in `validate`.
+
+/// A field. The order is that of [`FIELDS`] and of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is described in the table")]
+pub enum Key {
+    Dns,
+    Id,
+    Endpoint,
+    Token,
+    Ipv4,
+    Ipv6,
+    Index4,
+    Index6,
+    Ttl,
+    Line,
+    Extra,
+    Proxy,
+    Ssl,
+    Cache,
+    CacheMaxAge,
+    Timeout,
+    Concurrency,
+    Interval,
+    Debug,
+    LogLevel,
+    LogFile,
+    LogFormat,
+    LogDatefmt,
+    Providers,
+    Schema,
+}
+
+/// How many fields there are.
+pub const COUNT: usize = FIELDS.len();
+
+/// What a field takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A string.
+    Text,
+    /// A JSON object, or a string that holds a JSON document.
+    Document,
+    /// A list of strings, or one string with separators.
+    List,
+    /// A list of sources, one source, or `false`.
+    Sources,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Number,
+    /// A boolean.
+    Flag,
+    /// A boolean, or a string with a meaning of its own (`auto`, a path).
+    FlagOrText,
+    /// A whole number, or a string with a meaning of its own (`auto`, `90s`).
+    WholeOrText,
+    /// An object of scalars.
+    Object,
+    /// A list of objects.
+    Objects,
+}
+
+/// Where a field may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// In a file, inside or outside of `providers`; as variable and option.
+    Entry,
+    /// In a file, outside of `providers`; as variable and option.
+    File,
+    /// In a file only, outside of `providers`.
+    FileOnly,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Which.
+    pub key: Key,
+    /// The name in a file; a dot stands for an object inside.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Where it may stand.
+    pub scope: Scope,
+    /// Whether the value may be a key and is never shown.
+    pub secret: bool,
+    /// How the value is called in help texts.
+    pub value: &'static str,
+    /// What it is without a word of the user's.
+    pub default: &'static str,
+    /// One line for people.
+    pub help: &'static str,
+}
+
+impl Field {
+    /// The row of a key.
+    pub fn of(key: Key) -> &'static Self {
+        &FIELDS[key as usize]
+    }
+
+    /// The name of the environment variable.
+    pub fn variable(&self) -> Option<String> {
+        let name = self.name.replace('.', "_").to_uppercase();
+        (self.scope != Scope::FileOnly).then(|| format!("DDNS_{name}"))
+    }
+
+    /// The name of the option, without its dashes.
+    pub fn option(&self) -> Option<String> {
+        (self.scope != Scope::FileOnly).then(|| self.name.replace(['.', '_'], "-"))
+    }
+
+    /// Other spellings of the option that users of other clients have in their scripts.
+    pub fn option_aliases(&self) -> Vec<String> {
+        let option = self.option().unwrap_or_default();
+        let spellings = [self.name.to_owned(), self.name.replace('.', "_")];
+        let mut aliases: Vec<String> = spellings.into_iter().filter(|name| *name != option).collect();
+        aliases.dedup();
+        aliases
+    }
+
+    /// What is allowed, for a sentence that ends in it.
+    pub fn allowed(&self) -> &'static str {
+        match (self.key, self.kind) {
+            (Key::Ssl, _) => "`auto`, `true`, `false` or the path of a CA file",
+            (Key::Cache, _) => "`true`, `false` or the path of a file",
+            (Key::Concurrency, _) => "`auto` or a whole number from 1 to 1000",
+            (Key::Interval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
+            (Key::LogLevel, _) => "one of DEBUG, INFO, WARNING, ERROR, CRITICAL",
+            (Key::Timeout, _) => "a number of seconds, more than 0 and at most 3600",
+            (Key::Ttl | Key::CacheMaxAge, _) => "a whole number of seconds",
+            (_, Kind::Text) => "a string",
+            (_, Kind::Document) => "an object, or a string that holds a JSON object or list",
+            (_, Kind::List) => "a list of strings, or one string",
+            (_, Kind::Sources) => "a list of sources, one source, or `false`",
+            (_, Kind::Whole | Kind::WholeOrText) => "a whole number",
+            (_, Kind::Number) => "a number",
+            (_, Kind::Flag | Kind::FlagOrText) => "`true` or `false`",
+            (_, Kind::Object) => "an object of strings, numbers and booleans",
+            (_, Kind::Objects) => "a list of objects",
+        }
+    }
+}
+
+const fn field(key: Key, name: &'static str, kind: Kind, scope: Scope, default: &'static str) -> Field {
+    Field { key, name, kind, scope, secret: false, value: "", default, help: "" }
+}
+
+impl Field {
+    const fn secret(self) -> Self {
+        Self { secret: true, ..self }
+    }
+
+    const fn help(self, value: &'static str, help: &'static str) -> Self {
+        Self { value, help, ..self }
+    }
+}
+
+/// The table.
+pub const FIELDS: [Field; 25] = {
+    use Key as K;
+    use Kind::{Document, Flag, FlagOrText, List, Number, Object, Objects, Sources, Text, Whole, WholeOrText};
+    use Scope::{Entry, File, FileOnly};
+
+    [
+        field(K::Dns, "dns", Text, Entry, "").help("NAME", "The provider: always `callback`"),
+        field(K::Id, "id", Text, Entry, "").secret().help(
+            "URL",
+            "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in",
+        ),
+        field(K::Endpoint, "endpoint", Text, Entry, "")
+            .secret()
+            .help("URL", "Base address; placeholders in it are not filled in"),
+        field(K::Token, "token", Document, Entry, "")
+            .secret()
+            .help("JSON", "JSON body: makes the request a POST; without it a GET is sent; placeholders are filled in"),
+        field(K::Ipv4, "ipv4", List, Entry, "").help("DOMAIN", "Domains to tell the IPv4 address of (A)"),
+        field(K::Ipv6, "ipv6", List, Entry, "").help("DOMAIN", "Domains to tell the IPv6 address of (AAAA)"),
+        field(K::Index4, "index4", Sources, Entry, "default")
+            .help("SOURCE", "Where the IPv4 address comes from, tried in order; `false`: no IPv4"),
+        field(K::Index6, "index6", Sources, Entry, "default")
+            .help("SOURCE", "Where the IPv6 address comes from, tried in order; `false`: no IPv6"),
+        field(K::Ttl, "ttl", Whole, Entry, "").help("SECONDS", "The value of `__TTL__`"),
+        field(K::Line, "line", Text, Entry, "").help("TEXT", "The value of `__LINE__`"),
+        field(K::Extra, "extra", Object, Entry, "")
+            .secret()
+            .help("JSON", "Placeholders of your own: an object with keys such as `__ZONE__`"),
+        field(K::Proxy, "proxy", List, Entry, "SYSTEM")
+            .secret()
+            .help("PROXY", "Proxies for callbacks, tried in order; this version knows `DIRECT` only"),
+        field(K::Ssl, "ssl", FlagOrText, Entry, "auto")
+            .help("MODE", "Verification of https: `auto` or `true`; this version knows no other"),
+        field(K::Cache, "cache", FlagOrText, Entry, "true")
+            .help("PATH", "Remember what was accepted: `true`, `false`, or the file to use"),
+        field(K::CacheMaxAge, "cache_max_age", Whole, Entry, "259200")
+            .help("SECONDS", "Tell an unchanged address again after so long; 0: always"),
+        field(K::Timeout, "timeout", Number, Entry, "30")
+            .help("SECONDS", "Time limit for one request, from connecting to the answer's status"),
+        field(K::Concurrency, "concurrency", WholeOrText, File, "auto")
+            .help("NUMBER", "Requests under way at once: `auto` or a number; 1: strictly one after the other"),
+        field(K::Interval, "interval", WholeOrText, File, "")
+            .help("TIME", "Keep running and synchronize this often; not in this version"),
+        field(K::Debug, "debug", Flag, File, "false").help("", "Detailed log: requests and answers, secrets masked"),
+        field(K::LogLevel, "log.level", Text, File, "INFO")
+            .help("LEVEL", "Least important lines to log: DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+        field(K::LogFile, "log.file", Text, File, "").help("PATH", "Log to this file instead of standard error"),
+        field(K::LogFormat, "log.format", Text, File, "")
+            .help("FORMAT", "Form of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or `json`"),
+        field(K::LogDatefmt, "log.datefmt", Text, File, "%Y-%m-%dT%H:%M:%S%z")
+            .help("FORMAT", "Form of the time in a log line, as in strftime"),
+        field(K::Providers, "providers", Objects, FileOnly, "")
+            .help("", "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"),
+        field(K::Schema, "$schema", Text, FileOnly, "").help("", "Address of a JSON schema, for editors"),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_stands_at_the_place_of_its_key() {
+        for (at, field) in FIELDS.iter().enumerate() {
+            assert_eq!(field.key as usize, at, "{}", field.name);
+            assert!(!field.help.is_empty(), "{}", field.name);
+        }
+    }
+
+    #[test]
+    fn b11_names_of_options_and_variables_come_from_the_field() {
+        let level = Field::of(Key::LogLevel);
+        assert_eq!(level.variable().as_deref(), Some("DDNS_LOG_LEVEL"));
+        assert_eq!(level.option().as_deref(), Some("log-level"));
+        assert_eq!(level.option_aliases(), ["log.level", "log_level"]);
+        assert_eq!(Field::of(Key::CacheMaxAge).option_aliases(), ["cache_max_age"]);
+        assert_eq!(Field::of(Key::Providers).option(), None);
+    }
+}

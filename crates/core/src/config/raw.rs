@@ -1,0 +1,210 @@
+//! What was written, field by field, each with its place. Nothing here is checked but that fields are known.
+
+use std::fmt;
+use std::rc::Rc;
+
+use super::fields::{COUNT, FIELDS, Field, Key, Scope};
+use crate::diagnostic::{Diagnostic, Place, nearest};
+use crate::json::{Dialect, Member, Node, Span, Value, parse};
+
+/// A configuration text and what it is called.
+pub struct Document {
+    /// The file, as the user named it; an address without its query.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+    /// Whether it came over the network: it may not run programs then (B12).
+    pub fetched: bool,
+}
+
+/// Where a setting was made.
+#[derive(Clone)]
+pub enum Origin {
+    /// In a file.
+    File(Rc<Document>),
+    /// In this variable of the environment.
+    Environment(String),
+    /// With this option, dashes included.
+    Option(String),
+}
+
+/// One value as it was written. Does not show it when printed.
+#[derive(Clone)]
+pub struct Setting {
+    /// The value.
+    pub node: Node,
+    /// Where it was made.
+    pub origin: Origin,
+}
+
+impl Setting {
+    /// The place of a part of the value, for a message.
+    pub fn place(&self, field: &Field, span: Span) -> Place {
+        match &self.origin {
+            Origin::File(document) => Place::in_file(&document.name, &document.text, span, !field.secret),
+            Origin::Environment(name) => Place::Environment(name.clone()),
+            Origin::Option(name) => Place::Option(name.clone()),
+        }
+    }
+
+    /// Whether it stands in a file that was fetched.
+    pub fn is_fetched(&self) -> bool {
+        matches!(&self.origin, Origin::File(document) if document.fetched)
+    }
+}
+
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.node.value.kind())
+    }
+}
+
+/// One layer: the settings of one file, entry, environment or command line.
+#[derive(Debug, Clone)]
+pub struct Raw {
+    settings: [Option<Setting>; COUNT],
+}
+
+impl Default for Raw {
+    fn default() -> Self {
+        Self { settings: [const { None }; COUNT] }
+    }
+}
+
+impl Raw {
+    /// A setting; `null` is none.
+    pub fn get(&self, key: Key) -> Option<&Setting> {
+        self.settings[key as usize].as_ref().filter(|setting| setting.node.value != Value::Null)
+    }
+
+    /// Makes a setting; a later one replaces it.
+    pub fn set(&mut self, key: Key, node: Node, origin: Origin) {
+        self.settings[key as usize] = Some(Setting { node, origin });
+    }
+
+    /// Whether nothing is set at all.
+    pub fn is_empty(&self) -> bool {
+        self.settings.iter().all(Option::is_none)
+    }
+}
+
+/// The layers that one file holds.
+#[derive(Debug)]
+pub struct Written {
+    /// What stands outside of `providers`.
+    pub file: Raw,
+    /// One layer for each of `providers`, with the place where it begins; empty without them.
+    pub entries: Vec<(Raw, Place)>,
+    /// What is doubtful.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads a file's text into layers. Tells everything that is wrong with its structure at once.
+pub fn read(document: &Rc<Document>) -> Result<Written, Vec<Diagnostic>> {
+    let root = parse(&document.text, Dialect::CONFIG).map_err(|error| {
+        let place = Place::in_file(&document.name, &document.text, error.span, false);
+        vec![Diagnostic::new(place, format!("this is no JSON: {}", error.message))]
+    })?;
+    let mut reader = Reader { document, errors: Vec::new(), warnings: Vec::new() };
+    let Value::Object(members) = root.value else {
+        let message = format!("a configuration is a JSON object, not {}", root.value.kind());
+        return Err(vec![reader.diagnostic(root.span, message).hint("it looks like { \"dns\": \"callback\", … }")]);
+    };
+    let mut providers = None;
+    let mut file = Raw::default();
+    for member in members {
+        match member.key.as_str() {
+            "providers" => providers = Some(member),
+            _ => reader.take(&mut file, member, "", false),
+        }
+    }
+    let entries = providers.map(|member| reader.entries(member)).unwrap_or_default();
+    if reader.errors.is_empty() { Ok(Written { file, entries, warnings: reader.warnings }) } else { Err(reader.errors) }
+}
+
+struct Reader<'a> {
+    document: &'a Rc<Document>,
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn diagnostic(&self, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Place::in_file(&self.document.name, &self.document.text, span, false), message)
+    }
+
+    fn entries(&mut self, member: Member) -> Vec<(Raw, Place)> {
+        let Value::Array(nodes) = member.node.value else {
+            let message = format!("`providers` must be a list of objects, not {}", member.node.value.kind());
+            self.errors.push(self.diagnostic(member.node.span, message));
+            return Vec::new();
+        };
+        if nodes.is_empty() {
+            self.errors.push(self.diagnostic(member.node.span, "`providers` has no entries: there is nobody to tell"));
+        }
+        let mut entries = Vec::new();
+        for (at, node) in nodes.into_iter().enumerate() {
+            let Value::Object(members) = node.value else {
+                let message = format!("`providers[{at}]` must be an object, not {}", node.value.kind());
+                self.errors.push(self.diagnostic(node.span, message));
+                continue;
+            };
+            let mut entry = Raw::default();
+            for member in members {
+                self.take(&mut entry, member, "", true);
+            }
+            let start = Span { start: node.span.start, end: node.span.start + 1 };
+            entries.push((entry, Place::in_file(&self.document.name, &self.document.text, start, false)));
+        }
+        entries
+    }
+
+    /// Puts one member into its layer; looks into `log`.
+    fn take(&mut self, layer: &mut Raw, member: Member, prefix: &str, in_entry: bool) {
+        let written = format!("{prefix}{}", member.key);
+        if written == "log" {
+            match member.node.value {
+                Value::Object(members) => {
+                    for member in members {
+                        self.take(layer, member, "log.", in_entry);
+                    }
+                }
+                Value::Null => {}
+                other => {
+                    let message = format!(
+                        "`log` must be an object with `level`, `file`, `format`, `datefmt`, not {}",
+                        other.kind()
+                    );
+                    self.errors.push(self.diagnostic(member.node.span, message));
+                }
+            }
+            return;
+        }
+        let name = if in_entry && written == "provider" { "dns" } else { &written };
+        let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
+            self.unknown(&written, member.key_span, in_entry);
+            return;
+        };
+        if in_entry && field.scope != Scope::Entry {
+            let message = format!("`{written}` cannot stand inside of `providers`");
+            let hint = "move it outside: it holds for the whole file";
+            self.errors.push(self.diagnostic(member.key_span, message).hint(hint));
+            return;
+        }
+        if layer.get(field.key).is_some() {
+            let message = format!("`{written}` is written twice; the last one counts");
+            self.warnings.push(self.diagnostic(member.key_span, message));
+        }
+        layer.set(field.key, member.node, Origin::File(self.document.clone()));
+    }
+
+    fn unknown(&mut self, written: &str, span: Span, in_entry: bool) {
+        let own = if in_entry { "provider" } else { "log" };
+        let known = FIELDS.iter().map(|field| field.name).chain([own]);
+        let mut warning = self.diagnostic(span, format!("unknown field `{written}`: it has no effect"));
+        if let Some(name) = nearest(written, known) {
+            warning = warning.hint(format!("did you mean `{name}`?"));
+        }
+        self.warnings.push(warning);
+    }
+}

@@ -1,0 +1,197 @@
+//! One written value to one meaning: a reader for each shape that a field can have. Each tells what is wrong with the
+//! place and the allowed forms, and goes on, so that all errors of a configuration are told at once.
+
+use super::fields::{Field, Key};
+use super::layers::Layers;
+use super::raw::Setting;
+use crate::diagnostic::Diagnostic;
+use crate::json::{Dialect, Node, Value, parse};
+use crate::source::split_list;
+
+/// Reads the settings of some layers and collects what is wrong.
+pub(super) struct Reader<'a> {
+    pub(super) layers: Layers<'a>,
+    pub(super) errors: &'a mut Vec<Diagnostic>,
+}
+
+/// A boolean, or a text with a meaning of its own.
+pub(super) enum Choice {
+    Flag(bool),
+    Text(String),
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn setting(&self, key: Key) -> Option<&'a Setting> {
+        self.layers.get(key)
+    }
+
+    /// Notes an error at a part of a setting.
+    pub(super) fn wrong(&mut self, key: Key, at: &Node, message: impl Into<String>, hint: Option<String>) {
+        let Some(setting) = self.setting(key) else { return };
+        let place = setting.place(Field::of(key), at.span);
+        let mut diagnostic = Diagnostic::new(place, message);
+        diagnostic.hint = hint;
+        self.errors.push(diagnostic);
+    }
+
+    fn wrong_type(&mut self, key: Key, at: &Node) {
+        let field = Field::of(key);
+        let message = format!("`{}` must be {}, not {}", field.name, field.allowed(), at.value.kind());
+        self.wrong(key, at, message, None);
+    }
+
+    fn wrong_value(&mut self, key: Key, at: &Node) {
+        let field = Field::of(key);
+        let message = match at.value.text() {
+            Some(text) if !field.secret => format!("`{}` must be {}, not `{text}`", field.name, field.allowed()),
+            _ => format!("`{}` must be {}", field.name, field.allowed()),
+        };
+        self.wrong(key, at, message, None);
+    }
+
+    /// A string; none where it is not set or blank.
+    pub(super) fn text(&mut self, key: Key) -> Option<String> {
+        let setting = self.setting(key)?;
+        match &setting.node.value {
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text.clone()),
+            _ => {
+                self.wrong_type(key, &setting.node);
+                None
+            }
+        }
+    }
+
+    /// A number or a text that is one, as text.
+    fn digits(&mut self, key: Key) -> Option<&'a str> {
+        let setting = self.setting(key)?;
+        match &setting.node.value {
+            Value::Number(text) => Some(text),
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text.trim()),
+            _ => {
+                self.wrong_type(key, &setting.node);
+                None
+            }
+        }
+    }
+
+    /// A number in a range, or a text that is one.
+    pub(super) fn number<T: std::str::FromStr>(&mut self, key: Key, right: impl Fn(&T) -> bool) -> Option<T> {
+        let digits = self.digits(key)?;
+        let number = digits.parse().ok().filter(right);
+        if number.is_none() {
+            let setting = self.setting(key)?;
+            self.wrong_value(key, &setting.node);
+        }
+        number
+    }
+
+    /// A boolean or one of its words (B13).
+    pub(super) fn flag(&mut self, key: Key) -> Option<bool> {
+        match self.choice(key)? {
+            Choice::Flag(flag) => Some(flag),
+            Choice::Text(_) => {
+                let setting = self.setting(key)?;
+                self.wrong_value(key, &setting.node);
+                None
+            }
+        }
+    }
+
+    /// A boolean, one of its words, or another text.
+    pub(super) fn choice(&mut self, key: Key) -> Option<Choice> {
+        let setting = self.setting(key)?;
+        match &setting.node.value {
+            Value::Bool(flag) => Some(Choice::Flag(*flag)),
+            Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "" => None,
+                "true" | "yes" | "1" => Some(Choice::Flag(true)),
+                "false" | "no" | "0" => Some(Choice::Flag(false)),
+                _ => Some(Choice::Text(text.trim().to_owned())),
+            },
+            _ => {
+                self.wrong_type(key, &setting.node);
+                None
+            }
+        }
+    }
+
+    /// A list of strings and numbers, one of them, or a string with separators or a JSON list in it (B9, B11). Each
+    /// item comes with its place.
+    pub(super) fn list(&mut self, key: Key) -> Vec<Node> {
+        let Some(setting) = self.setting(key) else { return Vec::new() };
+        let node = &setting.node;
+        match &node.value {
+            Value::String(text) if text.trim_start().starts_with('[') => match parse(text, Dialect::STRICT) {
+                Ok(Node { value: Value::Array(items), .. }) => {
+                    // Places inside of the text mean nothing in the file: the whole string is the place.
+                    let items = items.into_iter().map(|item| Node { span: node.span, ..item }).collect::<Vec<_>>();
+                    self.items(key, &items)
+                }
+                Ok(_) => Vec::new(),
+                Err(error) => {
+                    let name = Field::of(key).name;
+                    let message = format!("`{name}` begins like a JSON list but is none: {}", error.message);
+                    self.wrong(key, node, message, None);
+                    Vec::new()
+                }
+            },
+            Value::Array(items) => self.items(key, items),
+            Value::String(text) => {
+                let item = |item: &str| Node { span: node.span, value: Value::string(item) };
+                split_list(text).into_iter().map(item).collect()
+            }
+            Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => vec![node.clone()],
+            _ => {
+                self.wrong_type(key, node);
+                Vec::new()
+            }
+        }
+    }
+
+    fn items(&mut self, key: Key, items: &[Node]) -> Vec<Node> {
+        let mut right = Vec::new();
+        for (at, item) in items.iter().enumerate() {
+            match &item.value {
+                Value::String(_) => right.push(item.clone()),
+                Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => {
+                    right.push(item.clone());
+                }
+                other => {
+                    let name = Field::of(key).name;
+                    let message = format!("`{name}[{at}]` must be a string, not {}", other.kind());
+                    self.wrong(key, item, message, None);
+                }
+            }
+        }
+        right
+    }
+
+    /// An object, or a string that holds one.
+    pub(super) fn object(&mut self, key: Key) -> Option<Node> {
+        let setting = self.setting(key)?;
+        let name = Field::of(key).name;
+        let parsed = match &setting.node.value {
+            Value::Object(_) => return Some(setting.node.clone()),
+            Value::String(text) if text.trim().is_empty() => return None,
+            Value::String(text) => parse(text, Dialect::STRICT),
+            _ => {
+                self.wrong_type(key, &setting.node);
+                return None;
+            }
+        };
+        match parsed {
+            Ok(node) if node.value.members().is_some() => Some(Node { span: setting.node.span, ..node }),
+            Ok(_) => {
+                self.wrong_type(key, &setting.node);
+                None
+            }
+            Err(error) => {
+                let message = format!("`{name}` is no JSON at character {}: {}", error.span.start + 1, error.message);
+                self.wrong(key, &setting.node, message, None);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Layers to a [`Config`], or everything that is wrong with them.
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use super::fields::{Field, Key};
+use super::layers::Layers;
+use super::raw::{Raw, Written};
+use super::read::{Choice, Reader};
+use super::{Cache, Concurrency, Config, Entry, Level, Log};
+use crate::callback::{Body, Callback, Target, TargetError, Variables};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::domain::Domain;
+use crate::json::{Dialect, Node, Value, parse};
+use crate::source::{FORMS, Source};
+
+/// What a file is layered with.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    /// The options of the command line.
+    pub options: Raw,
+    /// The variables of the environment.
+    pub environment: Raw,
+    /// The variable that names a proxy (`https_proxy`, …), where one does.
+    pub environment_proxy: Option<String>,
+}
+
+/// A configuration and what is doubtful about it.
+pub type Valid = (Config, Vec<Diagnostic>);
+
+/// Makes a configuration of one file, or of the surroundings alone. Fails with every error at once.
+pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
+    let empty = Raw::default();
+    let mut errors = Vec::new();
+    let Written { file, entries, mut warnings } =
+        written.unwrap_or(Written { file: Raw::default(), entries: Vec::new(), warnings: Vec::new() });
+    let whole = (Raw::default(), if file.is_empty() { Place::Nowhere } else { Place::file(name) });
+    let entries = if entries.is_empty() { vec![whole] } else { entries };
+
+    let layers = |entry| Layers(vec![&around.options, entry, &file, &around.environment]);
+    let mut reader = Reader { layers: layers(&empty), errors: &mut errors };
+    let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
+    reader.text(Key::Schema);
+    refuse_interval(&mut reader);
+
+    let mut valid = Vec::new();
+    for (raw, place) in &entries {
+        let reader = Reader { layers: layers(raw), errors: &mut errors };
+        let maker =
+            Maker { reader, place, warnings: &mut warnings, environment_proxy: around.environment_proxy.as_deref() };
+        valid.extend(maker.entry());
+    }
+    if errors.is_empty() {
+        Ok((Config { name: name.to_owned(), log, concurrency, entries: valid }, warnings))
+    } else {
+        // A setting that several entries inherit is told once.
+        let mut told: Vec<Diagnostic> = Vec::new();
+        for error in errors {
+            if !told.contains(&error) {
+                told.push(error);
+            }
+        }
+        Err(told)
+    }
+}
+
+fn log(reader: &mut Reader<'_>) -> Log {
+    let mut log = Log {
+        level: Level::Info,
+        file: reader.text(Key::LogFile),
+        format: reader.text(Key::LogFormat),
+        datefmt: reader.text(Key::LogDatefmt),
+    };
+    if let Some(name) = reader.text(Key::LogLevel) {
+        log.level = Level::parse(&name).unwrap_or_else(|| {
+            let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());
+            wrong_whole(reader, Key::LogLevel, message, None);
+            Level::Info
+        });
+    }
+    if reader.flag(Key::Debug) == Some(true) {
+        log.level = Level::Debug;
+    }
+    log
+}
+
+fn concurrency(reader: &mut Reader<'_>) -> Concurrency {
+    match reader.setting(Key::Concurrency).and_then(|setting| setting.node.value.text()) {
+        Some(text) if text.trim().eq_ignore_ascii_case("auto") => Concurrency::Auto,
+        _ => reader
+            .number(Key::Concurrency, |number: &NonZeroU16| number.get() <= 1000)
+            .map_or(Concurrency::Auto, Concurrency::Fixed),
+    }
+}
+
+/// What is not there yet is refused, never ignored.
+fn refuse_interval(reader: &mut Reader<'_>) {
+    if reader.setting(Key::Interval).is_some() {
+        let hint = "leave it out and run ddns from a timer (systemd, cron)";
+        let message = "`interval` asks to keep running, which this version cannot do yet";
+        wrong_whole(reader, Key::Interval, message, Some(hint.to_owned()));
+    }
+}
+
+/// Notes an error at a whole setting.
+fn wrong_whole(reader: &mut Reader<'_>, key: Key, message: impl Into<String>, hint: Option<String>) {
+    if let Some(setting) = reader.setting(key) {
+        reader.wrong(key, &setting.node, message, hint);
+    }
+}
+
+fn nearest_placeholder<'a>(name: &str, variables: &'a Variables) -> Option<&'a str> {
+    let likeness = |known: &&str| strsim::levenshtein(known, name);
+    variables.names().filter(|known| likeness(known) <= 3).min_by_key(likeness)
+}
+
+/// Makes one entry.
+struct Maker<'a, 'b> {
+    reader: Reader<'a>,
+    /// Where the entry begins: the place of what is missing.
+    place: &'b Place,
+    warnings: &'b mut Vec<Diagnostic>,
+    environment_proxy: Option<&'b str>,
+}
+
+impl Maker<'_, '_> {
+    /// None where something is wrong: it is among the errors then.
+    fn entry(mut self) -> Option<Entry> {
+        let before = self.reader.errors.len();
+        self.dns();
+        self.proxy();
+        self.ssl();
+        let variables = self.variables();
+        let mut unknown = Vec::new();
+        let target = self.target(&variables, &mut unknown);
+        let body = self.body(&variables, &mut unknown);
+        self.warn_unknown(&unknown, &variables);
+        let domains = [self.domains(Key::Ipv4), self.domains(Key::Ipv6)];
+        if domains.iter().all(Vec::is_empty) && self.reader.errors.len() == before {
+            self.missing(
+                "no domain is named: there is nothing to tell",
+                "set `ipv4` or `ipv6`, e.g. \"ipv4\": [\"home.example.com\"]",
+            );
+        }
+        let sources = [self.sources(Key::Index4), self.sources(Key::Index6)];
+        let cache = match self.reader.choice(Key::Cache) {
+            None | Some(Choice::Flag(true)) => Cache::Standard,
+            Some(Choice::Flag(false)) => Cache::Off,
+            Some(Choice::Text(path)) => Cache::File(path),
+        };
+        let max_age = self.reader.number(Key::CacheMaxAge, |_: &u64| true).unwrap_or(259_200);
+        let timeout = self.reader.number(Key::Timeout, |seconds: &f64| *seconds > 0.0 && *seconds <= 3600.0);
+        if self.reader.errors.len() > before {
+            return None;
+        }
+        Some(Entry {
+            callback: Callback { target: target?, body, variables },
+            domains,
+            sources,
+            cache,
+            cache_max_age: Duration::from_secs(max_age),
+            timeout: Duration::from_secs_f64(timeout.unwrap_or(30.0)),
+        })
+    }
+
+    fn missing(&mut self, message: &str, hint: &str) {
+        self.reader.errors.push(Diagnostic::new(self.place.clone(), message).hint(hint));
+    }
+
+    fn dns(&mut self) {
+        let errors = self.reader.errors.len();
+        match self.reader.text(Key::Dns) {
+            Some(name) if name.trim().eq_ignore_ascii_case("callback") => {}
+            Some(name) => {
+                let message = format!("`dns` is `{name}`; the one provider of this program is `callback`");
+                let hint = "set `dns` to `callback` and `id` to an address that takes the update";
+                wrong_whole(&mut self.reader, Key::Dns, message, Some(hint.to_owned()));
+            }
+            None if self.reader.errors.len() == errors => {
+                self.missing(
+                    "`dns` is missing",
+                    "add \"dns\": \"callback\" (in `providers`: \"provider\": \"callback\")",
+                );
+            }
+            None => {}
+        }
+    }
+
+    fn proxy(&mut self) {
+        let proxies = self.reader.list(Key::Proxy);
+        let hint = "set `proxy` to `DIRECT` to connect without one";
+        for proxy in &proxies {
+            if !proxy.value.text().is_some_and(|text| text.trim().eq_ignore_ascii_case("direct")) {
+                let message = "`proxy` names a proxy, which this version cannot use yet";
+                self.reader.wrong(Key::Proxy, proxy, message, Some(hint.to_owned()));
+            }
+        }
+        if let (true, Some(variable)) = (proxies.is_empty(), self.environment_proxy) {
+            let place = Place::Environment(variable.to_owned());
+            let message = "this names a proxy, which this version cannot use yet";
+            self.reader.errors.push(Diagnostic::new(place, message).hint(hint));
+        }
+    }
+
+    fn ssl(&mut self) {
+        match self.reader.choice(Key::Ssl) {
+            None | Some(Choice::Flag(true)) => {}
+            Some(Choice::Text(text)) if text.eq_ignore_ascii_case("auto") => {}
+            Some(_) => {
+                let message = "`ssl` can be `auto` or `true` in this version; `false` and a CA file are not there yet";
+                let hint = "a private CA can be named in the environment: SSL_CERT_FILE=/path/to/ca.pem";
+                wrong_whole(&mut self.reader, Key::Ssl, message, Some(hint.to_owned()));
+            }
+        }
+    }
+
+    fn variables(&mut self) -> Variables {
+        let ttl = self.reader.number(Key::Ttl, |_: &u32| true);
+        let mut variables = Variables::new(ttl, self.reader.text(Key::Line));
+        let members = match self.reader.object(Key::Extra).map(|node| node.value) {
+            Some(Value::Object(members)) => members,
+            _ => Vec::new(),
+        };
+        for member in members {
+            let node = Node { span: member.node.span, value: Value::Null };
+            if let Err(why) = variables.add(&member.key, member.node.value) {
+                self.reader.wrong(Key::Extra, &node, format!("`extra`: `{}` {why}", member.key), None);
+            }
+        }
+        variables
+    }
+
+    fn target(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Target> {
+        let before = self.reader.errors.len();
+        let endpoint = self.reader.text(Key::Endpoint).unwrap_or_default();
+        let id = self.reader.text(Key::Id).unwrap_or_default();
+        if self.reader.errors.len() > before {
+            return None;
+        }
+        let error = match Target::new(&endpoint, &id, variables, unknown) {
+            Ok(target) => {
+                self.warn_target(&target, &endpoint, variables);
+                return Some(target);
+            }
+            Err(error) => error,
+        };
+        match error {
+            TargetError::Empty => {
+                let hint = "set `id` to the address to call, e.g. https://example.com/update?ip=__IP__&name=__DOMAIN__";
+                self.missing("`id` and `endpoint` are both empty: there is no address to call", hint);
+            }
+            TargetError::Relative(likely) => {
+                let message = "`id` is no whole address, and there is no `endpoint` to append it to";
+                wrong_whole(&mut self.reader, Key::Id, message, Some(format!("did you mean {likely} ?")));
+            }
+            TargetError::Endpoint(why) => {
+                wrong_whole(&mut self.reader, Key::Endpoint, format!("`endpoint` {why}"), None);
+            }
+            TargetError::Id(why) => wrong_whole(&mut self.reader, Key::Id, format!("`id` {why}"), None),
+        }
+        None
+    }
+
+    fn warn_target(&mut self, target: &Target, endpoint: &str, variables: &Variables) {
+        if target.has_fragment() {
+            self.warn_at(
+                Key::Id,
+                "`id` has a `#`: what follows it is never sent".to_owned(),
+                "a `#` that is meant is written %23",
+            );
+        }
+        if let Some(name) = variables.names().find(|name| endpoint.contains(name)) {
+            let message = format!("`endpoint` holds {name}, which is not filled in there");
+            self.warn_at(Key::Endpoint, message, "placeholders belong into `id` or `token`");
+        }
+    }
+
+    fn warn_at(&mut self, key: Key, message: String, hint: &str) {
+        if let Some(setting) = self.reader.setting(key) {
+            let place = setting.place(Field::of(key), setting.node.span);
+            self.warnings.push(Diagnostic::new(place, message).hint(hint));
+        }
+    }
+
+    fn warn_unknown(&mut self, unknown: &[String], variables: &Variables) {
+        for (at, name) in unknown.iter().enumerate() {
+            if unknown[..at].contains(name) {
+                continue;
+            }
+            let mut warning =
+                Diagnostic::new(self.place.clone(), format!("{name} is no placeholder: it is sent as it is"));
+            warning.hint = nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
+            self.warnings.push(warning);
+        }
+    }
+
+    /// `token`: none where it is empty (B7).
+    fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
+        let setting = self.reader.setting(Key::Token)?;
+        let (document, in_string) = match &setting.node.value {
+            Value::String(text) if text.trim().is_empty() => return None,
+            Value::String(text) => match parse(text, Dialect::TOKEN) {
+                Ok(document) => (document, true),
+                Err(error) => {
+                    let at = text[..error.span.start].chars().count() + 1;
+                    let message =
+                        format!("`token` is no JSON: at character {at} of {}, {}", text.chars().count(), error.message);
+                    let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
+                    wrong_whole(&mut self.reader, Key::Token, message, Some(hint.to_owned()));
+                    return None;
+                }
+            },
+            _ => (setting.node.clone(), false),
+        };
+        if document.value.members().is_some_and(<[_]>::is_empty) {
+            return None;
+        }
+        match Body::new(&document, variables, unknown) {
+            Ok(Some(body)) => return Some(body),
+            Ok(None) => {
+                let kind = document.value.kind();
+                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed());
+                wrong_whole(&mut self.reader, Key::Token, message, None);
+            }
+            Err(node) => {
+                let message = match (&node.value, in_string) {
+                    (Value::Placeholder(name), true) => {
+                        format!("`token` is no JSON: at character {}, {name} has no value", node.span.start + 1)
+                    }
+                    _ => "`token` holds a placeholder that has no value".to_owned(),
+                };
+                let hint = "put it in double quotes to send it as it is";
+                wrong_whole(&mut self.reader, Key::Token, message, Some(hint.to_owned()));
+            }
+        }
+        None
+    }
+
+    fn domains(&mut self, key: Key) -> Vec<Domain> {
+        let mut domains = Vec::new();
+        let mut known = std::collections::HashSet::new();
+        for item in self.reader.list(key) {
+            let text = item.value.text().unwrap_or_default();
+            match Domain::parse(text) {
+                Ok(domain) => {
+                    if known.insert(domain.clone()) {
+                        domains.push(domain);
+                    }
+                }
+                Err(why) => {
+                    let text: String =
+                        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
+                    let message = format!("`{}`: `{text}` is no domain name: {why}", Field::of(key).name);
+                    self.reader.wrong(key, &item, message, None);
+                }
+            }
+        }
+        domains
+    }
+
+    /// `index4`, `index6`: `default` where nothing is set; empty where the family is switched off.
+    fn sources(&mut self, key: Key) -> Vec<Source> {
+        let name = Field::of(key).name;
+        let is_off = |node: &Node| match &node.value {
+            Value::Bool(value) => !value,
+            Value::String(text) => text.trim().eq_ignore_ascii_case("false"),
+            _ => false,
+        };
+        let items = self.reader.list(key);
+        if items.len() == 1 && is_off(&items[0]) {
+            return Vec::new();
+        }
+        let fetched = self.reader.setting(key).is_some_and(super::raw::Setting::is_fetched);
+        let mut sources = Vec::new();
+        for item in &items {
+            let parsed = match &item.value {
+                Value::String(text) | Value::Number(text) => Source::parse(text),
+                other => Err(format!("{} is no source of addresses", other.kind())),
+            };
+            match parsed {
+                Ok(source) if fetched && source.runs_a_program() => {
+                    let message =
+                        format!("`{name}`: {source} would run a program, which a fetched configuration may not");
+                    self.reader.wrong(
+                        key,
+                        item,
+                        message,
+                        Some("put `cmd:` and `shell:` into a file of this machine".to_owned()),
+                    );
+                }
+                Ok(source) => sources.push(source),
+                Err(why) => {
+                    self.reader.wrong(key, item, format!("`{name}`: {why}"), Some(format!("possible are {FORMS}")));
+                }
+            }
+        }
+        if sources.is_empty() { vec![Source::Default] } else { sources }
+    }
+}

@@ -1,0 +1,135 @@
+//! What is wrong with a configuration, where it stands, and the way out.
+//!
+//! A diagnostic holds no value of a field that may be a secret: whoever makes one says whether the place may be shown.
+
+use std::fmt;
+
+use crate::json::{Excerpt, Span, excerpt};
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a configuration file (or fetched document).
+    File {
+        /// The file as it was named by the user.
+        name: String,
+        /// The line that is shown; none where the file as a whole is meant.
+        excerpt: Option<Excerpt>,
+    },
+    /// A variable of the environment.
+    Environment(String),
+    /// An option of the command line, with its dashes.
+    Option(String),
+    /// Nowhere: what is missing has no place.
+    Nowhere,
+}
+
+impl Place {
+    /// A place in the text of a file. See [`excerpt`] for `reveal`.
+    pub fn in_file(name: &str, text: &str, span: Span, reveal: bool) -> Self {
+        Self::File { name: name.to_owned(), excerpt: Some(excerpt(text, span, reveal)) }
+    }
+
+    /// A file as a whole.
+    pub fn file(name: &str) -> Self {
+        Self::File { name: name.to_owned(), excerpt: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { name, excerpt: Some(at) } => write!(f, "{name}:{}:{}: ", at.line, at.column),
+            Self::Environment(name) => write!(f, "{name} (environment): "),
+            Self::File { name, excerpt: None } | Self::Option(name) => write!(f, "{name}: "),
+            Self::Nowhere => Ok(()),
+        }
+    }
+}
+
+/// One thing that is wrong, or doubtful.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where.
+    pub place: Place,
+    /// What. Names the field.
+    pub message: String,
+    /// The way out.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// What is wrong, and where.
+    pub fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { place, message: message.into(), hint: None }
+    }
+
+    /// Adds the way out.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The whole of it on one line, for a log.
+    pub fn one_line(&self) -> String {
+        let hint = self.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("{}{}{hint}", self.place, self.message)
+    }
+
+    /// The whole of it for a terminal: place, sentence, the line with a caret, the hint.
+    pub fn shown_as(&self, severity: &str) -> String {
+        let mut text = format!("{}{severity}: {}", self.place, self.message);
+        if let Place::File { excerpt: Some(at), .. } = &self.place {
+            let number = at.line.to_string();
+            let margin = " ".repeat(number.len());
+            let (blank, caret) = (" ".repeat(at.before), "^".repeat(at.width));
+            text += &format!("\n  {number} | {}\n  {margin} | {blank}{caret}", at.shown);
+        }
+        if let Some(hint) = &self.hint {
+            text += "\n  hint: ";
+            text += hint;
+        }
+        text
+    }
+}
+
+/// The known name nearest to a mistyped one, where one is near enough to be meant.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&typed, name), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caret_stands_under_the_place() {
+        let text = "{\n  \"token\": \"s3cret\", \"ttl\": []\n}";
+        let start = text.find("[]").expect("the place");
+        let place = Place::in_file("c.json", text, Span { start, end: start + 2 }, true);
+        let shown = Diagnostic::new(place, "`ttl` is wrong").hint("write 300").shown_as("error");
+        let lines = [
+            "c.json:2:29: error: `ttl` is wrong",
+            "  2 |   \"token\": ***, \"ttl\": []",
+            "    |                        ^^",
+            "  hint: write 300",
+        ];
+        assert_eq!(shown, lines.join("\n"));
+    }
+
+    #[test]
+    fn b8_the_nearest_name_is_found_and_nonsense_has_none() {
+        let known = ["token", "ttl", "timeout", "index4"];
+        assert_eq!(nearest("tokne", known), Some("token"));
+        assert_eq!(nearest("Token", known), Some("token"));
+        assert_eq!(nearest("indx4", known), Some("index4"));
+        assert_eq!(nearest("zzz", known), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! A domain name as a user configures it.
+
+use std::fmt;
+
+/// The most bytes of a whole name.
+const MAX_NAME: usize = 253;
+/// The most bytes of one label.
+const MAX_LABEL: usize = 63;
+
+/// A domain name: trimmed, in small letters, Unicode as it was written. `*.example.com` and `_x.example.com` are names.
+///
+/// Refuses to hold an empty name, an empty label, a blank or a control character, a label of more than 63 bytes, or more
+/// than 253 bytes in all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Domain(Box<str>);
+
+/// Why a text is no domain name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DomainError {
+    /// Nothing but blanks.
+    Empty,
+    /// A blank inside.
+    Blank,
+    /// A control character.
+    Control,
+    /// Two dots in a row, or a dot at an end.
+    EmptyLabel,
+    /// A label of so many bytes.
+    LongLabel(usize),
+    /// So many bytes in all.
+    LongName(usize),
+}
+
+impl Domain {
+    /// Checks and normalises.
+    pub fn parse(text: &str) -> Result<Self, DomainError> {
+        let name = text.trim().to_lowercase();
+        if name.is_empty() {
+            return Err(DomainError::Empty);
+        }
+        if name.chars().any(char::is_control) {
+            return Err(DomainError::Control);
+        }
+        if name.contains(char::is_whitespace) {
+            return Err(DomainError::Blank);
+        }
+        for label in name.split('.') {
+            match label.len() {
+                0 => return Err(DomainError::EmptyLabel),
+                length if length > MAX_LABEL => return Err(DomainError::LongLabel(length)),
+                _ => {}
+            }
+        }
+        if name.len() > MAX_NAME {
+            return Err(DomainError::LongName(name.len()));
+        }
+        Ok(Self(name.into_boxed_str()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for DomainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty"),
+            Self::Blank => f.write_str("it holds a blank"),
+            Self::Control => f.write_str("it holds a control character"),
+            Self::EmptyLabel => f.write_str("nothing stands before, after or between two of its dots"),
+            Self::LongLabel(length) => write!(f, "one of its labels has {length} bytes, {MAX_LABEL} are allowed"),
+            Self::LongName(length) => write!(f, "it has {length} bytes, {MAX_NAME} are allowed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b10_names_are_trimmed_and_lower_cased() {
+        let cases = [
+            (" Home.Example.COM ", "home.example.com"),
+            ("*.example.com", "*.example.com"),
+            ("_acme.example.com", "_acme.example.com"),
+            ("BÜCHER.example", "bücher.example"),
+            ("localhost", "localhost"),
+        ];
+        for (text, name) in cases {
+            assert_eq!(Domain::parse(text).map(|domain| domain.to_string()).as_deref(), Ok(name), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn b10_impossible_names_are_refused() {
+        let long_label = format!("{}.example", "a".repeat(64));
+        let long_name = format!("{}example", "abcdefg.".repeat(32));
+        let cases = [
+            ("", DomainError::Empty),
+            ("  ", DomainError::Empty),
+            ("a b.example", DomainError::Blank),
+            ("a\u{7}b.example", DomainError::Control),
+            ("a\nb.example", DomainError::Control),
+            ("a..example", DomainError::EmptyLabel),
+            (".example", DomainError::EmptyLabel),
+            ("example.", DomainError::EmptyLabel),
+            (&long_label, DomainError::LongLabel(64)),
+            (&long_name, DomainError::LongName(263)),
+        ];
+        for (text, error) in cases {
+            assert_eq!(Domain::parse(text), Err(error), "{text:?}");
+        }
+        assert!(Domain::parse(&format!("{}.example", "a".repeat(63))).is_ok());
+    }
+}

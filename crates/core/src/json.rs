@@ -1,0 +1,106 @@
+//! JSON with places: every value knows where it stands in its text.
+//!
+//! One reader for all JSON of the program: configuration files (with comments and trailing commas), `token` documents
+//! (with placeholders outside quotes), lists in the environment, and the cache. It keeps what a body must keep (the
+//! order of keys, every digit of numbers) and what an error must name (line and column). It knows nothing of fields.
+
+mod excerpt;
+mod read;
+mod write;
+
+pub use excerpt::{Excerpt, excerpt};
+pub(crate) use read::is_placeholder_name;
+pub use read::{Dialect, SyntaxError, parse};
+pub(crate) use write::push_escaped;
+pub use write::{pretty, push_string};
+
+/// A stretch of a text, in bytes: `start..end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// A value and the place where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
+}
+
+impl Node {
+    /// A value that stands nowhere: made by the program, or given outside of a file.
+    pub fn synthetic(value: Value) -> Self {
+        Self { span: Span::default(), value }
+    }
+}
+
+/// A JSON value. Numbers are their own text; nothing is rounded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as it was written.
+    Number(String),
+    /// A string, unescaped.
+    String(String),
+    /// A list.
+    Array(Vec<Node>),
+    /// An object; keys in the order in which they were written, repeated ones too.
+    Object(Vec<Member>),
+    /// A placeholder outside quotes, `__TTL__`: only where [`Dialect::TOKEN`] is read.
+    Placeholder(String),
+}
+
+/// One `key: value` of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The key, unescaped.
+    pub key: String,
+    /// Where the key stands, quotes included.
+    pub key_span: Span,
+    /// The value.
+    pub node: Node,
+}
+
+impl Value {
+    /// A string value.
+    pub fn string(text: impl Into<String>) -> Self {
+        Self::String(text.into())
+    }
+
+    /// What kind of value it is, for a sentence: `a list`, `a number`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Number(_) => "a number",
+            Self::String(_) => "a string",
+            Self::Array(_) => "a list",
+            Self::Object(_) => "an object",
+            Self::Placeholder(_) => "a placeholder",
+        }
+    }
+
+    /// The members, where it is an object.
+    pub fn members(&self) -> Option<&[Member]> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The text, where it is a string.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What a look for the host's address brought: an address, or why there is none. Finding an address in a text, and
+//! which addresses may be told, are decided here; asking is the shell's.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::record::Family;
+
+/// What is known of one family's address now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Observation {
+    /// This address, from this source (as named in messages).
+    Found(IpAddr, String),
+    /// No source gave one.
+    Unavailable,
+    /// The user switched the family off, or it has no domains.
+    Off,
+}
+
+/// Who gave an address: what the user named is taken more freely than what the program chose (F7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Found by the program itself.
+    Own,
+    /// From a page or a command that the user named.
+    User,
+}
+
+/// Why an address must not be told; none where it may be.
+pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
+    let (unspecified, multicast, loopback) = (ip.is_unspecified(), ip.is_multicast(), ip.is_loopback());
+    let (link_local, broadcast) = match ip {
+        IpAddr::V4(v4) => (v4.is_link_local(), v4 == Ipv4Addr::BROADCAST),
+        IpAddr::V6(v6) => (v6.is_unicast_link_local(), false),
+    };
+    match trust {
+        _ if unspecified => Some("it is the unspecified address"),
+        _ if multicast => Some("it is a multicast address"),
+        _ if broadcast => Some("it is the broadcast address"),
+        _ if Family::of(ip).is_none() => Some("it is an IPv4-mapped address"),
+        Trust::Own if loopback => Some("it is a loopback address"),
+        Trust::Own if link_local => Some("it is a link-local address"),
+        _ => None,
+    }
+}
+
+/// The first address of a family in a text that may be told.
+///
+/// An address counts only where it stands alone: `v1.2.3.4.5`, `999.1.2.3` and `std::cout` hold none. A port, a prefix
+/// length or a zone behind an address is left aside.
+pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
+    let mut at = 0;
+    while let Some(start) = text[at..].iter().position(|&byte| may_begin(byte)).map(|skip| at + skip) {
+        let length = text[start..].iter().take_while(|&&byte| may_hold(byte)).count();
+        let end = start + length;
+        let glued_before = start > 0 && is_word(text[start - 1]) && is_word(text[start]);
+        let glued_after = text.get(end).is_some_and(|&byte| is_word(byte)) && is_word(text[end - 1]);
+        let run = std::str::from_utf8(&text[start..end]).unwrap_or_default();
+        if let Some(ip) = address_in_run(run, glued_before, glued_after, family) {
+            return Some(ip);
+        }
+        at = end;
+    }
+    None
+}
+
+fn may_begin(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || byte == b':'
+}
+
+fn may_hold(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')
+}
+
+/// Characters that, beside an address, make it part of something else. Bytes of other scripts' letters count too.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii()
+}
+
+/// A run of hexadecimal digits, colons and dots: one address in it, or none.
+fn address_in_run(run: &str, glued_before: bool, glued_after: bool, family: Family) -> Option<IpAddr> {
+    let usable = |ip: IpAddr| (Family::of(ip) == Some(family) && unusable(ip, Trust::User).is_none()).then_some(ip);
+    // The end of a sentence is no part of the address.
+    let trimmed = run.trim_end_matches('.');
+    let glued_after = glued_after && trimmed.len() == run.len();
+    // `IP:2001:db8::1`: one colon before the address belongs to the text.
+    let (trimmed, glued_before) = match trimmed.strip_prefix(':') {
+        Some(rest) if !rest.starts_with(':') => (rest, false),
+        _ => (trimmed, glued_before),
+    };
+    let (body, glued_after) = match trimmed.strip_suffix(':') {
+        Some(rest) if !rest.ends_with(':') => (rest, false),
+        _ => (trimmed, glued_after),
+    };
+    if glued_before || body.len() > 45 {
+        return None;
+    }
+    if let Ok(v6) = body.parse::<Ipv6Addr>() {
+        return if glued_after { None } else { usable(v6.into()) };
+    }
+    // `1.2.3.4:8080`: what follows the colon is a port, glued or not.
+    let (v4, glued_after) = match body.split_once(':') {
+        Some((v4, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (v4, false),
+        Some(_) => return None,
+        None => (body, glued_after),
+    };
+    if glued_after {
+        return None;
+    }
+    v4.parse::<Ipv4Addr>().ok().and_then(|v4| usable(v4.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn first(text: &str, family: Family) -> Option<String> {
+        first_address(text.as_bytes(), family).map(|ip| ip.to_string())
+    }
+
+    #[test]
+    fn f4_an_ipv4_address_is_found_where_it_stands_alone() {
+        let found = [
+            "203.0.113.7",
+            "Your address is 203.0.113.7.",
+            "{\"ip\":\"203.0.113.7\",\"port\":1}",
+            "IP:203.0.113.7",
+            "ip=203.0.113.7;",
+            "203.0.113.7:8080",
+            "203.0.113.7/24",
+            "<b>203.0.113.7</b>",
+            "version 1.2.3 of 203.0.113.7",
+            "999.1.2.3 203.0.113.7",
+            "0.0.0.0 203.0.113.7",
+            "2001:db8::1 203.0.113.7",
+            "::ffff:198.51.100.1 203.0.113.7",
+            "Zeit 12:30:00 203.0.113.7\r\n",
+        ];
+        for text in found {
+            assert_eq!(first(text, Family::V4).as_deref(), Some("203.0.113.7"), "{text}");
+        }
+        let none = [
+            "",
+            "v1.2.3.4.5",
+            "1.2.3.4.5",
+            "999.1.2.3",
+            "1.2.3",
+            "v1.2.3.4",
+            "01.2.3.4",
+            "1.2.3.4x",
+            "a1.2.3.4",
+            "x-1.2.3.4",
+            "1.2.3.4-5",
+            "ü1.2.3.4",
+            "::ffff:1.2.3.4",
+            "64:ff9b::1.2.3.4",
+            "0.0.0.0",
+            "255.255.255.255",
+            "224.0.0.1",
+        ];
+        for text in none {
+            assert_eq!(first(text, Family::V4), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn f4_an_ipv6_address_is_found_where_it_stands_alone() {
+        let found = [
+            "2001:db8::7",
+            "2001:DB8:0:0::7",
+            "IP:2001:db8::7",
+            "[2001:db8::7]:443",
+            "2001:db8::7%eth0",
+            "2001:db8::7/64 scope global",
+            "203.0.113.7, 2001:db8::7.",
+            "at 2001:db8::7: yes",
+            "00:11:22:33:44:55 2001:db8::7",
+        ];
+        for text in found {
+            assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");
+        }
+        let none =
+            ["std::cout", "IPv6:2001:db8::7", "12:34:56", "::", "ff02::1", "::ffff:1.2.3.4", "2001:db8:::7", "g::1x"];
+        for text in none {
+            assert_eq!(first(text, Family::V6), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn f7_what_may_be_told() {
+        let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let never = ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "::ffff:1.2.3.4"];
+        let user_only = ["127.0.0.1", "::1", "169.254.1.1", "fe80::1"];
+        let always = ["10.0.0.1", "192.168.1.1", "203.0.113.7", "2001:db8::1", "fd00::1", "100.64.0.1"];
+        for text in never {
+            assert!(unusable(ip(text), Trust::User).is_some() && unusable(ip(text), Trust::Own).is_some(), "{text}");
+        }
+        for text in user_only {
+            assert!(unusable(ip(text), Trust::User).is_none() && unusable(ip(text), Trust::Own).is_some(), "{text}");
+        }
+        for text in always {
+            assert!(unusable(ip(text), Trust::Own).is_none(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn f4_an_address_between_any_blanks_and_marks_is_found(
+            bits in 1u32..0xe000_0000, before in "[ \\n\"<>(={]{0,5}", after in "[ \\n\"<>),}]{0,5}",
+        ) {
+            let ip = Ipv4Addr::from_bits(bits);
+            prop_assert_eq!(first(&format!("{before}{ip}{after}"), Family::V4), Some(ip.to_string()));
+        }
+
+        #[test]
+        fn f4_what_is_found_stands_in_the_text(text in "[0-9a-f:.v \\-]{0,40}") {
+            for family in Family::ALL {
+                if let Some(ip) = first_address(text.as_bytes(), family) {
+                    let stands = text.split(|c: char| !(c.is_ascii_hexdigit() || c == ':' || c == '.')).any(|run| {
+                        (0..run.len()).any(|from| (from + 1..=run.len()).any(|to| run[from..to].parse() == Ok(ip)))
+                    });
+                    prop_assert!(stands, "{} in {:?}", ip, text);
+                }
+            }
+        }
+
+        #[test]
+        fn f4_no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            for family in Family::ALL {
+                first_address(&bytes, family);
+            }
+        }
+    }
+}

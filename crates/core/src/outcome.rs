@@ -1,0 +1,95 @@
+//! How one request ended, and what that means for the cache and the exit status.
+
+/// How the sending of one update ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The final status was 200 to 299 (A4).
+    Accepted(u16),
+    /// Any other final status (E1).
+    Refused(u16),
+    /// No status came (E2).
+    Failed {
+        /// What was tried and what happened, masked.
+        why: String,
+        /// Whether the endpoint may have got the request all the same.
+        reached: bool,
+    },
+}
+
+impl Outcome {
+    /// Only the status decides (A4).
+    pub fn of_status(status: u16) -> Self {
+        if (200..300).contains(&status) { Self::Accepted(status) } else { Self::Refused(status) }
+    }
+
+    /// Whether the update counts as told.
+    pub fn is_accepted(&self) -> bool {
+        matches!(self, Self::Accepted(_))
+    }
+
+    /// Whether the endpoint may have taken the update, whatever it answered.
+    pub fn may_have_reached(&self) -> bool {
+        !matches!(self, Self::Failed { reached: false, .. })
+    }
+}
+
+/// What one synchronization came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Updates that were accepted.
+    pub accepted: usize,
+    /// Updates that were sent, or tried, and not accepted.
+    pub failed: usize,
+    /// Updates that the endpoint knew already.
+    pub known: usize,
+    /// Updates for which there was no address.
+    pub without_address: usize,
+}
+
+impl Tally {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            accepted: self.accepted + other.accepted,
+            failed: self.failed + other.failed,
+            known: self.known + other.known,
+            without_address: self.without_address + other.without_address,
+        }
+    }
+
+    /// 0: every update was accepted or already known. 1: at least one was not (E7).
+    pub fn exit_code(self) -> u8 {
+        u8::from(self.failed + self.without_address > 0)
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} accepted, {} failed, {} already known", self.accepted, self.failed, self.known)?;
+        if self.without_address > 0 {
+            write!(f, ", {} without an address", self.without_address)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a4_only_a_status_from_200_to_299_is_success() {
+        for status in 100..600 {
+            assert_eq!(Outcome::of_status(status).is_accepted(), status / 100 == 2, "{status}");
+        }
+    }
+
+    #[test]
+    fn e7_one_failure_makes_the_exit_status_1() {
+        let good = Tally { accepted: 3, known: 2, ..Tally::default() };
+        assert_eq!(good.exit_code(), 0);
+        assert_eq!(good.plus(Tally { failed: 1, ..Tally::default() }).exit_code(), 1);
+        assert_eq!(good.plus(Tally { without_address: 1, ..Tally::default() }).exit_code(), 1);
+    }
+}

@@ -1,0 +1,68 @@
+//! What is told to an endpoint: this domain has this address.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::domain::Domain;
+
+/// An address family, and with it the type of its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// `ipv4`, `index4`, record type `A`.
+    V4,
+    /// `ipv6`, `index6`, record type `AAAA`.
+    V6,
+}
+
+impl Family {
+    /// Both, in the order in which they are told.
+    pub const ALL: [Self; 2] = [Self::V4, Self::V6];
+
+    /// The family of an address. An IPv4-mapped address is no IPv6 address, and no IPv4 address either (F7).
+    pub fn of(ip: IpAddr) -> Option<Self> {
+        match ip {
+            IpAddr::V4(_) => Some(Self::V4),
+            IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => None,
+            IpAddr::V6(_) => Some(Self::V6),
+        }
+    }
+
+    /// The value of `__RECORDTYPE__`.
+    pub fn record_type(self) -> &'static str {
+        match self {
+            Self::V4 => "A",
+            Self::V6 => "AAAA",
+        }
+    }
+
+    /// The family's place in a pair.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        })
+    }
+}
+
+/// One thing to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update<'a> {
+    /// Whose address it is.
+    pub domain: &'a Domain,
+    /// Which list of the configuration the domain stands in.
+    pub family: Family,
+    /// The address.
+    pub ip: IpAddr,
+}
+
+impl fmt::Display for Update<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.domain, self.family.record_type(), self.ip)
+    }
+}

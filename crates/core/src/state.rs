@@ -1,0 +1,244 @@
+//! What each endpoint was last told: one entry per callback, domain and record type (E3).
+//!
+//! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::callback::{Fingerprint, hex_bytes};
+use crate::domain::Domain;
+use crate::json::{Dialect, Node, Value, parse, push_string};
+use crate::outcome::Outcome;
+use crate::record::{Family, Update};
+
+/// The form of the text that this version writes.
+const VERSION: &str = "1";
+
+/// An entry that nobody asked for in so long belongs to a callback that is gone.
+const KEEP: Duration = Duration::from_secs(90 * 86_400);
+
+/// A clock that is wrong by more than this in the past made entries that lie in the future: they are told again.
+const CLOCK_SLACK: u64 = 86_400;
+
+/// Whom, what, which type.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EntryKey {
+    /// The callback.
+    pub callback: Fingerprint,
+    /// The domain.
+    pub domain: Domain,
+    /// The record type.
+    pub family: Family,
+}
+
+/// What was accepted, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    /// The address.
+    pub ip: IpAddr,
+    /// Seconds since the epoch.
+    pub at: u64,
+}
+
+/// What is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// Random, made with the file: keeps two files' hashes apart.
+    salt: Vec<u8>,
+    entries: HashMap<EntryKey, Accepted>,
+}
+
+/// What a synchronization learned: an entry, or that there is none any more.
+pub type News = HashMap<EntryKey, Option<Accepted>>;
+
+impl State {
+    /// Nothing remembered yet.
+    pub fn new(salt: Vec<u8>) -> Self {
+        Self { salt, entries: HashMap::new() }
+    }
+
+    /// The salt for [`crate::callback::Callback::fingerprint`].
+    pub fn salt(&self) -> &[u8] {
+        &self.salt
+    }
+
+    /// What was last accepted, where it still counts: not older than `max_age`, not from a clock that ran ahead.
+    pub fn known(&self, key: &EntryKey, max_age: Duration, now: u64) -> Option<Accepted> {
+        self.entries.get(key).copied().filter(|entry| {
+            let age = now.saturating_sub(entry.at);
+            age < max_age.as_secs() && entry.at <= now.saturating_add(CLOCK_SLACK)
+        })
+    }
+
+    /// What was last accepted, however long ago.
+    pub fn last(&self, key: &EntryKey) -> Option<Accepted> {
+        self.entries.get(key).copied()
+    }
+
+    /// Takes news in and forgets what nobody has asked for in a long time.
+    pub fn merge(&mut self, news: &News, now: u64) {
+        for (key, entry) in news {
+            match entry {
+                Some(accepted) => self.entries.insert(key.clone(), *accepted),
+                None => self.entries.remove(key),
+            };
+        }
+        self.entries.retain(|_, entry| now.saturating_sub(entry.at) < KEEP.as_secs());
+    }
+
+    /// The text of the cache file.
+    pub fn to_text(&self) -> String {
+        let mut callbacks: BTreeMap<Fingerprint, Vec<(&EntryKey, &Accepted)>> = BTreeMap::new();
+        for (key, entry) in &self.entries {
+            callbacks.entry(key.callback).or_default().push((key, entry));
+        }
+        let mut text = format!("{{\"version\":{VERSION},\"salt\":\"");
+        self.salt.iter().for_each(|byte| text += &format!("{byte:02x}"));
+        text += "\",\"callbacks\":{";
+        for (at, (callback, mut entries)) in callbacks.into_iter().enumerate() {
+            entries.sort_by(|(a, _), (b, _)| (&a.domain, a.family).cmp(&(&b.domain, b.family)));
+            text += if at == 0 { "\n" } else { ",\n" };
+            text += &format!("\"{callback}\":{{");
+            for (at, (key, entry)) in entries.into_iter().enumerate() {
+                text += if at == 0 { "\n " } else { ",\n " };
+                push_string(&mut text, &format!("{} {}", key.domain, key.family.record_type()));
+                text += &format!(":[\"{}\",{}]", entry.ip, entry.at);
+            }
+            text += "}";
+        }
+        text += "}}\n";
+        text
+    }
+
+    /// Reads what [`State::to_text`] wrote; none where it is damaged or of another version.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
+        let mut state = None;
+        for member in members {
+            match (member.key.as_str(), member.node.value) {
+                ("version", Value::Number(version)) if version == VERSION => {}
+                ("salt", Value::String(salt)) => state = Some(Self::new(hex_bytes(&salt)?)),
+                ("callbacks", Value::Object(callbacks)) => {
+                    let state = state.as_mut()?;
+                    for callback in callbacks {
+                        let fingerprint = Fingerprint::parse(&callback.key)?;
+                        let Value::Object(entries) = callback.node.value else { return None };
+                        state.entries.reserve(entries.len());
+                        for entry in entries {
+                            let key = entry_key(fingerprint, &entry.key)?;
+                            state.entries.insert(key.clone(), accepted(&entry.node, key.family)?);
+                        }
+                    }
+                }
+                _ => return None,
+            }
+        }
+        state.filter(|state| !state.salt.is_empty())
+    }
+}
+
+fn entry_key(callback: Fingerprint, text: &str) -> Option<EntryKey> {
+    let (domain, record_type) = text.rsplit_once(' ')?;
+    let family = Family::ALL.into_iter().find(|family| family.record_type() == record_type)?;
+    Some(EntryKey { callback, domain: Domain::parse(domain).ok()?, family })
+}
+
+fn accepted(node: &Node, family: Family) -> Option<Accepted> {
+    let Value::Array(pair) = &node.value else { return None };
+    let [Node { value: Value::String(ip), .. }, Node { value: Value::Number(at), .. }] = pair.as_slice() else {
+        return None;
+    };
+    let ip: IpAddr = ip.parse().ok()?;
+    (Family::of(ip) == Some(family)).then_some(Accepted { ip, at: at.parse().ok()? })
+}
+
+/// What an outcome means for the entry of its update; none where nothing changes.
+///
+/// A failed request may have been taken all the same: the endpoint may then hold another address than the one it
+/// accepted last, so that one is forgotten too and is told again if the host returns to it.
+pub fn learned(outcome: &Outcome, update: &Update<'_>, now: u64) -> Option<Option<Accepted>> {
+    match outcome {
+        Outcome::Accepted(_) => Some(Some(Accepted { ip: update.ip, at: now })),
+        _ if outcome.may_have_reached() => Some(None),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> EntryKey {
+        let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+        EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 }
+    }
+
+    fn entry(at: u64) -> Accepted {
+        Accepted { ip: "203.0.113.7".parse().expect("an address"), at }
+    }
+
+    fn state_with(name: &str, at: u64) -> State {
+        let mut state = State::new(vec![1, 2, 3]);
+        state.merge(&News::from([(key(name), Some(entry(at)))]), at);
+        state
+    }
+
+    #[test]
+    fn the_text_reads_back() {
+        let mut state = state_with("a.example", 1000);
+        state.merge(&News::from([(key("bücher.example"), Some(entry(1001)))]), 1001);
+        assert_eq!(State::from_text(&state.to_text()), Some(state.clone()));
+        assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
+    }
+
+    #[test]
+    fn e4_damaged_texts_are_refused_and_never_panic() {
+        let text = state_with("a.example", 1000).to_text();
+        for end in 0..text.len() - 2 {
+            assert_eq!(State::from_text(&text[..end]), None, "cut at {end}");
+        }
+        for (from, to) in [("\"version\":1", "\"version\":2"), ("203.0", "2001:"), (" A\"", " MX\""), ("1000", "\"x\"")]
+        {
+            assert_eq!(State::from_text(&text.replacen(from, to, 1)), None, "{from}");
+        }
+    }
+
+    #[test]
+    fn e3_an_entry_counts_until_it_is_too_old() {
+        let state = state_with("a.example", 10_000);
+        let age = Duration::from_secs(60);
+        assert!(state.known(&key("a.example"), age, 10_059).is_some());
+        assert!(state.known(&key("a.example"), age, 10_060).is_none());
+        assert!(state.known(&key("a.example"), Duration::ZERO, 10_000).is_none());
+        assert!(state.known(&key("b.example"), age, 10_000).is_none());
+    }
+
+    #[test]
+    fn an_entry_of_a_clock_that_ran_ahead_does_not_count() {
+        let state = state_with("a.example", 10_000_000);
+        let age = Duration::from_secs(60);
+        assert!(state.known(&key("a.example"), age, 10_000_000 - 100).is_some());
+        assert!(state.known(&key("a.example"), age, 5_000_000).is_none());
+    }
+
+    #[test]
+    fn a_failure_that_may_have_reached_the_endpoint_forgets_what_it_held() {
+        let domain = Domain::parse("a.example").expect("a domain");
+        let update = Update { domain: &domain, family: Family::V4, ip: entry(0).ip };
+        let failed = |reached| Outcome::Failed { why: String::new(), reached };
+        assert_eq!(learned(&Outcome::Accepted(204), &update, 7), Some(Some(entry(7))));
+        assert_eq!(learned(&Outcome::Refused(500), &update, 7), Some(None));
+        assert_eq!(learned(&failed(true), &update, 7), Some(None));
+        assert_eq!(learned(&failed(false), &update, 7), None);
+    }
+
+    #[test]
+    fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
+        let mut state = state_with("a.example", 1000);
+        state.merge(&News::new(), 1000 + KEEP.as_secs() - 1);
+        assert!(state.last(&key("a.example")).is_some());
+        state.merge(&News::new(), 1000 + KEEP.as_secs());
+        assert!(state.last(&key("a.example")).is_none());
+    }
+}

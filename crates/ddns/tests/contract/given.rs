@@ -1,0 +1,76 @@
+//! What the tests of sections C to G begin with: the smallest configuration that sends one update, and ways to vary it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Received, Receiver, Sandbox};
+
+/// A source that needs no network.
+pub const SOURCE: &str = "shell:echo 203.0.113.7";
+
+/// One IPv4 update of `home.example.com` to 203.0.113.7.
+pub fn home(id: &str) -> Value {
+    json!({"dns": "callback", "id": id, "ipv4": ["home.example.com"], "index4": SOURCE})
+}
+
+/// `base` with the fields of `more` in place of its own.
+pub fn with(base: &Value, more: &Value) -> Value {
+    let mut all = base.as_object().expect("a configuration is an object").clone();
+    all.extend(more.as_object().expect("fields come as an object").clone());
+    Value::Object(all)
+}
+
+/// The one request that [`home`] makes with a callback at `path` and these other fields.
+#[track_caller]
+pub fn sent(path: &str, more: &Value) -> Received {
+    let receiver = Receiver::new();
+    Sandbox::new().sync(&with(&home(&receiver.url(path)), more)).expect(0);
+    receiver.only()
+}
+
+/// The same with a body, where token and other fields are given as text: `json!` would not keep digits and order.
+#[track_caller]
+pub fn sent_body(token: &str, more: &str) -> Received {
+    let receiver = Receiver::new();
+    let id = receiver.url("/");
+    let config = format!(
+        r#"{{"dns": "callback", "id": "{id}", "ipv4": "home.example.com", "index4": "{SOURCE}", "token": {token}{more}}}"#
+    );
+    Sandbox::new().sync_text(&config).expect(0);
+    receiver.only()
+}
+
+/// A JSON document as the two forms in which `token` may hold it: the object, and a string around its text.
+pub fn both_forms(document: &str) -> [String; 2] {
+    [document.to_owned(), Value::from(document).to_string()]
+}
+
+/// A receiver whose status the test changes between two runs.
+pub fn switched(status: u16) -> (Receiver, Arc<AtomicU16>) {
+    let switch = Arc::new(AtomicU16::new(status));
+    let read = switch.clone();
+    (Receiver::answering(move |_| Answer::status(read.load(Ordering::SeqCst))), switch)
+}
+
+/// Every file below a folder, in order.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return found };
+    for entry in entries {
+        let path = entry.expect("the folder can be listed").path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// What stands after `name=` in a query, up to the next `&`, as it was sent.
+pub fn parameter<'a>(target: &'a str, name: &str) -> &'a str {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let found = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    found.unwrap_or_else(|| panic!("{target} has no parameter {name}"))
+}

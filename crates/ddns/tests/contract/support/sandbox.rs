@@ -1,0 +1,119 @@
+//! A folder of its own for each test, and the built program run in it with an environment that holds nothing but what
+//! the test puts there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// The test's own folder: current directory, home and state of every run; removed at the end.
+pub struct Sandbox {
+    folder: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+/// How one run ended and what it said.
+#[derive(Debug)]
+pub struct Run {
+    /// The exit status; -1 where a signal ended it.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder, env: Vec::new() }
+    }
+
+    /// Adds a variable to the environment of the runs that follow.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// A path inside the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file, its folder made.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder is made");
+        fs::write(&path, text).expect("the file is written");
+        path
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file can be read")
+    }
+
+    /// Where `cache: true` keeps its file in this sandbox.
+    pub fn cache_file(&self) -> PathBuf {
+        self.path(".local/state/ddns/cache.json")
+    }
+
+    /// The program with a clean environment, not yet started.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ddns"));
+        command.args(args).current_dir(self.folder.path()).env_clear();
+        command.env("HOME", self.folder.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        let output = self.command(args).output().expect("the program starts");
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Writes `config.json` and runs the program on it.
+    pub fn sync(&self, config: &Value) -> Run {
+        self.write("config.json", config.to_string());
+        self.run(&["-c", "config.json"])
+    }
+
+    /// The same for a configuration given as text (comments, broken JSON).
+    pub fn sync_text(&self, config: &str) -> Run {
+        self.write("config.json", config);
+        self.run(&["-c", "config.json"])
+    }
+}
+
+impl Run {
+    /// Fails the test with all output where the exit status is another.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "exit status\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails the test unless standard error holds `text`.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "standard error lacks {text:?}:\n{}", self.stderr);
+        self
+    }
+
+    /// Fails the test if any output holds `text`.
+    #[track_caller]
+    pub fn never_says(self, text: &str) -> Self {
+        let all = format!("{}{}", self.stdout, self.stderr);
+        assert!(!all.contains(text), "the output holds {text:?}:\n{all}");
+        self
+    }
+}
+
+/// The permission bits of a file.
+pub fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).expect("the file is there").permissions().mode() & 0o777
+}
