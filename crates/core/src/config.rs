@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use crate::callback::Callback;
 use crate::domain::Domain;
+use crate::log_format::LogFormat;
 use crate::record::Family;
 use crate::source::Source;
 
@@ -89,14 +90,14 @@ pub struct Log {
     /// Where to; standard error where none is set.
     pub file: Option<String>,
     /// The form of a line.
-    pub format: Option<String>,
+    pub format: LogFormat,
     /// The form of the time in it.
     pub datefmt: Option<String>,
 }
 
 impl Default for Log {
     fn default() -> Self {
-        Self { level: Level::Info, file: None, format: None, datefmt: None }
+        Self { level: Level::Info, file: None, format: LogFormat::Short, datefmt: None }
     }
 }
 

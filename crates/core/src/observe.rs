@@ -63,6 +63,42 @@ pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
     None
 }
 
+/// The stable address to tell in place of a temporary one (F2): of the same interface and prefix, neither temporary
+/// itself nor deprecated or tentative. `table` is the kernel's list, `/proc/net/if_inet6`. None where `ip` is not
+/// temporary, or has no stable companion.
+pub fn stable_address(ip: Ipv6Addr, table: &str) -> Option<Ipv6Addr> {
+    const TEMPORARY: u8 = 0x01;
+    const UNFIT: u8 = 0x08 | 0x20 | 0x40;
+    let rows: Vec<InterfaceAddress<'_>> = table.lines().filter_map(InterfaceAddress::parse).collect();
+    let chosen = rows.iter().find(|row| row.ip == ip && row.flags & TEMPORARY != 0)?;
+    let mask = u128::MAX.checked_shl(128 - u32::from(chosen.prefix)).unwrap_or(0);
+    let same_prefix = |other: Ipv6Addr| (other.to_bits() ^ ip.to_bits()) & mask == 0;
+    let fit = |row: &&InterfaceAddress<'_>| {
+        row.interface == chosen.interface && same_prefix(row.ip) && row.flags & (TEMPORARY | UNFIT) == 0
+    };
+    rows.iter().find(fit).map(|row| row.ip)
+}
+
+/// One line of `/proc/net/if_inet6`: address, index, prefix length, scope, flags (all hexadecimal), name.
+struct InterfaceAddress<'a> {
+    ip: Ipv6Addr,
+    prefix: u8,
+    flags: u8,
+    interface: &'a str,
+}
+
+impl<'a> InterfaceAddress<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let mut word = || words.next();
+        let ip = u128::from_str_radix(word()?, 16).ok().map(Ipv6Addr::from_bits)?;
+        let _index = word()?;
+        let mut byte = || word().and_then(|text| u8::from_str_radix(text, 16).ok());
+        let (prefix, _scope, flags) = (byte()?, byte()?, byte()?);
+        Some(Self { ip, prefix, flags, interface: words.next()? })
+    }
+}
+
 fn may_begin(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || byte == b':'
 }
@@ -184,6 +220,29 @@ mod tests {
             ["std::cout", "IPv6:2001:db8::7", "12:34:56", "::", "ff02::1", "::ffff:1.2.3.4", "2001:db8:::7", "g::1x"];
         for text in none {
             assert_eq!(first(text, Family::V6), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn f2_the_stable_address_stands_in_for_a_temporary_one() {
+        let row = |tail: &str, flags: &str, name: &str| {
+            format!("20010db80000000100000000000000{tail} 02 40 00 {flags} {name}\n")
+        };
+        let ip = |tail: &str| format!("2001:db8:0:1::{tail}").parse::<Ipv6Addr>().expect("an address");
+        let other_prefix = "20010db8000000020000000000000009 02 40 00 80 eth0\n";
+        let table = |rows: &[String]| format!("{}{other_prefix}{}", row("08", "80", "eth1"), rows.concat());
+        let cases = [
+            ("stable beside temporary", vec![row("05", "01", "eth0"), row("07", "80", "eth0")], Some(ip("7"))),
+            ("not temporary", vec![row("05", "80", "eth0"), row("07", "80", "eth0")], None),
+            ("the stable one is deprecated", vec![row("05", "01", "eth0"), row("07", "a0", "eth0")], None),
+            ("the stable one is tentative", vec![row("05", "01", "eth0"), row("07", "c0", "eth0")], None),
+            ("the stable one failed", vec![row("05", "01", "eth0"), row("07", "88", "eth0")], None),
+            ("none but temporary ones", vec![row("05", "01", "eth0"), row("07", "01", "eth0")], None),
+            ("unknown", vec![row("07", "80", "eth0")], None),
+            ("nonsense", vec!["x y z\n".to_owned(), row("05", "01", "eth0")], None),
+        ];
+        for (name, rows, expected) in cases {
+            assert_eq!(stable_address(ip("5"), &table(&rows)), expected, "{name}");
         }
     }
 

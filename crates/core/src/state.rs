@@ -76,13 +76,18 @@ impl State {
         self.entries.get(key).copied()
     }
 
+    /// Takes one piece of news in.
+    pub fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
+        match entry {
+            Some(accepted) => self.entries.insert(key, accepted),
+            None => self.entries.remove(&key),
+        };
+    }
+
     /// Takes news in and forgets what nobody has asked for in a long time.
     pub fn merge(&mut self, news: &News, now: u64) {
         for (key, entry) in news {
-            match entry {
-                Some(accepted) => self.entries.insert(key.clone(), *accepted),
-                None => self.entries.remove(key),
-            };
+            self.learn(key.clone(), *entry);
         }
         self.entries.retain(|_, entry| now.saturating_sub(entry.at) < KEEP.as_secs());
     }

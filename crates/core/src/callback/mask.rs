@@ -21,13 +21,16 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Collects literals. One that is part of a text in `public` (a configured domain, say) is no secret: it is shown
-    /// everywhere as a value of the update.
+    /// Collects literals. One that is part of a text in `public` (a configured domain, say) or an address is no
+    /// secret: it is shown everywhere as a value of the update.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
+        let is_public = |literal: &str| {
+            literal.parse::<std::net::IpAddr>().is_ok() || public.iter().any(|text| text.contains(literal))
+        };
         let mut plain: Vec<Box<[u8]>> = literals
             .into_iter()
             .map(|literal| literal.trim().to_owned())
-            .filter(|literal| literal.len() >= SHORTEST && !public.iter().any(|text| text.contains(literal.as_str())))
+            .filter(|literal| literal.len() >= SHORTEST && !is_public(literal))
             .map(|literal| literal.into_bytes().into_boxed_slice())
             .collect();
         plain.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));

@@ -12,6 +12,7 @@ use crate::callback::{Body, Callback, Target, TargetError, Variables};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::domain::Domain;
 use crate::json::{Dialect, Node, Value, parse};
+use crate::log_format::LogFormat;
 use crate::source::{FORMS, Source};
 
 /// What a file is layered with.
@@ -39,7 +40,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
 
     let layers = |entry| Layers(vec![&around.options, entry, &file, &around.environment]);
     let mut reader = Reader { layers: layers(&empty), errors: &mut errors };
-    let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
+    let (log, concurrency) = (log(&mut reader, &mut warnings), concurrency(&mut reader));
     reader.text(Key::Schema);
     refuse_interval(&mut reader);
 
@@ -64,13 +65,26 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     }
 }
 
-fn log(reader: &mut Reader<'_>) -> Log {
+fn log(reader: &mut Reader<'_>, warnings: &mut Vec<Diagnostic>) -> Log {
     let mut log = Log {
         level: Level::Info,
         file: reader.text(Key::LogFile),
-        format: reader.text(Key::LogFormat),
+        format: LogFormat::Short,
         datefmt: reader.text(Key::LogDatefmt),
     };
+    let format = reader.text(Key::LogFormat).or_else(|| log.file.is_some().then(|| LogFormat::FILE.to_owned()));
+    if let Some(text) = format {
+        let (format, unknown) = LogFormat::parse(&text);
+        log.format = format;
+        for part in unknown {
+            let place = reader
+                .setting(Key::LogFormat)
+                .map(|setting| setting.place(Field::of(Key::LogFormat), setting.node.span));
+            let message = format!("`log.format`: {part} is unknown and stays as it is");
+            let hint = "known are %(asctime)s, %(levelname)s, %(name)s, %(message)s, and `json` for the whole";
+            warnings.extend(place.map(|place| Diagnostic::new(place, message).hint(hint)));
+        }
+    }
     if let Some(name) = reader.text(Key::LogLevel) {
         log.level = Level::parse(&name).unwrap_or_else(|| {
             let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());

@@ -459,7 +459,7 @@ mod tests {
         }
     }
 
-    /// serde_json writes exponents its own way, so numbers are compared as numbers here; digits are tested elsewhere.
+    /// `serde_json` writes exponents its own way, so numbers are compared as numbers here; digits are tested elsewhere.
     fn same_numbers(ours: &Value, theirs: &Value) -> bool {
         match (ours, theirs) {
             (Value::Number(a), Value::Number(b)) => a.parse::<f64>().ok() == b.parse::<f64>().ok(),

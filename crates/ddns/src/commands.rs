@@ -1,0 +1,3 @@
+//! Commands beside the synchronization itself: one file each.
+
+pub(crate) mod demo;

@@ -1,0 +1,109 @@
+//! From an address to an open stream: name look-up, TCP, TLS. Proxies belong here.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ddns_core::callback::Url;
+use ddns_core::record::Family;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::tls;
+
+/// One of several addresses of a host gets so long before the next one is tried.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// An open stream.
+pub(super) enum Io {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// Opens streams. Remembers the addresses of hosts for one synchronization, and sets TLS up at the first https.
+pub(super) struct Connector {
+    tls: OnceCell<TlsConnector>,
+    hosts: RefCell<HashMap<String, Vec<IpAddr>>>,
+}
+
+impl Connector {
+    pub(super) fn new() -> Self {
+        Self { tls: OnceCell::new(), hosts: RefCell::default() }
+    }
+
+    /// A stream to the host of `url`. The error says what was tried.
+    pub(super) async fn connect(&self, url: &Url, prefer: Option<Family>) -> Result<Io, String> {
+        let stream = self.tcp(url, prefer).await?;
+        // A request is one small write: nothing is gained by waiting for more.
+        let _ = stream.set_nodelay(true);
+        if !url.secure {
+            return Ok(Io::Plain(stream));
+        }
+        let connector = match self.tls.get() {
+            Some(connector) => connector,
+            None => {
+                let made = tls::connector()?;
+                self.tls.get_or_init(|| made)
+            }
+        };
+        let name = tls::server_name(&url.host)?;
+        match connector.connect(name, stream).await {
+            Ok(stream) => Ok(Io::Tls(Box::new(stream))),
+            Err(error) => Err(tls::explain(&error, url)),
+        }
+    }
+
+    async fn tcp(&self, url: &Url, prefer: Option<Family>) -> Result<TcpStream, String> {
+        let mut addresses = self.look_up(&url.host).await?;
+        if let Some(family) = prefer {
+            addresses.sort_by_key(|ip| Family::of(*ip) != Some(family));
+        }
+        let mut tried = Vec::new();
+        for ip in addresses {
+            let address = SocketAddr::new(ip, url.port);
+            match timeout(CONNECT_PATIENCE, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => tried.push(format!("{address}: {}", reason(&error))),
+                Err(_) => tried.push(format!("{address}: no answer within {} s", CONNECT_PATIENCE.as_secs())),
+            }
+        }
+        Err(format!("no connection to {} ({})", url.origin(), tried.join(", ")))
+    }
+
+    async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        if let Ok(ip) = host.parse() {
+            return Ok(vec![ip]);
+        }
+        if let Some(known) = self.hosts.borrow().get(host) {
+            return Ok(known.clone());
+        }
+        let found = lookup_host((host, 0)).await;
+        let found = found.map_err(|error| format!("the name {host} cannot be looked up ({})", reason(&error)))?;
+        let mut addresses: Vec<IpAddr> = Vec::new();
+        for address in found {
+            if !addresses.contains(&address.ip()) {
+                addresses.push(address.ip());
+            }
+        }
+        if addresses.is_empty() {
+            return Err(format!("the name {host} has no address"));
+        }
+        self.hosts.borrow_mut().insert(host.to_owned(), addresses.clone());
+        Ok(addresses)
+    }
+}
+
+/// What an error of the system means, without its number.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
+        io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
+        io::ErrorKind::TimedOut => "timed out".to_owned(),
+        _ => error.to_string().trim_start_matches("failed to lookup address information: ").to_owned(),
+    }
+}

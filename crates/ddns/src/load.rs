@@ -1,0 +1,208 @@
+//! Files, environment and command line to valid configurations. Finds and reads; what it reads is judged by the core.
+//! Everything is loaded before anything is sent.
+
+use std::fs;
+use std::io::Read as _;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ddns_core::callback::{Request, Url};
+use ddns_core::config::fields::{FIELDS, Key};
+use ddns_core::config::raw::{self, Document, Origin, Raw};
+use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::json::{Dialect, Node, Value, parse};
+use ddns_core::source::split_list;
+
+use crate::environment::Environment;
+use crate::http::{BODY_LIMIT, Client, Want};
+use crate::report;
+
+/// No configuration is larger.
+const FILE_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// How long a configuration may take to come over the network.
+const FETCH_LIMIT: Duration = Duration::from_secs(30);
+
+/// Loads every configuration that is to be run, or tells everything that is wrong.
+pub(crate) async fn load(
+    named: Vec<String>,
+    options: Raw,
+    environment: &Environment,
+    client: &Client,
+) -> Result<Vec<Valid>, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    let around = Surroundings {
+        options,
+        environment: variables(environment, &mut errors, &mut warnings),
+        environment_proxy: environment.proxy_variable().map(str::to_owned),
+    };
+    let files = if named.is_empty() { configured_files(environment, &mut errors) } else { named };
+    let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
+    let mut valid = Vec::new();
+    for name in &files {
+        let loaded = read(name, client).await.map_err(|error| vec![error]);
+        let loaded = loaded.and_then(|document| {
+            let written = raw::read(&Rc::new(document))?;
+            validate(name, Some(written), &around)
+        });
+        match loaded {
+            Ok(config) => valid.push(config),
+            Err(wrong) => errors.extend(wrong),
+        }
+    }
+    if files.is_empty() {
+        if around.options.is_empty() && around.environment.is_empty() && errors.is_empty() {
+            return Err(vec![no_configuration(environment)]);
+        }
+        match validate("environment and options", None, &around) {
+            Ok(config) => valid.push(config),
+            Err(wrong) => errors.extend(wrong),
+        }
+    }
+    if let Some((_, told)) = valid.first_mut() {
+        told.splice(0..0, warnings);
+    }
+    // What is wrong in the surroundings is wrong for every file: told once.
+    let mut told: Vec<Diagnostic> = Vec::new();
+    for error in errors {
+        if !told.contains(&error) {
+            told.push(error);
+        }
+    }
+    if told.is_empty() { Ok(valid) } else { Err(told) }
+}
+
+/// The places that are looked at without `-c` (B12).
+fn default_places(environment: &Environment) -> Vec<String> {
+    let in_home = |name: &str| environment.home().map(|home| home.join(name).display().to_string());
+    let home = [in_home(".ddns/config.json"), in_home(".ddns.json")].into_iter().flatten();
+    let etc = ["/etc/ddns/config.json".to_owned(), "/etc/ddns.json".to_owned()];
+    ["config.json".to_owned()].into_iter().chain(home).chain(etc).collect()
+}
+
+fn default_file(environment: &Environment) -> Option<String> {
+    default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
+}
+
+fn no_configuration(environment: &Environment) -> Diagnostic {
+    let places = default_places(environment).join("\n    ");
+    let message = format!("there is no configuration. Looked for:\n    {places}");
+    let hint = "`ddns demo` shows what the program does, without one; `ddns --help` shows how to write one";
+    Diagnostic::new(Place::Nowhere, message).hint(hint)
+}
+
+/// `DDNS_CONFIG`: one file, several with separators, or a JSON list.
+fn configured_files(environment: &Environment, errors: &mut Vec<Diagnostic>) -> Vec<String> {
+    let Some(text) = environment.get("DDNS_CONFIG") else { return Vec::new() };
+    if !text.trim_start().starts_with('[') {
+        return split_list(text).into_iter().map(str::to_owned).collect();
+    }
+    let items = match parse(text, Dialect::STRICT).map(|node| node.value) {
+        Ok(Value::Array(items)) => items,
+        _ => Vec::new(),
+    };
+    let files: Vec<String> = items.iter().filter_map(|item| item.value.text()).map(str::to_owned).collect();
+    if files.is_empty() || files.len() < items.len() {
+        let place = Place::Environment("DDNS_CONFIG".to_owned());
+        errors
+            .push(Diagnostic::new(place, "this must be a file, several with commas between, or a JSON list of files"));
+    }
+    files
+}
+
+/// The settings that the environment makes.
+fn variables(environment: &Environment, errors: &mut Vec<Diagnostic>, warnings: &mut Vec<Diagnostic>) -> Raw {
+    let mut raw = Raw::default();
+    let known: Vec<(Key, String)> = FIELDS.iter().filter_map(|field| Some((field.key, field.variable()?))).collect();
+    for (name, value) in environment.ours() {
+        let place = || Place::Environment(name.to_owned());
+        if let Some((key, _)) = known.iter().find(|(_, variable)| variable == name) {
+            raw.set(*key, Node::synthetic(Value::string(value)), Origin::Environment(name.to_owned()));
+        } else if let Some((key, direct)) = [(Key::Token, "DDNS_TOKEN"), (Key::Id, "DDNS_ID")]
+            .into_iter()
+            .find(|(_, direct)| name.strip_suffix("_FILE") == Some(direct))
+        {
+            if environment.get(direct).is_some() {
+                let message = format!("{direct} is set too: which of the two counts?");
+                errors.push(Diagnostic::new(place(), message).hint(format!("unset {direct} or {name}")));
+                continue;
+            }
+            match read_text(&environment.path(value).display().to_string()) {
+                Ok(text) => {
+                    let text = text.trim_end_matches(['\r', '\n']);
+                    raw.set(key, Node::synthetic(Value::string(text)), Origin::Environment(name.to_owned()));
+                }
+                Err(why) => errors.push(Diagnostic::new(place(), format!("the file {value} {why}"))),
+            }
+        } else if name != "DDNS_CONFIG"
+            && let Some(near) = nearest_variable(name, &known)
+        {
+            let warning = Diagnostic::new(place(), "this is no variable of ours: it has no effect");
+            warnings.push(warning.hint(format!("did you mean {near}?")));
+        }
+    }
+    raw
+}
+
+/// Only where one is very near: the environment holds other programs' variables too.
+fn nearest_variable<'a>(name: &str, known: &'a [(Key, String)]) -> Option<&'a str> {
+    let lower: Vec<(String, &str)> = known.iter().map(|(_, name)| (name.to_lowercase(), name.as_str())).collect();
+    let near = nearest(name, lower.iter().map(|(lower, _)| lower.as_str()))?;
+    let (_, near) = lower.iter().find(|(lower, _)| lower == near)?;
+    (near.len().abs_diff(name.len()) <= 2).then_some(near)
+}
+
+async fn read(name: &str, client: &Client) -> Result<Document, Diagnostic> {
+    let lower = name.to_ascii_lowercase();
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        return fetch(name, client).await;
+    }
+    let text = read_text(name).map_err(|why| {
+        let hint = (why.contains("is not there")).then(|| "check the path after -c".to_owned());
+        let mut error = Diagnostic::new(Place::file(name), format!("the configuration {why}"));
+        error.hint = hint;
+        error
+    })?;
+    Ok(Document { name: name.to_owned(), text, fetched: false })
+}
+
+/// The text of a file, or why there is none: a sentence that goes on from its name.
+fn read_text(path: &str) -> Result<String, String> {
+    let cannot = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => "is not there".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "may not be read by this user".to_owned(),
+        std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
+        _ => format!("cannot be read ({error})"),
+    };
+    let mut bytes = Vec::new();
+    fs::File::open(path).map_err(cannot)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(format!("is larger than {} MiB", FILE_LIMIT >> 20));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("is no UTF-8 text (line {line}): save it as UTF-8")
+    })
+}
+
+/// A configuration over the network (B12). It is named by its origin and path: a query may hold a key.
+async fn fetch(address: &str, client: &Client) -> Result<Document, Diagnostic> {
+    let url = Url::parse(address)
+        .map_err(|why| Diagnostic::new(Place::Option("-c".to_owned()), format!("the address {why}")))?;
+    let name = format!("{}{}", url.origin(), url.path.split('?').next().unwrap_or_default());
+    let wrong =
+        |why: String| Diagnostic::new(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
+    let request = Request { url, body: None };
+    let answer = client.send(&request, FETCH_LIMIT, Want::Body, None).await.map_err(|failure| wrong(failure.why))?;
+    if !(200..300).contains(&answer.status) {
+        return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));
+    }
+    if answer.body.len() >= BODY_LIMIT {
+        return Err(wrong(format!("it is larger than {} KiB", BODY_LIMIT >> 10)));
+    }
+    let text = String::from_utf8(answer.body).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
+    Ok(Document { name, text, fetched: true })
+}

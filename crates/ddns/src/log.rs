@@ -1,0 +1,136 @@
+//! The runtime log (G): lines to standard error or a file, masked once more at this last gate.
+//!
+//! A log is a value that is handed on, not a global: two configuration files in one run have a log each. A line that
+//! cannot be written is lost and changes nothing else: telling the address matters more.
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
+
+use ddns_core::callback::Secrets;
+use ddns_core::config::{self, Level};
+use ddns_core::log_format::LogFormat;
+use jiff::Zoned;
+use jiff::fmt::strtime;
+
+/// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
+const SHORTEST_AT_THE_GATE: usize = 8;
+
+/// The form of the time where none is set.
+const DATEFMT: &str = "%Y-%m-%dT%H:%M:%S%z";
+
+/// Where lines of one configuration go.
+pub(crate) struct Log {
+    level: Level,
+    format: LogFormat,
+    datefmt: String,
+    colour: bool,
+    secrets: Secrets,
+    sink: RefCell<Sink>,
+}
+
+enum Sink {
+    Stderr,
+    File(File),
+}
+
+impl Log {
+    /// Opens what is configured. A file that cannot be opened is told, and standard error is used in its place.
+    pub(crate) fn open(settings: &config::Log, path: Option<&Path>, secrets: &Secrets, no_colour: bool) -> Self {
+        let mut log = Self {
+            level: settings.level,
+            format: settings.format.clone(),
+            datefmt: settings.datefmt.clone().unwrap_or_else(|| DATEFMT.to_owned()),
+            colour: settings.format == LogFormat::Short && !no_colour && io::stderr().is_terminal(),
+            secrets: secrets.longer_than(SHORTEST_AT_THE_GATE),
+            sink: RefCell::new(Sink::Stderr),
+        };
+        if let Some(path) = path {
+            match open_for_append(path) {
+                Ok(file) => log.sink = RefCell::new(Sink::File(file)),
+                Err(error) => {
+                    let path = path.display();
+                    log.warning(format!("{path}: the log file cannot be opened ({error}); logging to standard error"));
+                }
+            }
+        }
+        log
+    }
+
+    /// Whether lines of a level are written: guards work that only a line needs.
+    pub(crate) fn shows(&self, level: Level) -> bool {
+        level >= self.level
+    }
+
+    pub(crate) fn error(&self, message: impl AsRef<str>) {
+        self.write(Level::Error, message.as_ref());
+    }
+
+    pub(crate) fn warning(&self, message: impl AsRef<str>) {
+        self.write(Level::Warning, message.as_ref());
+    }
+
+    pub(crate) fn info(&self, message: impl AsRef<str>) {
+        self.write(Level::Info, message.as_ref());
+    }
+
+    /// The message is made only where it is shown.
+    pub(crate) fn debug(&self, message: impl FnOnce() -> String) {
+        if self.shows(Level::Debug) {
+            self.write(Level::Debug, &message());
+        }
+    }
+
+    fn write(&self, level: Level, message: &str) {
+        if !self.shows(level) {
+            return;
+        }
+        let message = self.secrets.mask(message);
+        let time = if self.format.has_time() { now(&self.datefmt) } else { String::new() };
+        let mut line = self.format.line(&time, level, &printable(&message));
+        if self.colour {
+            line = coloured(level, &line);
+        }
+        line.push('\n');
+        // One call for one line: lines of two processes do not mix, and a closed pipe is no reason to stop.
+        let _ = match &mut *self.sink.borrow_mut() {
+            Sink::Stderr => io::stderr().write_all(line.as_bytes()),
+            Sink::File(file) => file.write_all(line.as_bytes()),
+        };
+    }
+}
+
+fn open_for_append(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// Text from outside cannot forge a line or drive a terminal.
+fn printable(text: &str) -> String {
+    if text.chars().any(char::is_control) {
+        text.chars()
+            .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
+            .collect()
+    } else {
+        text.to_owned()
+    }
+}
+
+fn coloured(level: Level, line: &str) -> String {
+    let code = match level {
+        Level::Debug => "2",
+        Level::Info => return line.to_owned(),
+        Level::Warning => "33",
+        Level::Error | Level::Critical => "31",
+    };
+    format!("\u{1b}[{code}m{line}\u{1b}[0m")
+}
+
+fn now(format: &str) -> String {
+    let time = strtime::BrokenDownTime::from(&Zoned::now());
+    let config = strtime::Config::new().lenient(true);
+    time.to_string_with_config(&config, format).unwrap_or_default()
+}

@@ -1,0 +1,26 @@
+//! The contract, rule by rule, seen from outside: the built program against a real receiver on loopback, in a clean
+//! environment. One module for each section; each test is named after its rule.
+
+#![allow(unreachable_pub, reason = "what the modules share is public among them")]
+
+mod support;
+
+mod forms;
+mod given;
+mod odd_server;
+
+mod a;
+mod b;
+mod b_errors;
+mod b_fields;
+mod b_layers;
+mod c;
+mod c_url;
+mod d;
+mod d_tls;
+mod e;
+mod e_cache;
+mod e_long;
+mod f;
+mod g;
+mod g_secrets;
