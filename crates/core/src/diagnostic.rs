@@ -47,9 +47,20 @@ impl fmt::Display for Place {
     }
 }
 
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing is run.
+    Error,
+    /// It is run all the same.
+    Warning,
+}
+
 /// One thing that is wrong, or doubtful.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
     /// Where.
     pub place: Place,
     /// What. Names the field.
@@ -60,8 +71,13 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// What is wrong, and where.
-    pub fn new(place: Place, message: impl Into<String>) -> Self {
-        Self { place, message: message.into(), hint: None }
+    pub fn error(place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, place, message: message.into(), hint: None }
+    }
+
+    /// What is doubtful, and where.
+    pub fn warning(place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, place, message: message.into(), hint: None }
     }
 
     /// Adds the way out.
@@ -78,7 +94,11 @@ impl Diagnostic {
     }
 
     /// The whole of it for a terminal: place, sentence, the line with a caret, the hint.
-    pub fn shown_as(&self, severity: &str) -> String {
+    pub fn shown(&self) -> String {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
         let mut text = format!("{}{severity}: {}", self.place, self.message);
         if let Place::File { excerpt: Some(at), .. } = &self.place {
             let number = at.line.to_string();
@@ -92,6 +112,22 @@ impl Diagnostic {
         }
         text
     }
+}
+
+/// Whether any of them is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
+
+/// Each once: what is wrong with a setting that several entries or files share is told once.
+pub fn without_repeats(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told: Vec<Diagnostic> = Vec::new();
+    for diagnostic in diagnostics {
+        if !told.contains(&diagnostic) {
+            told.push(diagnostic);
+        }
+    }
+    told
 }
 
 /// The known name nearest to a mistyped one, where one is near enough to be meant.
@@ -114,7 +150,7 @@ mod tests {
         let text = "{\n  \"token\": \"s3cret\", \"ttl\": []\n}";
         let start = text.find("[]").expect("the place");
         let place = Place::in_file("c.json", text, Span { start, end: start + 2 }, true);
-        let shown = Diagnostic::new(place, "`ttl` is wrong").hint("write 300").shown_as("error");
+        let shown = Diagnostic::error(place, "`ttl` is wrong").hint("write 300").shown();
         let lines = [
             "c.json:2:29: error: `ttl` is wrong",
             "  2 |   \"token\": ***, \"ttl\": []",

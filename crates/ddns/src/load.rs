@@ -10,7 +10,7 @@ use ddns_core::callback::{Request, Url};
 use ddns_core::config::fields::{FIELDS, Key};
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
-use ddns_core::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::diagnostic::{Diagnostic, Place, has_errors, nearest, without_repeats};
 use ddns_core::json::{Dialect, Node, Value, parse};
 use ddns_core::source::split_list;
 
@@ -31,47 +31,41 @@ pub(crate) async fn load(
     environment: &Environment,
     client: &Client,
 ) -> Result<Vec<Valid>, Vec<Diagnostic>> {
-    let mut errors = Vec::new();
-    let mut warnings = Vec::new();
+    let mut told = Vec::new();
     let around = Surroundings {
         options,
-        environment: variables(environment, &mut errors, &mut warnings),
+        environment: variables(environment, &mut told),
         environment_proxy: environment.proxy_variable().map(str::to_owned),
     };
-    let files = if named.is_empty() { configured_files(environment, &mut errors) } else { named };
+    let files = if named.is_empty() { configured_files(environment, &mut told) } else { named };
     let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
+    if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && told.is_empty() {
+        return Err(vec![no_configuration(environment)]);
+    }
     let mut valid = Vec::new();
     for name in &files {
-        let loaded = read(name, client).await.map_err(|error| vec![error]);
-        let loaded = loaded.and_then(|document| {
-            let written = raw::read(&Rc::new(document))?;
-            validate(name, Some(written), &around)
-        });
-        match loaded {
+        let loaded = match read(name, client).await {
+            Ok(document) => raw::read(&Rc::new(document)).map_err(|error| vec![error]),
+            Err(error) => Err(vec![error]),
+        };
+        match loaded.and_then(|written| validate(name, Some(written), &around)) {
             Ok(config) => valid.push(config),
-            Err(wrong) => errors.extend(wrong),
+            Err(wrong) => told.extend(wrong),
         }
     }
     if files.is_empty() {
-        if around.options.is_empty() && around.environment.is_empty() && errors.is_empty() {
-            return Err(vec![no_configuration(environment)]);
-        }
         match validate("environment and options", None, &around) {
             Ok(config) => valid.push(config),
-            Err(wrong) => errors.extend(wrong),
+            Err(wrong) => told.extend(wrong),
         }
     }
-    if let Some((_, told)) = valid.first_mut() {
-        told.splice(0..0, warnings);
+    if has_errors(&told) {
+        return Err(without_repeats(told));
     }
-    // What is wrong in the surroundings is wrong for every file: told once.
-    let mut told: Vec<Diagnostic> = Vec::new();
-    for error in errors {
-        if !told.contains(&error) {
-            told.push(error);
-        }
+    if let Some((_, doubts)) = valid.first_mut() {
+        doubts.splice(0..0, told);
     }
-    if told.is_empty() { Ok(valid) } else { Err(told) }
+    Ok(valid)
 }
 
 /// The places that are looked at without `-c` (B12).
@@ -90,11 +84,11 @@ fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).join("\n    ");
     let message = format!("there is no configuration. Looked for:\n    {places}");
     let hint = "`ddns demo` shows what the program does, without one; `ddns --help` shows how to write one";
-    Diagnostic::new(Place::Nowhere, message).hint(hint)
+    Diagnostic::error(Place::Nowhere, message).hint(hint)
 }
 
 /// `DDNS_CONFIG`: one file, several with separators, or a JSON list.
-fn configured_files(environment: &Environment, errors: &mut Vec<Diagnostic>) -> Vec<String> {
+fn configured_files(environment: &Environment, told: &mut Vec<Diagnostic>) -> Vec<String> {
     let Some(text) = environment.get("DDNS_CONFIG") else { return Vec::new() };
     if !text.trim_start().starts_with('[') {
         return split_list(text).into_iter().map(str::to_owned).collect();
@@ -106,14 +100,16 @@ fn configured_files(environment: &Environment, errors: &mut Vec<Diagnostic>) -> 
     let files: Vec<String> = items.iter().filter_map(|item| item.value.text()).map(str::to_owned).collect();
     if files.is_empty() || files.len() < items.len() {
         let place = Place::Environment("DDNS_CONFIG".to_owned());
-        errors
-            .push(Diagnostic::new(place, "this must be a file, several with commas between, or a JSON list of files"));
+        told.push(Diagnostic::error(
+            place,
+            "this must be a file, several with commas between, or a JSON list of files",
+        ));
     }
     files
 }
 
 /// The settings that the environment makes.
-fn variables(environment: &Environment, errors: &mut Vec<Diagnostic>, warnings: &mut Vec<Diagnostic>) -> Raw {
+fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
     let mut raw = Raw::default();
     let known: Vec<(Key, String)> = FIELDS.iter().filter_map(|field| Some((field.key, field.variable()?))).collect();
     for (name, value) in environment.ours() {
@@ -126,7 +122,7 @@ fn variables(environment: &Environment, errors: &mut Vec<Diagnostic>, warnings: 
         {
             if environment.get(direct).is_some() {
                 let message = format!("{direct} is set too: which of the two counts?");
-                errors.push(Diagnostic::new(place(), message).hint(format!("unset {direct} or {name}")));
+                told.push(Diagnostic::error(place(), message).hint(format!("unset {direct} or {name}")));
                 continue;
             }
             match read_text(&environment.path(value).display().to_string()) {
@@ -134,13 +130,13 @@ fn variables(environment: &Environment, errors: &mut Vec<Diagnostic>, warnings: 
                     let text = text.trim_end_matches(['\r', '\n']);
                     raw.set(key, Node::synthetic(Value::string(text)), Origin::Environment(name.to_owned()));
                 }
-                Err(why) => errors.push(Diagnostic::new(place(), format!("the file {value} {why}"))),
+                Err(why) => told.push(Diagnostic::error(place(), format!("the file {value} {why}"))),
             }
         } else if name != "DDNS_CONFIG"
             && let Some(near) = nearest_variable(name, &known)
         {
-            let warning = Diagnostic::new(place(), "this is no variable of ours: it has no effect");
-            warnings.push(warning.hint(format!("did you mean {near}?")));
+            let warning = Diagnostic::warning(place(), "this is no variable of ours: it has no effect");
+            told.push(warning.hint(format!("did you mean {near}?")));
         }
     }
     raw
@@ -161,7 +157,7 @@ async fn read(name: &str, client: &Client) -> Result<Document, Diagnostic> {
     }
     let text = read_text(name).map_err(|why| {
         let hint = (why.contains("is not there")).then(|| "check the path after -c".to_owned());
-        let mut error = Diagnostic::new(Place::file(name), format!("the configuration {why}"));
+        let mut error = Diagnostic::error(Place::file(name), format!("the configuration {why}"));
         error.hint = hint;
         error
     })?;
@@ -191,10 +187,10 @@ fn read_text(path: &str) -> Result<String, String> {
 /// A configuration over the network (B12). It is named by its origin and path: a query may hold a key.
 async fn fetch(address: &str, client: &Client) -> Result<Document, Diagnostic> {
     let url = Url::parse(address)
-        .map_err(|why| Diagnostic::new(Place::Option("-c".to_owned()), format!("the address {why}")))?;
+        .map_err(|why| Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}")))?;
     let name = format!("{}{}", url.origin(), url.path.split('?').next().unwrap_or_default());
     let wrong =
-        |why: String| Diagnostic::new(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
+        |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
     let request = Request { url, body: None };
     let answer = client.send(&request, FETCH_LIMIT, Want::Body, None).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&answer.status) {

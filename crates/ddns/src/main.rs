@@ -63,7 +63,7 @@ async fn synchronize(matches: &clap::ArgMatches, environment: &Environment) -> u
     let configs = match loaded {
         Ok(configs) => configs,
         Err(errors) => {
-            let told: Vec<String> = errors.iter().map(|error| error.shown_as("error")).collect();
+            let told: Vec<String> = errors.iter().map(|error| error.shown()).collect();
             let _ = writeln!(io::stderr(), "{}", told.join("\n"));
             return USAGE;
         }

@@ -58,3 +58,8 @@ async fn look(source: &Source, family: Family, limit: Duration, client: &Client)
         Source::Shell(line) => command::look(&["sh".to_owned(), "-c".to_owned(), line.clone()], family).await,
     }
 }
+
+/// This host's address as `default` finds it.
+pub(crate) fn own_address(family: Family) -> Option<IpAddr> {
+    route::look(family).ok()
+}

@@ -217,7 +217,7 @@ fn remember(store: Option<&mut Store>, print: Option<Fingerprint>, update: &Upda
 }
 
 /// The time of day; the epoch on a host whose clock is before it.
-fn unix_time() -> Timestamp {
+pub(crate) fn unix_time() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Timestamp { seconds: since.as_secs(), micros: since.subsec_micros() }
 }

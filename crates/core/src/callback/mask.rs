@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::MASK;
+use crate::json::is_placeholder_name;
 
 /// Shorter literals are words of every text (`on`, `1`): masking them would leave nothing to read.
 const SHORTEST: usize = 4;
@@ -25,7 +26,8 @@ impl Secrets {
     /// secret: it is shown everywhere as a value of the update.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
         let is_public = |literal: &str| {
-            literal.parse::<std::net::IpAddr>().is_ok() || public.iter().any(|text| text.contains(literal))
+            let is_value = literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(literal);
+            is_value || public.iter().any(|text| text.contains(literal))
         };
         let mut plain: Vec<Box<[u8]>> = literals
             .into_iter()
@@ -80,7 +82,8 @@ impl Secrets {
 
     /// How many bytes of `text` are a secret that begins right here.
     fn length_at(&self, text: &[u8]) -> Option<usize> {
-        let plain = self.plain.iter().filter_map(|secret| matched(text, secret)).max();
+        let plain =
+            self.plain.iter().filter_map(|secret| matched(text, secret, false).max(matched(text, secret, true))).max();
         let encoded = self.encoded.iter().find(|form| text.starts_with(form.as_bytes())).map(String::len);
         plain.max(encoded)
     }
@@ -92,17 +95,18 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// How many bytes at the start of `text` spell `secret`, each byte as it is, percent-encoded, or escaped as in JSON.
-fn matched(text: &[u8], secret: &[u8]) -> Option<usize> {
+/// How many bytes at the start of `text` spell `secret`, each byte as it is or percent-encoded, or, inside of JSON, each
+/// byte escaped or not. (A backslash means two things, so the two readings are apart.)
+fn matched(text: &[u8], secret: &[u8], in_json: bool) -> Option<usize> {
     let mut at = 0;
     for &byte in secret {
         let rest = &text[at..];
         at += match rest {
+            [b'\\', escaped, ..] if in_json && unescaped(*escaped) == Some(byte) => 2,
+            [b'\\', b'u', b'0', b'0', high, low, ..] if in_json && hex(*high, *low) == Some(byte) && byte < 0x80 => 6,
             [first, ..] if *first == byte => 1,
             [b'%', high, low, ..] if hex(*high, *low) == Some(byte) => 3,
             [b'+', ..] if byte == b' ' => 1,
-            [b'\\', escaped, ..] if unescaped(*escaped) == Some(byte) => 2,
-            [b'\\', b'u', b'0', b'0', high, low, ..] if hex(*high, *low) == Some(byte) && byte < 0x80 => 6,
             _ => return None,
         };
     }

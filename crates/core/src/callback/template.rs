@@ -72,11 +72,8 @@ impl Variables {
         BUILT_IN.iter().map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Adds a variable of the user's. Refuses what is no scalar, no `__NAME__`, or the name of a built-in.
+    /// Adds a variable of the user's. Refuses what is no scalar, and the name of a built-in.
     pub fn add(&mut self, name: &str, value: Value) -> Result<(), &'static str> {
-        if !crate::json::is_placeholder_name(name) {
-            return Err("has not the form `__NAME__` (capital letters, digits, single underscores)");
-        }
         if BUILT_IN.iter().any(|(known, _)| *known == name) {
             return Err("is the name of a placeholder that the program fills in itself");
         }

@@ -31,6 +31,8 @@ pub enum Origin {
 /// One value as it was written. Does not show it when printed.
 #[derive(Clone)]
 pub struct Setting {
+    /// What the field is called there: `dns` is `provider` inside of `providers`.
+    pub name: &'static str,
     /// The value.
     pub node: Node,
     /// Where it was made.
@@ -79,7 +81,11 @@ impl Raw {
 
     /// Makes a setting; a later one replaces it.
     pub fn set(&mut self, key: Key, node: Node, origin: Origin) {
-        self.settings[key as usize] = Some(Setting { node, origin });
+        self.set_as(Field::of(key).name, key, node, origin);
+    }
+
+    fn set_as(&mut self, name: &'static str, key: Key, node: Node, origin: Origin) {
+        self.settings[key as usize] = Some(Setting { name, node, origin });
     }
 
     /// Whether nothing is set at all.
@@ -89,26 +95,25 @@ impl Raw {
 }
 
 /// The layers that one file holds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Written {
     /// What stands outside of `providers`.
     pub file: Raw,
     /// One layer for each of `providers`, with the place where it begins; empty without them.
     pub entries: Vec<(Raw, Place)>,
-    /// What is doubtful.
-    pub warnings: Vec<Diagnostic>,
+    /// What is wrong or doubtful about its structure.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a file's text into layers. Tells everything that is wrong with its structure at once.
-pub fn read(document: &Rc<Document>) -> Result<Written, Vec<Diagnostic>> {
-    let root = parse(&document.text, Dialect::CONFIG).map_err(|error| {
-        let place = Place::in_file(&document.name, &document.text, error.span, false);
-        vec![Diagnostic::new(place, format!("this is no JSON: {}", error.message))]
-    })?;
-    let mut reader = Reader { document, errors: Vec::new(), warnings: Vec::new() };
+/// Reads a file's text into layers. Fails where it is no JSON object; whatever else is wrong is told with the rest.
+pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
+    let mut reader = Reader { document, diagnostics: Vec::new() };
+    let root = parse(&document.text, Dialect::CONFIG)
+        .map_err(|error| Diagnostic::error(reader.place(error.span), format!("this is no JSON: {}", error.message)))?;
     let Value::Object(members) = root.value else {
         let message = format!("a configuration is a JSON object, not {}", root.value.kind());
-        return Err(vec![reader.diagnostic(root.span, message).hint("it looks like { \"dns\": \"callback\", … }")]);
+        let hint = "it looks like { \"dns\": \"callback\", … }";
+        return Err(Diagnostic::error(reader.place(root.span), message).hint(hint));
     };
     let mut providers = None;
     let mut file = Raw::default();
@@ -119,34 +124,37 @@ pub fn read(document: &Rc<Document>) -> Result<Written, Vec<Diagnostic>> {
         }
     }
     let entries = providers.map(|member| reader.entries(member)).unwrap_or_default();
-    if reader.errors.is_empty() { Ok(Written { file, entries, warnings: reader.warnings }) } else { Err(reader.errors) }
+    Ok(Written { file, entries, diagnostics: reader.diagnostics })
 }
 
 struct Reader<'a> {
     document: &'a Rc<Document>,
-    errors: Vec<Diagnostic>,
-    warnings: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
-    fn diagnostic(&self, span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Place::in_file(&self.document.name, &self.document.text, span, false), message)
+    fn place(&self, span: Span) -> Place {
+        Place::in_file(&self.document.name, &self.document.text, span, false)
+    }
+
+    fn wrong(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(self.place(span), message));
     }
 
     fn entries(&mut self, member: Member) -> Vec<(Raw, Place)> {
         let Value::Array(nodes) = member.node.value else {
             let message = format!("`providers` must be a list of objects, not {}", member.node.value.kind());
-            self.errors.push(self.diagnostic(member.node.span, message));
+            self.wrong(member.node.span, message);
             return Vec::new();
         };
         if nodes.is_empty() {
-            self.errors.push(self.diagnostic(member.node.span, "`providers` has no entries: there is nobody to tell"));
+            self.wrong(member.node.span, "`providers` has no entries: there is nobody to tell");
         }
         let mut entries = Vec::new();
         for (at, node) in nodes.into_iter().enumerate() {
             let Value::Object(members) = node.value else {
                 let message = format!("`providers[{at}]` must be an object, not {}", node.value.kind());
-                self.errors.push(self.diagnostic(node.span, message));
+                self.wrong(node.span, message);
                 continue;
             };
             let mut entry = Raw::default();
@@ -154,7 +162,7 @@ impl Reader<'_> {
                 self.take(&mut entry, member, "", true);
             }
             let start = Span { start: node.span.start, end: node.span.start + 1 };
-            entries.push((entry, Place::in_file(&self.document.name, &self.document.text, start, false)));
+            entries.push((entry, self.place(start)));
         }
         entries
     }
@@ -175,7 +183,7 @@ impl Reader<'_> {
                         "`log` must be an object with `level`, `file`, `format`, `datefmt`, not {}",
                         other.kind()
                     );
-                    self.errors.push(self.diagnostic(member.node.span, message));
+                    self.wrong(member.node.span, message);
                 }
             }
             return;
@@ -188,23 +196,24 @@ impl Reader<'_> {
         if in_entry && field.scope != Scope::Entry {
             let message = format!("`{written}` cannot stand inside of `providers`");
             let hint = "move it outside: it holds for the whole file";
-            self.errors.push(self.diagnostic(member.key_span, message).hint(hint));
+            self.diagnostics.push(Diagnostic::error(self.place(member.key_span), message).hint(hint));
             return;
         }
         if layer.get(field.key).is_some() {
             let message = format!("`{written}` is written twice; the last one counts");
-            self.warnings.push(self.diagnostic(member.key_span, message));
+            self.diagnostics.push(Diagnostic::warning(self.place(member.key_span), message));
         }
-        layer.set(field.key, member.node, Origin::File(self.document.clone()));
+        let name = if written == "provider" { "provider" } else { field.name };
+        layer.set_as(name, field.key, member.node, Origin::File(self.document.clone()));
     }
 
     fn unknown(&mut self, written: &str, span: Span, in_entry: bool) {
         let own = if in_entry { "provider" } else { "log" };
         let known = FIELDS.iter().map(|field| field.name).chain([own]);
-        let mut warning = self.diagnostic(span, format!("unknown field `{written}`: it has no effect"));
+        let mut warning = Diagnostic::warning(self.place(span), format!("unknown field `{written}`: it has no effect"));
         if let Some(name) = nearest(written, known) {
             warning = warning.hint(format!("did you mean `{name}`?"));
         }
-        self.warnings.push(warning);
+        self.diagnostics.push(warning);
     }
 }

@@ -11,7 +11,7 @@ use crate::source::split_list;
 /// Reads the settings of some layers and collects what is wrong.
 pub(super) struct Reader<'a> {
     pub(super) layers: Layers<'a>,
-    pub(super) errors: &'a mut Vec<Diagnostic>,
+    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 /// A boolean, or a text with a meaning of its own.
@@ -29,9 +29,9 @@ impl<'a> Reader<'a> {
     pub(super) fn wrong(&mut self, key: Key, at: &Node, message: impl Into<String>, hint: Option<String>) {
         let Some(setting) = self.setting(key) else { return };
         let place = setting.place(Field::of(key), at.span);
-        let mut diagnostic = Diagnostic::new(place, message);
-        diagnostic.hint = hint;
-        self.errors.push(diagnostic);
+        let mut error = Diagnostic::error(place, message);
+        error.hint = hint;
+        self.diagnostics.push(error);
     }
 
     fn wrong_type(&mut self, key: Key, at: &Node) {

@@ -9,9 +9,9 @@ use super::raw::{Raw, Written};
 use super::read::{Choice, Reader};
 use super::{Cache, Concurrency, Config, Entry, Level, Log};
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, Severity, has_errors, without_repeats};
 use crate::domain::Domain;
-use crate::json::{Dialect, Node, Value, parse};
+use crate::json::{Dialect, Node, Value, is_placeholder_name, parse};
 use crate::log_format::LogFormat;
 use crate::source::{FORMS, Source};
 
@@ -29,43 +29,34 @@ pub struct Surroundings {
 /// A configuration and what is doubtful about it.
 pub type Valid = (Config, Vec<Diagnostic>);
 
-/// Makes a configuration of one file, or of the surroundings alone. Fails with every error at once.
+/// Makes a configuration of one file, or of the surroundings alone. Fails with everything that is wrong or doubtful.
 pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
     let empty = Raw::default();
-    let mut errors = Vec::new();
-    let Written { file, entries, mut warnings } =
-        written.unwrap_or(Written { file: Raw::default(), entries: Vec::new(), warnings: Vec::new() });
+    let Written { file, entries, mut diagnostics } = written.unwrap_or_default();
     let whole = (Raw::default(), if file.is_empty() { Place::Nowhere } else { Place::file(name) });
     let entries = if entries.is_empty() { vec![whole] } else { entries };
 
     let layers = |entry| Layers(vec![&around.options, entry, &file, &around.environment]);
-    let mut reader = Reader { layers: layers(&empty), errors: &mut errors };
-    let (log, concurrency) = (log(&mut reader, &mut warnings), concurrency(&mut reader));
+    let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
+    let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);
     refuse_interval(&mut reader);
 
     let mut valid = Vec::new();
     for (raw, place) in &entries {
-        let reader = Reader { layers: layers(raw), errors: &mut errors };
-        let maker =
-            Maker { reader, place, warnings: &mut warnings, environment_proxy: around.environment_proxy.as_deref() };
+        let reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
+        let maker = Maker { reader, place, environment_proxy: around.environment_proxy.as_deref() };
         valid.extend(maker.entry());
     }
-    if errors.is_empty() {
-        Ok((Config { name: name.to_owned(), log, concurrency, entries: valid }, warnings))
+    let diagnostics = without_repeats(diagnostics);
+    if has_errors(&diagnostics) {
+        Err(diagnostics)
     } else {
-        // A setting that several entries inherit is told once.
-        let mut told: Vec<Diagnostic> = Vec::new();
-        for error in errors {
-            if !told.contains(&error) {
-                told.push(error);
-            }
-        }
-        Err(told)
+        Ok((Config { name: name.to_owned(), log, concurrency, entries: valid }, diagnostics))
     }
 }
 
-fn log(reader: &mut Reader<'_>, warnings: &mut Vec<Diagnostic>) -> Log {
+fn log(reader: &mut Reader<'_>) -> Log {
     let mut log = Log {
         level: Level::Info,
         file: reader.text(Key::LogFile),
@@ -77,12 +68,9 @@ fn log(reader: &mut Reader<'_>, warnings: &mut Vec<Diagnostic>) -> Log {
         let (format, unknown) = LogFormat::parse(&text);
         log.format = format;
         for part in unknown {
-            let place = reader
-                .setting(Key::LogFormat)
-                .map(|setting| setting.place(Field::of(Key::LogFormat), setting.node.span));
             let message = format!("`log.format`: {part} is unknown and stays as it is");
             let hint = "known are %(asctime)s, %(levelname)s, %(name)s, %(message)s, and `json` for the whole";
-            warnings.extend(place.map(|place| Diagnostic::new(place, message).hint(hint)));
+            warn_whole(reader, Key::LogFormat, message, hint);
         }
     }
     if let Some(name) = reader.text(Key::LogLevel) {
@@ -116,6 +104,14 @@ fn refuse_interval(reader: &mut Reader<'_>) {
     }
 }
 
+/// Notes a doubt about a whole setting.
+fn warn_whole(reader: &mut Reader<'_>, key: Key, message: impl Into<String>, hint: &str) {
+    if let Some(setting) = reader.setting(key) {
+        let place = setting.place(Field::of(key), setting.node.span);
+        reader.diagnostics.push(Diagnostic::warning(place, message).hint(hint));
+    }
+}
+
 /// Notes an error at a whole setting.
 fn wrong_whole(reader: &mut Reader<'_>, key: Key, message: impl Into<String>, hint: Option<String>) {
     if let Some(setting) = reader.setting(key) {
@@ -133,14 +129,13 @@ struct Maker<'a, 'b> {
     reader: Reader<'a>,
     /// Where the entry begins: the place of what is missing.
     place: &'b Place,
-    warnings: &'b mut Vec<Diagnostic>,
     environment_proxy: Option<&'b str>,
 }
 
 impl Maker<'_, '_> {
     /// None where something is wrong: it is among the errors then.
     fn entry(mut self) -> Option<Entry> {
-        let before = self.reader.errors.len();
+        let before = self.errors();
         self.dns();
         self.proxy();
         self.ssl();
@@ -150,7 +145,7 @@ impl Maker<'_, '_> {
         let body = self.body(&variables, &mut unknown);
         self.warn_unknown(&unknown, &variables);
         let domains = [self.domains(Key::Ipv4), self.domains(Key::Ipv6)];
-        if domains.iter().all(Vec::is_empty) && self.reader.errors.len() == before {
+        if domains.iter().all(Vec::is_empty) && self.errors() == before {
             self.missing(
                 "no domain is named: there is nothing to tell",
                 "set `ipv4` or `ipv6`, e.g. \"ipv4\": [\"home.example.com\"]",
@@ -164,7 +159,7 @@ impl Maker<'_, '_> {
         };
         let max_age = self.reader.number(Key::CacheMaxAge, |_: &u64| true).unwrap_or(259_200);
         let timeout = self.reader.number(Key::Timeout, |seconds: &f64| *seconds > 0.0 && *seconds <= 3600.0);
-        if self.reader.errors.len() > before {
+        if self.errors() > before {
             return None;
         }
         Some(Entry {
@@ -177,27 +172,29 @@ impl Maker<'_, '_> {
         })
     }
 
+    fn errors(&self) -> usize {
+        self.reader.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+    }
+
     fn missing(&mut self, message: &str, hint: &str) {
-        self.reader.errors.push(Diagnostic::new(self.place.clone(), message).hint(hint));
+        self.reader.diagnostics.push(Diagnostic::error(self.place.clone(), message).hint(hint));
     }
 
     fn dns(&mut self) {
-        let errors = self.reader.errors.len();
-        match self.reader.text(Key::Dns) {
-            Some(name) if name.trim().eq_ignore_ascii_case("callback") => {}
-            Some(name) => {
-                let message = format!("`dns` is `{name}`; the one provider of this program is `callback`");
-                let hint = "set `dns` to `callback` and `id` to an address that takes the update";
-                wrong_whole(&mut self.reader, Key::Dns, message, Some(hint.to_owned()));
-            }
-            None if self.reader.errors.len() == errors => {
-                self.missing(
-                    "`dns` is missing",
-                    "add \"dns\": \"callback\" (in `providers`: \"provider\": \"callback\")",
-                );
-            }
-            None => {}
-        }
+        let Some(setting) = self.reader.setting(Key::Dns) else {
+            // An entry of `providers` has a place of its own.
+            let name = if matches!(self.place, Place::File { excerpt: Some(_), .. }) { "provider" } else { "dns" };
+            self.missing(&format!("`{name}` is missing"), &format!("add \"{name}\": \"callback\""));
+            return;
+        };
+        let (name, node) = (setting.name, &setting.node);
+        let message = match &node.value {
+            Value::String(text) if text.trim().eq_ignore_ascii_case("callback") => return,
+            Value::String(text) => format!("`{name}` is `{text}`; the one provider of this program is `callback`"),
+            other => format!("`{name}` must be the string `callback`, not {}", other.kind()),
+        };
+        let hint = format!("set `{name}` to `callback` and `id` to an address that takes the update");
+        self.reader.wrong(Key::Dns, node, message, Some(hint));
     }
 
     fn proxy(&mut self) {
@@ -212,7 +209,7 @@ impl Maker<'_, '_> {
         if let (true, Some(variable)) = (proxies.is_empty(), self.environment_proxy) {
             let place = Place::Environment(variable.to_owned());
             let message = "this names a proxy, which this version cannot use yet";
-            self.reader.errors.push(Diagnostic::new(place, message).hint(hint));
+            self.reader.diagnostics.push(Diagnostic::error(place, message).hint(hint));
         }
     }
 
@@ -237,7 +234,15 @@ impl Maker<'_, '_> {
         };
         for member in members {
             let node = Node { span: member.node.span, value: Value::Null };
-            if let Err(why) = variables.add(&member.key, member.node.value) {
+            if !is_placeholder_name(&member.key) {
+                let message = format!("`extra`: `{}` has not the form `__NAME__` and so no effect", member.key);
+                warn_whole(
+                    &mut self.reader,
+                    Key::Extra,
+                    message,
+                    "names are capital letters between double underscores",
+                );
+            } else if let Err(why) = variables.add(&member.key, member.node.value) {
                 self.reader.wrong(Key::Extra, &node, format!("`extra`: `{}` {why}", member.key), None);
             }
         }
@@ -245,10 +250,10 @@ impl Maker<'_, '_> {
     }
 
     fn target(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Target> {
-        let before = self.reader.errors.len();
+        let before = self.errors();
         let endpoint = self.reader.text(Key::Endpoint).unwrap_or_default();
         let id = self.reader.text(Key::Id).unwrap_or_default();
-        if self.reader.errors.len() > before {
+        if self.errors() > before {
             return None;
         }
         let error = match Target::new(&endpoint, &id, variables, unknown) {
@@ -277,22 +282,16 @@ impl Maker<'_, '_> {
 
     fn warn_target(&mut self, target: &Target, endpoint: &str, variables: &Variables) {
         if target.has_fragment() {
-            self.warn_at(
+            warn_whole(
+                &mut self.reader,
                 Key::Id,
-                "`id` has a `#`: what follows it is never sent".to_owned(),
+                "`id` has a `#`: what follows it is never sent",
                 "a `#` that is meant is written %23",
             );
         }
         if let Some(name) = variables.names().find(|name| endpoint.contains(name)) {
             let message = format!("`endpoint` holds {name}, which is not filled in there");
-            self.warn_at(Key::Endpoint, message, "placeholders belong into `id` or `token`");
-        }
-    }
-
-    fn warn_at(&mut self, key: Key, message: String, hint: &str) {
-        if let Some(setting) = self.reader.setting(key) {
-            let place = setting.place(Field::of(key), setting.node.span);
-            self.warnings.push(Diagnostic::new(place, message).hint(hint));
+            warn_whole(&mut self.reader, Key::Endpoint, message, "placeholders belong into `id` or `token`");
         }
     }
 
@@ -302,9 +301,9 @@ impl Maker<'_, '_> {
                 continue;
             }
             let mut warning =
-                Diagnostic::new(self.place.clone(), format!("{name} is no placeholder: it is sent as it is"));
+                Diagnostic::warning(self.place.clone(), format!("{name} is no placeholder: it is sent as it is"));
             warning.hint = nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
-            self.warnings.push(warning);
+            self.reader.diagnostics.push(warning);
         }
     }
 

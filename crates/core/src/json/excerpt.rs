@@ -29,6 +29,8 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let end = floor(text, span.end).clamp(start, line_end);
 
+    // Of a list or an object only the brackets and keys are shown: who knows what it holds.
+    let reveal = reveal && !text[start..end].starts_with(['{', '[']);
     let mut before = String::new();
     let mut inside = String::new();
     let mut after = String::new();
@@ -143,11 +145,12 @@ mod tests {
 
     #[test]
     fn only_the_value_in_question_is_shown() {
-        let text = "{\n  \"token\": \"s3cret\", \"ttl\": [3], \"pin\": 1234 // s3cret\n}";
-        let shown = at(text, "[3]", true);
+        let text = "{\n  \"token\": \"s3cret\", \"ttl\": \"3\", \"pin\": 1234 // s3cret\n}";
+        let shown = at(text, "\"3\"", true);
         assert_eq!((shown.line, shown.column), (2, 29));
-        assert_eq!(shown.shown, "  \"token\": ***, \"ttl\": [3], \"pin\": *** /* … */");
-        assert_eq!(&shown.shown[shown.before..shown.before + shown.width], "[3]");
+        assert_eq!(shown.shown, "  \"token\": ***, \"ttl\": \"3\", \"pin\": *** /* … */");
+        assert_eq!(&shown.shown[shown.before..shown.before + shown.width], "\"3\"");
+        assert_eq!(at("{\"ttl\": {\"x\": \"s3cret\"}}", "{\"x\": \"s3cret\"}", true).shown, "{\"ttl\": {\"x\": ***}}");
         assert!(!at(text, "\"s3cret\"", false).shown.contains("s3cret"));
     }
 

@@ -1,4 +1,209 @@
-//! placeholder
+//! `ddns demo`: the whole program in ten seconds, on this machine alone. A receiver on loopback stands in for the
+//! endpoint; the real code loads a configuration, plans, sends and remembers.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::rc::Rc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use ddns_core::callback::Secrets;
+use ddns_core::config::raw::{self, Document};
+use ddns_core::config::validate::{Surroundings, validate};
+use ddns_core::config::{self, Config, Level};
+use ddns_core::diagnostic::Diagnostic;
+use ddns_core::observe::Observation;
+use ddns_core::pace::Pace;
+use ddns_core::plan::{Step, plan};
+use ddns_core::record::{Family, Update};
+
+use crate::http::{Client, USER_AGENT};
+use crate::log::Log;
+use crate::sources;
+use crate::store::Store;
+use crate::sync::{Teller, unix_time};
+
+/// Told where the host has no address of its own, and what the address changes to: for documentation, nobody's.
+const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
+const SPARE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7));
+const CHANGED_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 23));
+
+/// What the receiver got, as it stood on the wire.
+struct Received {
+    line: String,
+    body: String,
+}
+
+/// Runs the demonstration. Ends with 0, or with 1 where something did not work.
 pub(crate) async fn run() -> u8 {
-    0
+    match show(&mut io::stdout().lock()).await {
+        Ok(()) => 0,
+        // The reader of a pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: the demonstration needs a port on 127.0.0.1: {error}");
+            1
+        }
+    }
+}
+
+async fn show(out: &mut impl Write) -> io::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let origin = format!("http://{}", listener.local_addr()?);
+    let text = configuration(&origin);
+    let mut demo = Demo {
+        config: load(&text)?,
+        received: receive(listener),
+        client: Client::new(),
+        stores: [Store::in_memory(), Store::in_memory()],
+    };
+    let v4 = sources::own_address(Family::V4);
+    let v6 = sources::own_address(Family::V6).unwrap_or(SPARE_V6);
+    let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
+    let v4 = v4.unwrap_or(SPARE_V4);
+
+    writeln!(out, "ddns tells an HTTP endpoint of yours what this host's address is, when it changes.")?;
+    writeln!(out, "The endpoint here is a receiver at {origin}; nothing leaves this machine.\n")?;
+    writeln!(out, "The configuration: one callback by GET, one by POST.\n\n{}", indented(&text))?;
+
+    writeln!(out, "1. The address is {v4}{note}. Nobody was told yet, so every domain is.\n")?;
+    demo.round(v4, v6, out).await?;
+    writeln!(out, "2. Nothing changed.\n")?;
+    demo.round(v4, v6, out).await?;
+    writeln!(out, "3. The IPv4 address changes to {CHANGED_V4}. Only what changed is told.\n")?;
+    demo.round(CHANGED_V4, v6, out).await?;
+    writeln!(out, "An answer of 200 to 299 means accepted, and is remembered; anything else is sent again next time.")?;
+    writeln!(out, "Keys that you write into a configuration show as *** in every log, as they do above.")?;
+    writeln!(out, "\nNow with your own: write config.json as above, with the address of your endpoint, and run `ddns`.")
+}
+
+fn configuration(origin: &str) -> String {
+    format!(
+        r#"{{
+  "providers": [
+    {{
+      "provider": "callback",
+      "id": "{origin}/update?name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__&key=my-secret-key",
+      "ipv4": ["home.example.com"]
+    }},
+    {{
+      "provider": "callback",
+      "id": "{origin}/hook",
+      "token": {{ "key": "my-secret-key", "domain": "__DOMAIN__", "address": "__IP__", "ttl": "__TTL__" }},
+      "ttl": 300,
+      "ipv6": ["nas.example.com"]
+    }}
+  ]
+}}
+"#
+    )
+}
+
+fn load(text: &str) -> io::Result<Config> {
+    let document = Document { name: "config.json".to_owned(), text: text.to_owned(), fetched: false };
+    let written = raw::read(&Rc::new(document)).map_err(|error| vec![error]);
+    let valid = written.and_then(|written| validate("config.json", Some(written), &Surroundings::default()));
+    valid
+        .map(|(config, _)| config)
+        .map_err(|wrong| io::Error::other(wrong.iter().map(Diagnostic::shown).collect::<String>()))
+}
+
+struct Demo {
+    config: Config,
+    received: Receiver<Received>,
+    client: Client,
+    /// What each of the two endpoints was told.
+    stores: [Store; 2],
+}
+
+impl Demo {
+    /// One synchronization with these addresses, shown as it goes out and as it arrives.
+    async fn round(&mut self, v4: IpAddr, v6: IpAddr, out: &mut impl Write) -> io::Result<()> {
+        let found = |ip| Observation::Found(ip, "demo".to_owned());
+        let observed = [found(v4), found(v6)];
+        let quiet = Log::open(
+            &config::Log { level: Level::Critical, ..config::Log::default() },
+            None,
+            &Secrets::default(),
+            true,
+        );
+        for (entry, store) in self.config.entries.iter().zip(&mut self.stores) {
+            let print = entry.callback.fingerprint(store.state().salt());
+            let steps = plan(entry, &observed, Some((store.state(), print)), unix_time().seconds);
+            let teller = Teller { entry, client: &self.client, log: &quiet, secrets: &Secrets::default() };
+            for step in steps {
+                match step {
+                    Step::Known(update, _) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
+                    Step::Send(update, _) => show_sent(entry, &update, out)?,
+                }
+            }
+            let tally = teller.tell(&observed, Some(store), Pace::new(config::Concurrency::Auto)).await;
+            for received in self.received.try_iter().take(tally.accepted) {
+                show_received(&received, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -> io::Result<()> {
+    let request = entry.callback.masked().render(update, unix_time());
+    let request = request.map_err(|why| io::Error::other(why.to_string()))?;
+    writeln!(out, "   {update}")?;
+    for (at, line) in request.lines(USER_AGENT).iter().filter(|line| !line.starts_with("Content-Length")).enumerate() {
+        let label = if at == 0 { "sent" } else { "" };
+        writeln!(out, "{}", format!("     {label:<9} {line}").trim_end())?;
+    }
+    Ok(())
+}
+
+fn show_received(received: &Received, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "     received  {}", received.line)?;
+    if !received.body.is_empty() {
+        writeln!(out, "               {}", received.body)?;
+    }
+    writeln!(out, "     answered  204 No Content: accepted, and remembered\n")
+}
+
+/// Takes requests one after the other, hands them on, and answers 204.
+fn receive(listener: TcpListener) -> Receiver<Received> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream);
+                while let Some(received) = read_request(&mut reader) {
+                    if sender.send(received).is_err()
+                        || reader.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    receiver
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Received> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if line.trim_end().is_empty() {
+            break;
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    let length = lines.iter().find_map(|line| line.strip_prefix("Content-Length: ")).and_then(|text| text.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some(Received { line: lines.into_iter().next()?, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("   {line}\n")).collect()
 }
