@@ -135,7 +135,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let typed = typed.to_lowercase();
     known
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(&typed, name), name))
+        .map(|name| (strsim::jaro_winkler(&typed, &name.to_lowercase()), name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, name)| name)

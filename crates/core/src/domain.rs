@@ -1,6 +1,8 @@
 //! A domain name as a user configures it.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::rc::Rc;
 
 /// The most bytes of a whole name.
 const MAX_NAME: usize = 253;
@@ -11,8 +13,10 @@ const MAX_LABEL: usize = 63;
 ///
 /// Refuses to hold an empty name, an empty label, a blank or a control character, a label of more than 63 bytes, or more
 /// than 253 bytes in all.
+///
+/// Shared, not copied: a name stands in the configuration, in the plan and in what is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Domain(Box<str>);
+pub struct Domain(Rc<str>);
 
 /// Why a text is no domain name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +38,10 @@ pub enum DomainError {
 impl Domain {
     /// Checks and normalises.
     pub fn parse(text: &str) -> Result<Self, DomainError> {
-        let name = text.trim().to_lowercase();
+        let name = text.trim();
+        // Most names are in small letters already, and there may be thousands.
+        let is_small = name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+        let name = if is_small { Cow::Borrowed(name) } else { Cow::Owned(name.to_lowercase()) };
         if name.is_empty() {
             return Err(DomainError::Empty);
         }
@@ -54,7 +61,7 @@ impl Domain {
         if name.len() > MAX_NAME {
             return Err(DomainError::LongName(name.len()));
         }
-        Ok(Self(name.into_boxed_str()))
+        Ok(Self(name.into()))
     }
 
     /// The name.

@@ -7,7 +7,7 @@ use crate::callback::Fingerprint;
 use crate::config::Entry;
 use crate::observe::Observation;
 use crate::record::{Family, Update};
-use crate::state::{EntryKey, State};
+use crate::state::State;
 
 /// What is to be done about one domain of one family.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,21 +56,107 @@ pub fn plan<'a>(
             let update = Update { domain, family, ip };
             steps.push(match memory {
                 None => Step::Send(update, Reason::NoCache),
-                Some((state, callback)) => {
-                    let key = EntryKey { callback, domain: domain.clone(), family };
-                    step(update, state, &key, entry, now)
-                }
+                Some((state, callback)) => match state.last(callback, domain, family) {
+                    None => Step::Send(update, Reason::New),
+                    Some(last) if last.ip != ip => Step::Send(update, Reason::Changed(last.ip)),
+                    Some(last) if last.counts(entry.cache_max_age, now) => Step::Known(update, last.at),
+                    Some(last) => Step::Send(update, Reason::Old(now.saturating_sub(last.at))),
+                },
             });
         }
     }
     steps
 }
 
-fn step<'a>(update: Update<'a>, state: &State, key: &EntryKey, entry: &Entry, now: u64) -> Step<'a> {
-    match (state.known(key, entry.cache_max_age, now), state.last(key)) {
-        (Some(known), _) if known.ip == update.ip => Step::Known(update, known.at),
-        (_, Some(last)) if last.ip == update.ip => Step::Send(update, Reason::Old(now.saturating_sub(last.at))),
-        (_, Some(last)) => Step::Send(update, Reason::Changed(last.ip)),
-        (_, None) => Step::Send(update, Reason::New),
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::callback::{Callback, Target, Variables};
+    use crate::config::Cache;
+    use crate::domain::Domain;
+    use crate::source::Source;
+    use crate::state::{Accepted, EntryKey};
+
+    const NOW: u64 = 1_763_170_000;
+
+    fn entry(domains: [&[&str]; 2]) -> Entry {
+        let variables = Variables::default();
+        let target = Target::new("http://h", "", &variables, &mut Vec::new()).expect("an address");
+        let parse = |names: &[&str]| names.iter().map(|name| Domain::parse(name).expect("a domain")).collect();
+        Entry {
+            callback: Callback { target, body: None, variables },
+            domains: domains.map(parse),
+            sources: [const { Vec::new() }; 2].map(|_: Vec<Source>| vec![Source::Default]),
+            cache: Cache::Standard,
+            cache_max_age: Duration::from_secs(100),
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn found(text: &str) -> Observation {
+        Observation::Found(ip(text), "test".to_owned())
+    }
+
+    /// The verdict on each domain, in order.
+    fn verdicts(entry: &Entry, observed: &[Observation; 2], told: &[(&str, &str, u64)]) -> Vec<String> {
+        let mut state = State::new(vec![1]);
+        let callback = entry.callback.fingerprint(state.salt());
+        for (name, address, at) in told {
+            let family = Family::of(ip(address)).expect("a family");
+            let key = EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family };
+            state.learn(key, Some(Accepted { ip: ip(address), at: *at }));
+        }
+        let steps = plan(entry, observed, Some((&state, callback)), NOW);
+        let shown = steps.iter().map(|step| match step {
+            Step::Send(update, reason) => format!("{update}: {reason}"),
+            Step::Known(update, _) => format!("{update}: known"),
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn a1_each_domain_is_judged_by_what_its_endpoint_was_told() {
+        let entry = entry([&["new.example", "same.example", "moved.example", "old.example"], &["same.example"]]);
+        let told = [
+            ("same.example", "203.0.113.7", NOW - 99),
+            ("moved.example", "198.51.100.1", NOW - 1),
+            ("old.example", "203.0.113.7", NOW - 100),
+            ("same.example", "2001:db8::7", NOW),
+        ];
+        let expected = [
+            "new.example A 203.0.113.7: not told before",
+            "same.example A 203.0.113.7: known",
+            "moved.example A 203.0.113.7: changed from 198.51.100.1",
+            "old.example A 203.0.113.7: last accepted 100 s ago, longer than cache_max_age",
+            "same.example AAAA 2001:db8::7: known",
+        ];
+        assert_eq!(verdicts(&entry, &[found("203.0.113.7"), found("2001:db8::7")], &told), expected);
+    }
+
+    #[test]
+    fn e6_a_family_without_an_address_has_no_steps() {
+        let entry = entry([&["a.example"], &["a.example"]]);
+        let verdicts = verdicts(&entry, &[Observation::Unavailable, found("2001:db8::7")], &[]);
+        assert_eq!(verdicts, ["a.example AAAA 2001:db8::7: not told before"]);
+    }
+
+    #[test]
+    fn a_family_that_is_switched_off_has_no_steps() {
+        let mut entry = entry([&["a.example"], &[]]);
+        entry.sources[0].clear();
+        assert!(verdicts(&entry, &[found("203.0.113.7"), Observation::Off], &[]).is_empty());
+    }
+
+    #[test]
+    fn without_a_cache_everything_is_told() {
+        let entry = entry([&["a.example"], &[]]);
+        let steps = plan(&entry, &[found("203.0.113.7"), Observation::Off], None, NOW);
+        assert!(matches!(steps.as_slice(), [Step::Send(_, Reason::NoCache)]));
     }
 }

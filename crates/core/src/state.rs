@@ -46,8 +46,11 @@ pub struct Accepted {
 pub struct State {
     /// Random, made with the file: keeps two files' hashes apart.
     salt: Vec<u8>,
-    entries: HashMap<EntryKey, Accepted>,
+    callbacks: HashMap<Fingerprint, Told>,
 }
+
+/// What one endpoint was told: by [`Family::index`].
+type Told = [HashMap<Domain, Accepted>; 2];
 
 /// What a synchronization learned: an entry, or that there is none any more.
 pub type News = HashMap<EntryKey, Option<Accepted>>;
@@ -55,7 +58,7 @@ pub type News = HashMap<EntryKey, Option<Accepted>>;
 impl State {
     /// Nothing remembered yet.
     pub fn new(salt: Vec<u8>) -> Self {
-        Self { salt, entries: HashMap::new() }
+        Self { salt, callbacks: HashMap::new() }
     }
 
     /// The salt for [`crate::callback::Callback::fingerprint`].
@@ -63,24 +66,17 @@ impl State {
         &self.salt
     }
 
-    /// What was last accepted, where it still counts: not older than `max_age`, not from a clock that ran ahead.
-    pub fn known(&self, key: &EntryKey, max_age: Duration, now: u64) -> Option<Accepted> {
-        self.entries.get(key).copied().filter(|entry| {
-            let age = now.saturating_sub(entry.at);
-            age < max_age.as_secs() && entry.at <= now.saturating_add(CLOCK_SLACK)
-        })
-    }
-
     /// What was last accepted, however long ago.
-    pub fn last(&self, key: &EntryKey) -> Option<Accepted> {
-        self.entries.get(key).copied()
+    pub fn last(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Option<Accepted> {
+        self.callbacks.get(&callback)?[family.index()].get(domain).copied()
     }
 
     /// Takes one piece of news in.
     pub fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
+        let told = &mut self.callbacks.entry(key.callback).or_default()[key.family.index()];
         match entry {
-            Some(accepted) => self.entries.insert(key, accepted),
-            None => self.entries.remove(&key),
+            Some(accepted) => told.insert(key.domain, accepted),
+            None => told.remove(&key.domain),
         };
     }
 
@@ -89,26 +85,30 @@ impl State {
         for (key, entry) in news {
             self.learn(key.clone(), *entry);
         }
-        self.entries.retain(|_, entry| now.saturating_sub(entry.at) < KEEP.as_secs());
+        for told in self.callbacks.values_mut().flatten() {
+            told.retain(|_, entry| now.saturating_sub(entry.at) < KEEP.as_secs());
+        }
+        self.callbacks.retain(|_, told| told.iter().any(|entries| !entries.is_empty()));
     }
 
     /// The text of the cache file.
     pub fn to_text(&self) -> String {
-        let mut callbacks: BTreeMap<Fingerprint, Vec<(&EntryKey, &Accepted)>> = BTreeMap::new();
-        for (key, entry) in &self.entries {
-            callbacks.entry(key.callback).or_default().push((key, entry));
-        }
         let mut text = format!("{{\"version\":{VERSION},\"salt\":\"");
         self.salt.iter().for_each(|byte| text += &format!("{byte:02x}"));
         text += "\",\"callbacks\":{";
-        for (at, (callback, mut entries)) in callbacks.into_iter().enumerate() {
-            entries.sort_by(|(a, _), (b, _)| (&a.domain, a.family).cmp(&(&b.domain, b.family)));
+        let sorted: BTreeMap<&Fingerprint, &Told> = self.callbacks.iter().collect();
+        for (at, (callback, told)) in sorted.into_iter().enumerate() {
             text += if at == 0 { "\n" } else { ",\n" };
             text += &format!("\"{callback}\":{{");
-            for (at, (key, entry)) in entries.into_iter().enumerate() {
-                text += if at == 0 { "\n " } else { ",\n " };
-                push_string(&mut text, &format!("{} {}", key.domain, key.family.record_type()));
-                text += &format!(":[\"{}\",{}]", entry.ip, entry.at);
+            let mut between = "\n ";
+            for family in Family::ALL {
+                let sorted: BTreeMap<&Domain, &Accepted> = told[family.index()].iter().collect();
+                for (domain, entry) in sorted {
+                    text += between;
+                    push_string(&mut text, &format!("{domain} {}", family.record_type()));
+                    text += &format!(":[\"{}\",{}]", entry.ip, entry.at);
+                    between = ",\n ";
+                }
             }
             text += "}";
         }
@@ -128,12 +128,7 @@ impl State {
                     let state = state.as_mut()?;
                     for callback in callbacks {
                         let fingerprint = Fingerprint::parse(&callback.key)?;
-                        let Value::Object(entries) = callback.node.value else { return None };
-                        state.entries.reserve(entries.len());
-                        for entry in entries {
-                            let key = entry_key(fingerprint, &entry.key)?;
-                            state.entries.insert(key.clone(), accepted(&entry.node, key.family)?);
-                        }
+                        state.callbacks.insert(fingerprint, told(callback.node.value)?);
                     }
                 }
                 _ => return None,
@@ -143,10 +138,22 @@ impl State {
     }
 }
 
-fn entry_key(callback: Fingerprint, text: &str) -> Option<EntryKey> {
-    let (domain, record_type) = text.rsplit_once(' ')?;
-    let family = Family::ALL.into_iter().find(|family| family.record_type() == record_type)?;
-    Some(EntryKey { callback, domain: Domain::parse(domain).ok()?, family })
+impl Accepted {
+    /// Whether it still counts: not older than `max_age`, not from a clock that ran ahead.
+    pub fn counts(self, max_age: Duration, now: u64) -> bool {
+        now.saturating_sub(self.at) < max_age.as_secs() && self.at <= now.saturating_add(CLOCK_SLACK)
+    }
+}
+
+fn told(value: Value) -> Option<Told> {
+    let Value::Object(members) = value else { return None };
+    let mut told = Told::default();
+    for member in members {
+        let (domain, record_type) = member.key.rsplit_once(' ')?;
+        let family = Family::ALL.into_iter().find(|family| family.record_type() == record_type)?;
+        told[family.index()].insert(Domain::parse(domain).ok()?, accepted(&member.node, family)?);
+    }
+    Some(told)
 }
 
 fn accepted(node: &Node, family: Family) -> Option<Accepted> {
@@ -189,6 +196,11 @@ mod tests {
         state
     }
 
+    fn last(state: &State, name: &str) -> Option<Accepted> {
+        let key = key(name);
+        state.last(key.callback, &key.domain, key.family)
+    }
+
     #[test]
     fn the_text_reads_back() {
         let mut state = state_with("a.example", 1000);
@@ -213,18 +225,18 @@ mod tests {
     fn e3_an_entry_counts_until_it_is_too_old() {
         let state = state_with("a.example", 10_000);
         let age = Duration::from_secs(60);
-        assert!(state.known(&key("a.example"), age, 10_059).is_some());
-        assert!(state.known(&key("a.example"), age, 10_060).is_none());
-        assert!(state.known(&key("a.example"), Duration::ZERO, 10_000).is_none());
-        assert!(state.known(&key("b.example"), age, 10_000).is_none());
+        let entry = last(&state, "a.example").expect("an entry");
+        assert!(entry.counts(age, 10_059));
+        assert!(!entry.counts(age, 10_060));
+        assert!(!entry.counts(Duration::ZERO, 10_000));
+        assert!(last(&state, "b.example").is_none());
     }
 
     #[test]
     fn an_entry_of_a_clock_that_ran_ahead_does_not_count() {
-        let state = state_with("a.example", 10_000_000);
         let age = Duration::from_secs(60);
-        assert!(state.known(&key("a.example"), age, 10_000_000 - 100).is_some());
-        assert!(state.known(&key("a.example"), age, 5_000_000).is_none());
+        assert!(entry(10_000_000).counts(age, 10_000_000 - 100));
+        assert!(!entry(10_000_000).counts(age, 5_000_000));
     }
 
     #[test]
@@ -242,8 +254,8 @@ mod tests {
     fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
         let mut state = state_with("a.example", 1000);
         state.merge(&News::new(), 1000 + KEEP.as_secs() - 1);
-        assert!(state.last(&key("a.example")).is_some());
+        assert!(last(&state, "a.example").is_some());
         state.merge(&News::new(), 1000 + KEEP.as_secs());
-        assert!(state.last(&key("a.example")).is_none());
+        assert!(last(&state, "a.example").is_none());
     }
 }

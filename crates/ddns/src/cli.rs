@@ -1,7 +1,7 @@
 //! Options and commands. Every option for a field comes from the table of fields.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use ddns_core::config::fields::{FIELDS, Field, Kind};
+use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::json::{Node, Value};
 use ddns_core::source::split_list;
@@ -34,7 +34,7 @@ pub(crate) fn command() -> Command {
         .subcommand(Command::new("demo").about("Show what it does, on this machine alone, without a configuration"))
         .arg(config);
     for field in &FIELDS {
-        if let Some(option) = field.option() {
+        if let Some(option) = field.option {
             command = command.arg(argument(field, option));
         }
         if let Some(option) = negation(field) {
@@ -44,8 +44,8 @@ pub(crate) fn command() -> Command {
     command
 }
 
-fn argument(field: &Field, option: String) -> Arg {
-    let arg = Arg::new(field.name).long(option).help(field.help).aliases(field.option_aliases());
+fn argument(field: &Field, option: &'static str) -> Arg {
+    let arg = Arg::new(field.name).long(option).help(field.help).aliases(field.aliases);
     match field.kind {
         Kind::Flag => arg.action(ArgAction::SetTrue),
         Kind::FlagOrText => arg.value_name(field.value).num_args(0..=1).default_missing_value("true"),
@@ -54,22 +54,24 @@ fn argument(field: &Field, option: String) -> Arg {
     }
 }
 
-/// `--no-cache`, `--no-ssl`
-fn negation(field: &Field) -> Option<String> {
-    (field.kind == Kind::FlagOrText).then(|| format!("no-{}", field.name))
+/// The option that switches a field off.
+fn negation(field: &Field) -> Option<&'static str> {
+    match field.key {
+        Key::Cache => Some("no-cache"),
+        Key::Ssl => Some("no-ssl"),
+        _ => None,
+    }
 }
 
-fn negated(field: &Field, option: String) -> Arg {
-    let alias = option.replace('-', "_");
-    let help = format!("The same as --{} false", field.name);
-    Arg::new(option.clone()).long(option).alias(alias).help(help).action(ArgAction::SetTrue).conflicts_with(field.name)
+fn negated(field: &Field, option: &'static str) -> Arg {
+    Arg::new(option).long(option).help("The same with `false`").action(ArgAction::SetTrue).conflicts_with(field.name)
 }
 
 /// The settings that the options make.
 pub(crate) fn settings(matches: &ArgMatches) -> Raw {
     let mut raw = Raw::default();
     for field in &FIELDS {
-        let Some(option) = field.option() else { continue };
+        let Some(option) = field.option else { continue };
         if let Some(value) = value(field, matches) {
             raw.set(field.key, Node::synthetic(value), Origin::Option(format!("--{option}")));
         }
@@ -104,8 +106,6 @@ pub(crate) fn config_files(matches: &ArgMatches) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use ddns_core::config::fields::Key;
-
     use super::*;
 
     #[test]

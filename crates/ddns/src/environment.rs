@@ -1,37 +1,49 @@
 //! What the process was started with, read once: variables, and the folders that follow from them.
 
-use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The variables of the environment. What is no Unicode is left out: no setting of ours can be.
+/// The variables that mean something to us. What is no Unicode is left out: no setting of ours can be.
 pub(crate) struct Environment {
-    variables: BTreeMap<String, String>,
+    variables: Vec<(String, String)>,
 }
+
+/// Those that are not called `DDNS_…`.
+const OTHERS: [&str; 4] = ["HOME", "STATE_DIRECTORY", "XDG_STATE_HOME", "NO_COLOR"];
+
+/// Those that name a proxy for everything we call.
+const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+
+/// Those that name hosts to call without one.
+const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 impl Environment {
     pub(crate) fn read() -> Self {
-        let variables =
-            env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self { variables: variables.collect() }
+        let unicode = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let is_ours = |(name, value): &(String, String)| {
+            let is_known = |known: &[&str]| known.contains(&name.as_str());
+            !value.is_empty()
+                && (name.starts_with("DDNS_") || is_known(&OTHERS) || is_known(&PROXIES) || is_known(&NO_PROXY))
+        };
+        Self { variables: env::vars_os().filter_map(unicode).filter(is_ours).collect() }
     }
 
     /// A variable that is set to something.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Every variable whose name begins with `DDNS_` and that is set to something.
     pub(crate) fn ours(&self) -> impl Iterator<Item = (&str, &str)> {
-        let ours = self.variables.iter().filter(|(name, value)| name.starts_with("DDNS_") && !value.is_empty());
+        let ours = self.variables.iter().filter(|(name, _)| name.starts_with("DDNS_"));
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The first variable that names a proxy for everything we call.
+    /// The variable that names a proxy, where one does.
     pub(crate) fn proxy_variable(&self) -> Option<&'static str> {
-        const NAMES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
-        let none = ["no_proxy", "NO_PROXY"].into_iter().any(|name| self.get(name) == Some("*"));
-        NAMES.into_iter().find(|name| !none && self.get(name).is_some())
+        let is_off = NO_PROXY.into_iter().any(|name| self.get(name) == Some("*"));
+        PROXIES.into_iter().find(|name| !is_off && self.get(name).is_some())
     }
 
     pub(crate) fn home(&self) -> Option<PathBuf> {
@@ -51,7 +63,8 @@ impl Environment {
         // systemd may name several folders, separated by colons.
         let state = self.get("STATE_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
         let xdg = || {
-            self.get("XDG_STATE_HOME").map(Path::new).filter(|path| path.is_absolute()).map(|path| path.join("ddns"))
+            let absolute = self.get("XDG_STATE_HOME").map(Path::new).filter(|path| path.is_absolute());
+            absolute.map(|path| path.join("ddns"))
         };
         let home = || self.home().map(|home| home.join(".local/state/ddns"));
         // A name of one's own: in a folder that all share, another user's must not be in the way.

@@ -111,11 +111,10 @@ fn configured_files(environment: &Environment, told: &mut Vec<Diagnostic>) -> Ve
 /// The settings that the environment makes.
 fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
     let mut raw = Raw::default();
-    let known: Vec<(Key, String)> = FIELDS.iter().filter_map(|field| Some((field.key, field.variable()?))).collect();
     for (name, value) in environment.ours() {
         let place = || Place::Environment(name.to_owned());
-        if let Some((key, _)) = known.iter().find(|(_, variable)| variable == name) {
-            raw.set(*key, Node::synthetic(Value::string(value)), Origin::Environment(name.to_owned()));
+        if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
+            raw.set(field.key, Node::synthetic(Value::string(value)), Origin::Environment(name.to_owned()));
         } else if let Some((key, direct)) = [(Key::Token, "DDNS_TOKEN"), (Key::Id, "DDNS_ID")]
             .into_iter()
             .find(|(_, direct)| name.strip_suffix("_FILE") == Some(direct))
@@ -133,7 +132,7 @@ fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
                 Err(why) => told.push(Diagnostic::error(place(), format!("the file {value} {why}"))),
             }
         } else if name != "DDNS_CONFIG"
-            && let Some(near) = nearest_variable(name, &known)
+            && let Some(near) = nearest_variable(name)
         {
             let warning = Diagnostic::warning(place(), "this is no variable of ours: it has no effect");
             told.push(warning.hint(format!("did you mean {near}?")));
@@ -143,10 +142,8 @@ fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
 }
 
 /// Only where one is very near: the environment holds other programs' variables too.
-fn nearest_variable<'a>(name: &str, known: &'a [(Key, String)]) -> Option<&'a str> {
-    let lower: Vec<(String, &str)> = known.iter().map(|(_, name)| (name.to_lowercase(), name.as_str())).collect();
-    let near = nearest(name, lower.iter().map(|(lower, _)| lower.as_str()))?;
-    let (_, near) = lower.iter().find(|(lower, _)| lower == near)?;
+fn nearest_variable(name: &str) -> Option<&'static str> {
+    let near = nearest(name, FIELDS.iter().filter_map(|field| field.variable))?;
     (near.len().abs_diff(name.len()) <= 2).then_some(near)
 }
 

@@ -3,7 +3,8 @@
 //! A log is a value that is handed on, not a global: two configuration files in one run have a log each. A line that
 //! cannot be written is lost and changes nothing else: telling the address matters more.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
@@ -21,13 +22,30 @@ const SHORTEST_AT_THE_GATE: usize = 8;
 const DATEFMT: &str = "%Y-%m-%dT%H:%M:%S%z";
 
 /// Where lines of one configuration go.
-pub(crate) struct Log {
+pub(crate) struct Log<'a> {
     level: Level,
     format: LogFormat,
     datefmt: String,
     colour: bool,
-    secrets: Secrets,
+    secrets: Mask<'a>,
     sink: RefCell<Sink>,
+}
+
+/// What must not be seen; collected when the first line is written, and not at all in a run without one.
+struct Mask<'a> {
+    collect: Box<dyn Fn() -> Secrets + 'a>,
+    all: OnceCell<Secrets>,
+    long: OnceCell<Secrets>,
+}
+
+impl Mask<'_> {
+    fn all(&self) -> &Secrets {
+        self.all.get_or_init(|| (self.collect)())
+    }
+
+    fn long(&self) -> &Secrets {
+        self.long.get_or_init(|| self.all().longer_than(SHORTEST_AT_THE_GATE))
+    }
 }
 
 enum Sink {
@@ -35,15 +53,20 @@ enum Sink {
     File(File),
 }
 
-impl Log {
+impl<'a> Log<'a> {
     /// Opens what is configured. A file that cannot be opened is told, and standard error is used in its place.
-    pub(crate) fn open(settings: &config::Log, path: Option<&Path>, secrets: &Secrets, no_colour: bool) -> Self {
+    pub(crate) fn open(
+        settings: &config::Log,
+        path: Option<&Path>,
+        secrets: impl Fn() -> Secrets + 'a,
+        no_colour: bool,
+    ) -> Self {
         let mut log = Self {
             level: settings.level,
             format: settings.format.clone(),
             datefmt: settings.datefmt.clone().unwrap_or_else(|| DATEFMT.to_owned()),
             colour: settings.format == LogFormat::Short && !no_colour && io::stderr().is_terminal(),
-            secrets: secrets.longer_than(SHORTEST_AT_THE_GATE),
+            secrets: Mask { collect: Box::new(secrets), all: OnceCell::new(), long: OnceCell::new() },
             sink: RefCell::new(Sink::Stderr),
         };
         if let Some(path) = path {
@@ -82,11 +105,16 @@ impl Log {
         }
     }
 
+    /// A text from elsewhere (an answer, an error of a library) without any secret.
+    pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.secrets.all().mask(text)
+    }
+
     fn write(&self, level: Level, message: &str) {
         if !self.shows(level) {
             return;
         }
-        let message = self.secrets.mask(message);
+        let message = self.secrets.long().mask(message);
         let time = if self.format.has_time() { now(&self.datefmt) } else { String::new() };
         let mut line = self.format.line(&time, level, &printable(&message));
         if self.colour {

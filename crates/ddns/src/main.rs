@@ -51,9 +51,8 @@ fn main() -> ExitCode {
             _ => synchronize(&matches, &environment).await,
         }
     });
-    // A name look-up that hangs is not waited for.
-    runtime.shutdown_background();
-    ExitCode::from(code)
+    // At once: the system takes everything back, and a name look-up that hangs is not waited for.
+    std::process::exit(code.into())
 }
 
 /// Loads everything, then tells everything.
@@ -79,7 +78,7 @@ async fn synchronize(matches: &clap::ArgMatches, environment: &Environment) -> u
 /// Runs one configuration with its own log.
 async fn run(sync: &mut Sync<'_>, (config, warnings): &Valid, environment: &Environment) -> Tally {
     let path = config.log.file.as_deref().map(|file| environment.path(file));
-    let log = Log::open(&config.log, path.as_deref(), &sync::secrets(config), environment.get("NO_COLOR").is_some());
+    let log = Log::open(&config.log, path.as_deref(), || sync::secrets(config), environment.get("NO_COLOR").is_some());
     for warning in warnings {
         log.warning(warning.one_line());
     }

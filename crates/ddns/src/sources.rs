@@ -25,7 +25,13 @@ pub(crate) struct Observations {
 
 impl Observations {
     /// Asks the sources in order; the first usable address wins.
-    pub(crate) async fn observe(&mut self, entry: &Entry, family: Family, client: &Client, log: &Log) -> Observation {
+    pub(crate) async fn observe(
+        &mut self,
+        entry: &Entry,
+        family: Family,
+        client: &Client,
+        log: &Log<'_>,
+    ) -> Observation {
         if entry.domains_of(family).is_empty() {
             return Observation::Off;
         }

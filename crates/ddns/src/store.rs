@@ -37,9 +37,8 @@ impl Store {
     }
 
     /// Reads the file. One that is missing is a fresh start; one that makes no sense is set aside.
-    pub(crate) fn open(path: &Path, log: &Log) -> Self {
-        // A link is followed once, here: renaming over it would cut it.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    pub(crate) fn open(path: &Path, log: &Log<'_>) -> Self {
+        let path = path.to_owned();
         let state = match load(&path) {
             Ok(Some(state)) => return Self::with(Some(path), state),
             Ok(None) => None,
@@ -68,7 +67,7 @@ impl Store {
         Ok(())
     }
 
-    fn warn_once(&mut self, path: &Path, written: io::Result<()>, log: &Log) {
+    fn warn_once(&mut self, path: &Path, written: io::Result<()>, log: &Log<'_>) {
         if let Err(error) = written
             && !self.has_warned
         {
@@ -89,7 +88,7 @@ impl Store {
 
     /// Takes in what was learned; it is on the disk after the next [`Store::save`].
     pub(crate) fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
-        if entry.is_none() && self.state.last(&key).is_none() {
+        if entry.is_none() && self.state.last(key.callback, &key.domain, key.family).is_none() {
             return;
         }
         self.state.learn(key.clone(), entry);
@@ -103,7 +102,7 @@ impl Store {
     }
 
     /// Writes the news, where there is some.
-    pub(crate) fn save(&mut self, now: u64, log: &Log) {
+    pub(crate) fn save(&mut self, now: u64, log: &Log<'_>) {
         if self.unsaved.is_empty() {
             return;
         }
@@ -189,6 +188,8 @@ fn lock_for(path: &Path) -> io::Result<Option<File>> {
 
 /// New content beside the old, synced, renamed over it, the folder synced: at no moment is there half a file.
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    // A link is followed: renaming over it would cut it.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let fresh = beside(path, ".new");
     let written = write_synced(&fresh, content).and_then(|()| fs::rename(&fresh, path));
     match written {

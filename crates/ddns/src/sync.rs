@@ -40,7 +40,7 @@ impl<'a> Sync<'a> {
 
     /// Tells everything of one configuration that must be told. Entries are independent: whatever one of them comes
     /// to, the next one is done (A6).
-    pub(crate) async fn run(&mut self, config: &Config, log: &Log) -> Tally {
+    pub(crate) async fn run(&mut self, config: &Config, log: &Log<'_>) -> Tally {
         let mut tally = Tally::default();
         for entry in &config.entries {
             let mut observed = [const { Observation::Off }; 2];
@@ -58,7 +58,7 @@ impl<'a> Sync<'a> {
                 continue;
             }
             let pace = Pace::new(config.concurrency);
-            let teller = Teller { entry, client: self.client, log, secrets: &secrets(config) };
+            let teller = Teller { entry, client: self.client, log };
             let store = cache_path(entry, self.environment)
                 .map(|path| self.stores.entry(path).or_insert_with_key(|path| Store::open(path, log)));
             tally = tally.plus(teller.tell(&observed, store, pace).await);
@@ -86,8 +86,7 @@ pub(crate) fn secrets(config: &Config) -> Secrets {
 pub(crate) struct Teller<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) client: &'a Client,
-    pub(crate) log: &'a Log,
-    pub(crate) secrets: &'a Secrets,
+    pub(crate) log: &'a Log<'a>,
 }
 
 impl Teller<'_> {
@@ -157,7 +156,7 @@ impl Teller<'_> {
                     Outcome::of_status(answer.status)
                 }
                 Err(failure) => {
-                    Outcome::Failed { why: self.secrets.mask(&failure.why).into_owned(), reached: failure.reached }
+                    Outcome::Failed { why: self.log.masked(&failure.why).into_owned(), reached: failure.reached }
                 }
             },
         };
@@ -177,7 +176,7 @@ impl Teller<'_> {
         }
         self.log.debug(|| {
             let text = String::from_utf8_lossy(body);
-            let masked = self.secrets.mask(&text);
+            let masked = self.log.masked(&text);
             let shown: String = masked.chars().take(SHOWN_BODY).collect();
             let cut = if shown.len() < masked.len() { "…" } else { "" };
             format!("< {shown}{cut}")
@@ -189,7 +188,7 @@ impl Teller<'_> {
 async fn next<F: Future>(
     under_way: &mut FuturesUnordered<F>,
     store: Option<&mut Store>,
-    log: &Log,
+    log: &Log<'_>,
 ) -> Option<F::Output> {
     if let Some(store) = store
         && let Some(by) = store.save_by()

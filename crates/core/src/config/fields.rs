@@ -67,12 +67,10 @@ pub enum Kind {
 /// Where a field may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In a file, inside or outside of `providers`; as variable and option.
+    /// Inside or outside of `providers`.
     Entry,
-    /// In a file, outside of `providers`; as variable and option.
+    /// Outside of `providers` only: it holds for the whole file.
     File,
-    /// In a file only, outside of `providers`.
-    FileOnly,
 }
 
 /// One row of the table.
@@ -82,6 +80,12 @@ pub struct Field {
     pub key: Key,
     /// The name in a file; a dot stands for an object inside.
     pub name: &'static str,
+    /// The name of the environment variable; none where only a file can set it.
+    pub variable: Option<&'static str>,
+    /// The name of the option, without its dashes; none where only a file can set it.
+    pub option: Option<&'static str>,
+    /// Other spellings of the option that users of other clients have in their scripts.
+    pub aliases: &'static [&'static str],
     /// What it takes.
     pub kind: Kind,
     /// Where it may stand.
@@ -100,26 +104,6 @@ impl Field {
     /// The row of a key.
     pub fn of(key: Key) -> &'static Self {
         &FIELDS[key as usize]
-    }
-
-    /// The name of the environment variable.
-    pub fn variable(&self) -> Option<String> {
-        let name = self.name.replace('.', "_").to_uppercase();
-        (self.scope != Scope::FileOnly).then(|| format!("DDNS_{name}"))
-    }
-
-    /// The name of the option, without its dashes.
-    pub fn option(&self) -> Option<String> {
-        (self.scope != Scope::FileOnly).then(|| self.name.replace(['.', '_'], "-"))
-    }
-
-    /// Other spellings of the option that users of other clients have in their scripts.
-    pub fn option_aliases(&self) -> Vec<String> {
-        let option = self.option().unwrap_or_default();
-        let spellings = [self.name.to_owned(), self.name.replace('.', "_")];
-        let mut aliases: Vec<String> = spellings.into_iter().filter(|name| *name != option).collect();
-        aliases.dedup();
-        aliases
     }
 
     /// What is allowed, for a sentence that ends in it.
@@ -145,13 +129,27 @@ impl Field {
     }
 }
 
-const fn field(key: Key, name: &'static str, kind: Kind, scope: Scope, default: &'static str) -> Field {
-    Field { key, name, kind, scope, secret: false, value: "", default, help: "" }
+/// A field that is set everywhere: in files, in the environment, on the command line.
+const fn field(key: Key, name: &'static str, names: (&'static str, &'static str), kind: Kind, scope: Scope) -> Field {
+    let (variable, option) = (Some(names.0), Some(names.1));
+    Field { key, name, variable, option, aliases: &[], kind, scope, secret: false, value: "", default: "", help: "" }
 }
 
 impl Field {
+    const fn in_files_only(self) -> Self {
+        Self { variable: None, option: None, ..self }
+    }
+
+    const fn aliases(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+
     const fn secret(self) -> Self {
         Self { secret: true, ..self }
+    }
+
+    const fn default(self, default: &'static str) -> Self {
+        Self { default, ..self }
     }
 
     const fn help(self, value: &'static str, help: &'static str) -> Self {
@@ -163,57 +161,80 @@ impl Field {
 pub const FIELDS: [Field; 25] = {
     use Key as K;
     use Kind::{Document, Flag, FlagOrText, List, Number, Object, Objects, Sources, Text, Whole, WholeOrText};
-    use Scope::{Entry, File, FileOnly};
+    use Scope::{Entry, File};
 
     [
-        field(K::Dns, "dns", Text, Entry, "").help("NAME", "The provider: always `callback`"),
-        field(K::Id, "id", Text, Entry, "").secret().help(
+        field(K::Dns, "dns", ("DDNS_DNS", "dns"), Text, Entry).help("NAME", "The provider: always `callback`"),
+        field(K::Id, "id", ("DDNS_ID", "id"), Text, Entry).secret().help(
             "URL",
             "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in",
         ),
-        field(K::Endpoint, "endpoint", Text, Entry, "")
+        field(K::Endpoint, "endpoint", ("DDNS_ENDPOINT", "endpoint"), Text, Entry)
             .secret()
             .help("URL", "Base address; placeholders in it are not filled in"),
-        field(K::Token, "token", Document, Entry, "")
+        field(K::Token, "token", ("DDNS_TOKEN", "token"), Document, Entry)
             .secret()
             .help("JSON", "JSON body: makes the request a POST; without it a GET is sent; placeholders are filled in"),
-        field(K::Ipv4, "ipv4", List, Entry, "").help("DOMAIN", "Domains to tell the IPv4 address of (A)"),
-        field(K::Ipv6, "ipv6", List, Entry, "").help("DOMAIN", "Domains to tell the IPv6 address of (AAAA)"),
-        field(K::Index4, "index4", Sources, Entry, "default")
+        field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), List, Entry)
+            .help("DOMAIN", "Domains to tell the IPv4 address of (A)"),
+        field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), List, Entry)
+            .help("DOMAIN", "Domains to tell the IPv6 address of (AAAA)"),
+        field(K::Index4, "index4", ("DDNS_INDEX4", "index4"), Sources, Entry)
+            .default("default")
             .help("SOURCE", "Where the IPv4 address comes from, tried in order; `false`: no IPv4"),
-        field(K::Index6, "index6", Sources, Entry, "default")
+        field(K::Index6, "index6", ("DDNS_INDEX6", "index6"), Sources, Entry)
+            .default("default")
             .help("SOURCE", "Where the IPv6 address comes from, tried in order; `false`: no IPv6"),
-        field(K::Ttl, "ttl", Whole, Entry, "").help("SECONDS", "The value of `__TTL__`"),
-        field(K::Line, "line", Text, Entry, "").help("TEXT", "The value of `__LINE__`"),
-        field(K::Extra, "extra", Object, Entry, "")
+        field(K::Ttl, "ttl", ("DDNS_TTL", "ttl"), Whole, Entry).help("SECONDS", "The value of `__TTL__`"),
+        field(K::Line, "line", ("DDNS_LINE", "line"), Text, Entry).help("TEXT", "The value of `__LINE__`"),
+        field(K::Extra, "extra", ("DDNS_EXTRA", "extra"), Object, Entry)
             .secret()
             .help("JSON", "Placeholders of your own: an object with keys such as `__ZONE__`"),
-        field(K::Proxy, "proxy", List, Entry, "SYSTEM")
+        field(K::Proxy, "proxy", ("DDNS_PROXY", "proxy"), List, Entry)
+            .default("SYSTEM")
             .secret()
             .help("PROXY", "Proxies for callbacks, tried in order; this version knows `DIRECT` only"),
-        field(K::Ssl, "ssl", FlagOrText, Entry, "auto")
+        field(K::Ssl, "ssl", ("DDNS_SSL", "ssl"), FlagOrText, Entry)
+            .default("auto")
             .help("MODE", "Verification of https: `auto` or `true`; this version knows no other"),
-        field(K::Cache, "cache", FlagOrText, Entry, "true")
+        field(K::Cache, "cache", ("DDNS_CACHE", "cache"), FlagOrText, Entry)
+            .default("true")
             .help("PATH", "Remember what was accepted: `true`, `false`, or the file to use"),
-        field(K::CacheMaxAge, "cache_max_age", Whole, Entry, "259200")
+        field(K::CacheMaxAge, "cache_max_age", ("DDNS_CACHE_MAX_AGE", "cache-max-age"), Whole, Entry)
+            .aliases(&["cache_max_age"])
+            .default("259200")
             .help("SECONDS", "Tell an unchanged address again after so long; 0: always"),
-        field(K::Timeout, "timeout", Number, Entry, "30")
+        field(K::Timeout, "timeout", ("DDNS_TIMEOUT", "timeout"), Number, Entry)
+            .default("30")
             .help("SECONDS", "Time limit for one request, from connecting to the answer's status"),
-        field(K::Concurrency, "concurrency", WholeOrText, File, "auto")
+        field(K::Concurrency, "concurrency", ("DDNS_CONCURRENCY", "concurrency"), WholeOrText, File)
+            .default("auto")
             .help("NUMBER", "Requests under way at once: `auto` or a number; 1: strictly one after the other"),
-        field(K::Interval, "interval", WholeOrText, File, "")
+        field(K::Interval, "interval", ("DDNS_INTERVAL", "interval"), WholeOrText, File)
             .help("TIME", "Keep running and synchronize this often; not in this version"),
-        field(K::Debug, "debug", Flag, File, "false").help("", "Detailed log: requests and answers, secrets masked"),
-        field(K::LogLevel, "log.level", Text, File, "INFO")
+        field(K::Debug, "debug", ("DDNS_DEBUG", "debug"), Flag, File)
+            .default("false")
+            .help("", "Detailed log: requests and answers, secrets masked"),
+        field(K::LogLevel, "log.level", ("DDNS_LOG_LEVEL", "log-level"), Text, File)
+            .aliases(&["log.level", "log_level"])
+            .default("INFO")
             .help("LEVEL", "Least important lines to log: DEBUG, INFO, WARNING, ERROR, CRITICAL"),
-        field(K::LogFile, "log.file", Text, File, "").help("PATH", "Log to this file instead of standard error"),
-        field(K::LogFormat, "log.format", Text, File, "")
+        field(K::LogFile, "log.file", ("DDNS_LOG_FILE", "log-file"), Text, File)
+            .aliases(&["log.file", "log_file"])
+            .help("PATH", "Log to this file instead of standard error"),
+        field(K::LogFormat, "log.format", ("DDNS_LOG_FORMAT", "log-format"), Text, File)
+            .aliases(&["log.format", "log_format"])
             .help("FORMAT", "Form of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or `json`"),
-        field(K::LogDatefmt, "log.datefmt", Text, File, "%Y-%m-%dT%H:%M:%S%z")
+        field(K::LogDatefmt, "log.datefmt", ("DDNS_LOG_DATEFMT", "log-datefmt"), Text, File)
+            .aliases(&["log.datefmt", "log_datefmt"])
+            .default("%Y-%m-%dT%H:%M:%S%z")
             .help("FORMAT", "Form of the time in a log line, as in strftime"),
-        field(K::Providers, "providers", Objects, FileOnly, "")
+        field(K::Providers, "providers", ("", ""), Objects, File)
+            .in_files_only()
             .help("", "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"),
-        field(K::Schema, "$schema", Text, FileOnly, "").help("", "Address of a JSON schema, for editors"),
+        field(K::Schema, "$schema", ("", ""), Text, File)
+            .in_files_only()
+            .help("", "Address of a JSON schema, for editors"),
     ]
 };
 
@@ -230,12 +251,20 @@ mod tests {
     }
 
     #[test]
-    fn b11_names_of_options_and_variables_come_from_the_field() {
-        let level = Field::of(Key::LogLevel);
-        assert_eq!(level.variable().as_deref(), Some("DDNS_LOG_LEVEL"));
-        assert_eq!(level.option().as_deref(), Some("log-level"));
-        assert_eq!(level.option_aliases(), ["log.level", "log_level"]);
-        assert_eq!(Field::of(Key::CacheMaxAge).option_aliases(), ["cache_max_age"]);
-        assert_eq!(Field::of(Key::Providers).option(), None);
+    fn b11_names_of_options_and_variables_follow_from_the_field() {
+        for field in &FIELDS {
+            let plain = field.name.replace('.', "_");
+            if matches!(field.key, Key::Providers | Key::Schema) {
+                assert_eq!((field.variable, field.option), (None, None), "{}", field.name);
+                continue;
+            }
+            assert_eq!(field.variable, Some(format!("DDNS_{}", plain.to_uppercase()).as_str()));
+            let option = plain.replace('_', "-");
+            assert_eq!(field.option, Some(option.as_str()));
+            let mut spellings = vec![field.name.to_owned(), plain];
+            spellings.dedup();
+            spellings.retain(|spelling| *spelling != option);
+            assert_eq!(field.aliases, spellings, "{}", field.name);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! One written value to one meaning: a reader for each shape that a field can have. Each tells what is wrong with the
 //! place and the allowed forms, and goes on, so that all errors of a configuration are told at once.
 
+use std::borrow::Cow;
+
 use super::fields::{Field, Key};
 use super::layers::Layers;
 use super::raw::Setting;
@@ -119,15 +121,15 @@ impl<'a> Reader<'a> {
 
     /// A list of strings and numbers, one of them, or a string with separators or a JSON list in it (B9, B11). Each
     /// item comes with its place.
-    pub(super) fn list(&mut self, key: Key) -> Vec<Node> {
+    pub(super) fn list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
         let Some(setting) = self.setting(key) else { return Vec::new() };
         let node = &setting.node;
         match &node.value {
             Value::String(text) if text.trim_start().starts_with('[') => match parse(text, Dialect::STRICT) {
                 Ok(Node { value: Value::Array(items), .. }) => {
                     // Places inside of the text mean nothing in the file: the whole string is the place.
-                    let items = items.into_iter().map(|item| Node { span: node.span, ..item }).collect::<Vec<_>>();
-                    self.items(key, &items)
+                    let items = items.into_iter().map(|item| Cow::Owned(Node { span: node.span, ..item }));
+                    self.items(key, items.collect())
                 }
                 Ok(_) => Vec::new(),
                 Err(error) => {
@@ -137,12 +139,12 @@ impl<'a> Reader<'a> {
                     Vec::new()
                 }
             },
-            Value::Array(items) => self.items(key, items),
+            Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
             Value::String(text) => {
-                let item = |item: &str| Node { span: node.span, value: Value::string(item) };
+                let item = |item: &str| Cow::Owned(Node { span: node.span, value: Value::string(item) });
                 split_list(text).into_iter().map(item).collect()
             }
-            Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => vec![node.clone()],
+            Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);
                 Vec::new()
@@ -150,22 +152,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn items(&mut self, key: Key, items: &[Node]) -> Vec<Node> {
-        let mut right = Vec::new();
-        for (at, item) in items.iter().enumerate() {
+    /// Leaves out, and tells, what is neither a string nor (among sources) a number or `false`.
+    fn items(&mut self, key: Key, mut items: Vec<Cow<'a, Node>>) -> Vec<Cow<'a, Node>> {
+        let mut at = 0;
+        items.retain(|item| {
+            at += 1;
             match &item.value {
-                Value::String(_) => right.push(item.clone()),
-                Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => {
-                    right.push(item.clone());
-                }
+                Value::String(_) => true,
+                Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => true,
                 other => {
-                    let name = Field::of(key).name;
-                    let message = format!("`{name}[{at}]` must be a string, not {}", other.kind());
+                    let message =
+                        format!("`{}[{}]` must be a string, not {}", Field::of(key).name, at - 1, other.kind());
                     self.wrong(key, item, message, None);
+                    false
                 }
             }
-        }
-        right
+        });
+        items
     }
 
     /// An object, or a string that holds one.

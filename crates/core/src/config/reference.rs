@@ -97,13 +97,13 @@ pub fn table() -> String {
     let mut text =
         String::from("| field | environment | option | takes | default | what it is |\n|---|---|---|---|---|---|\n");
     for field in &FIELDS {
-        let code = |name: Option<String>| name.map_or_else(|| "-".to_owned(), |name| format!("`{name}`"));
-        let option = code(field.option().map(|option| format!("--{option}")));
+        let code = |dashes: &str, name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{dashes}{name}`"));
+        let option = code("--", field.option);
         let default = if field.default.is_empty() { "-".to_owned() } else { format!("`{}`", field.default) };
         text += &format!(
             "| `{}` | {} | {option} | {} | {default} | {} |\n",
             field.name,
-            code(field.variable()),
+            code("", field.variable),
             field.allowed(),
             field.help
         );

@@ -121,16 +121,12 @@ impl Demo {
     async fn round(&mut self, v4: IpAddr, v6: IpAddr, out: &mut impl Write) -> io::Result<()> {
         let found = |ip| Observation::Found(ip, "demo".to_owned());
         let observed = [found(v4), found(v6)];
-        let quiet = Log::open(
-            &config::Log { level: Level::Critical, ..config::Log::default() },
-            None,
-            &Secrets::default(),
-            true,
-        );
+        let quiet =
+            Log::open(&config::Log { level: Level::Critical, ..config::Log::default() }, None, Secrets::default, true);
         for (entry, store) in self.config.entries.iter().zip(&mut self.stores) {
             let print = entry.callback.fingerprint(store.state().salt());
             let steps = plan(entry, &observed, Some((store.state(), print)), unix_time().seconds);
-            let teller = Teller { entry, client: &self.client, log: &quiet, secrets: &Secrets::default() };
+            let teller = Teller { entry, client: &self.client, log: &quiet };
             for step in steps {
                 match step {
                     Step::Known(update, _) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
