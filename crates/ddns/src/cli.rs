@@ -1,140 +1,280 @@
-//! Options and commands. Every option for a field comes from the table of fields.
+//! Options and commands. Every option for a field comes from the table of fields, and so does its help.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::ffi::OsString;
+
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::json::{Node, Value};
 use ddns_core::source::split_list;
+use lexopt::{Arg, Parser, ValueExt as _};
+
+/// What the user asked for.
+#[derive(Debug)]
+pub(crate) enum Invocation {
+    /// One synchronization: the files named with `-c`, and what the options set.
+    Synchronize(Vec<String>, Raw),
+    /// `ddns demo`
+    Demo,
+    /// `--help`
+    Help,
+    /// `--version`
+    Version,
+}
+
+/// The commands, with what they do.
+const COMMANDS: [(&str, &str); 1] = [("demo", "Show what it does, on this machine alone, without a configuration")];
+
+/// Options that set no field.
+const OTHERS: [(&str, &str); 3] = [
+    ("-c, --config FILE…", "Configuration files, or http(s) addresses of some; each is run"),
+    ("-h, --help", "Show this"),
+    ("-V, --version", "Show the version"),
+];
+
+/// The options that switch a field off.
+const NEGATIONS: [(&str, Key); 2] = [("no-cache", Key::Cache), ("no-ssl", Key::Ssl)];
 
 const EXAMPLES: &str = "\
-Examples:
-  ddns demo                    see in ten seconds what it does; needs no configuration
-  ddns -c config.json          find the address and tell every domain that changed
+Tells any HTTP endpoint this host's address when it changes.
+
+  ddns demo                  see in ten seconds what it does; needs no configuration
+  ddns -c config.json        find the address and tell every domain that changed
   ddns --dns callback --ipv4 home.example.com \\
        --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__'
+";
 
-Every option can also stand in the configuration file or the environment (DDNS_ID, DDNS_TOKEN, …).
-Exit status: 0 all told or already known, 1 something failed, 2 wrong configuration or usage.";
+const NOTES: &str = "\
+Each option can also stand in the configuration file, or in the environment (DDNS_ID, DDNS_TOKEN, …).
+Exit status: 0 all told or already known, 1 something failed, 2 wrong configuration or usage.
+";
 
-/// The whole command line.
-pub(crate) fn command() -> Command {
-    let config = Arg::new("config")
-        .short('c')
-        .long("config")
-        .value_name("FILE")
-        .num_args(1..)
-        .action(ArgAction::Append)
-        .help("Configuration files, or http(s) addresses of some; each is run");
-    let mut command = Command::new("ddns")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about("Tells any HTTP endpoint this host's address when it changes.")
-        .after_help(EXAMPLES)
-        .disable_help_subcommand(true)
-        .args_conflicts_with_subcommands(true)
-        .subcommand(Command::new("demo").about("Show what it does, on this machine alone, without a configuration"))
-        .arg(config);
-    for field in &FIELDS {
-        if let Some(option) = field.option {
-            command = command.arg(argument(field, option));
+/// Reads the arguments behind the program's name.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, Diagnostic> {
+    let mut parser = Parser::from_args(arguments);
+    let mut options = Raw::default();
+    let mut files = Vec::new();
+    let mut is_first = true;
+    while let Some(argument) = parser.next().map_err(|error| wrong(error.to_string()))? {
+        match argument {
+            Arg::Value(command) if is_first && command == "demo" => return demo(&mut parser),
+            Arg::Value(value) => return Err(unexpected(&value.to_string_lossy(), is_first)),
+            Arg::Short('h') | Arg::Long("help") => return Ok(Invocation::Help),
+            Arg::Short('V') | Arg::Long("version") => return Ok(Invocation::Version),
+            Arg::Short('c') | Arg::Long("config") => files.extend(values(&mut parser, "--config")?),
+            Arg::Short(letter) => return Err(wrong(format!("there is no option -{letter}"))),
+            Arg::Long(name) => {
+                let name = name.to_owned();
+                set(&mut options, &name, &mut parser)?;
+            }
         }
-        if let Some(option) = negation(field) {
-            command = command.arg(negated(field, option));
+        is_first = false;
+    }
+    Ok(Invocation::Synchronize(files, options))
+}
+
+fn demo(parser: &mut Parser) -> Result<Invocation, Diagnostic> {
+    match parser.next() {
+        Ok(None) => Ok(Invocation::Demo),
+        Ok(Some(Arg::Short('h') | Arg::Long("help"))) => Ok(Invocation::Help),
+        _ => Err(wrong("`ddns demo` takes no options")),
+    }
+}
+
+/// Takes the value of an option and sets its field.
+fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<(), Diagnostic> {
+    if let Some((option, key)) = NEGATIONS.iter().find(|(option, _)| *option == name.replace('_', "-")) {
+        options.set(*key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
+        return Ok(());
+    }
+    let is_meant = |field: &&Field| field.option == Some(name) || field.aliases.contains(&name);
+    let field = FIELDS.iter().find(is_meant).ok_or_else(|| unknown(name))?;
+    let option = format!("--{}", field.option.unwrap_or_default());
+    let value = match field.kind {
+        Kind::Flag | Kind::FlagOrText => match optional_value(parser, field.kind == Kind::FlagOrText)? {
+            Some(text) => Value::String(text),
+            None => Value::Bool(true),
+        },
+        Kind::List | Kind::Sources => list(options, field.key, values(parser, &option)?),
+        _ => Value::String(text(parser.value().map_err(|_| missing_value(field))?)?),
+    };
+    options.set(field.key, Node::synthetic(value), Origin::Option(option));
+    Ok(())
+}
+
+/// One value may be a list in itself, with separators or in JSON; several values, and repeated options, add up.
+fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
+    let before = options.get(key).map(|setting| &setting.node.value);
+    if before.is_none() && values.len() == 1 {
+        return Value::String(values.remove(0));
+    }
+    let mut items: Vec<Node> = match before {
+        Some(Value::Array(items)) => items.clone(),
+        Some(Value::String(text)) => split(text).collect(),
+        _ => Vec::new(),
+    };
+    items.extend(values.iter().flat_map(|value| split(value)));
+    Value::Array(items)
+}
+
+fn split(text: &str) -> impl Iterator<Item = Node> {
+    split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item)))
+}
+
+/// `--cache`, `--cache=PATH` and, where `separate` allows it, `--cache PATH`.
+fn optional_value(parser: &mut Parser, separate: bool) -> Result<Option<String>, Diagnostic> {
+    if let Some(attached) = parser.optional_value() {
+        return text(attached).map(Some);
+    }
+    let Some(mut rest) = parser.try_raw_args().filter(|_| separate) else { return Ok(None) };
+    let next = rest.next_if(|next| !next.to_string_lossy().starts_with('-'));
+    next.map(text).transpose()
+}
+
+/// Everything up to the next option; at least one.
+fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
+    let values = parser.values().map_err(|_| wrong(format!("{option} needs a value behind it")))?;
+    values.map(text).collect()
+}
+
+fn text(value: OsString) -> Result<String, Diagnostic> {
+    value.string().map_err(|_| wrong("an option has a value that is no UTF-8 text"))
+}
+
+fn wrong(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Nowhere, message).hint("`ddns --help` shows every option")
+}
+
+fn missing_value(field: &Field) -> Diagnostic {
+    wrong(format!("--{} needs a value behind it: {}", field.option.unwrap_or_default(), field.allowed()))
+}
+
+fn unknown(name: &str) -> Diagnostic {
+    let known = FIELDS.iter().filter_map(|field| field.option).chain(["config", "help", "version"]);
+    let error = wrong(format!("there is no option --{name}"));
+    match nearest(name, known.chain(NEGATIONS.map(|(option, _)| option))) {
+        Some(near) => error.hint(format!("did you mean --{near}?")),
+        None => error,
+    }
+}
+
+fn unexpected(value: &str, is_first: bool) -> Diagnostic {
+    let error = wrong(format!("`{value}` stands alone: no option takes it"));
+    match nearest(value, COMMANDS.map(|(name, _)| name)).filter(|_| is_first) {
+        Some(near) => error.hint(format!("did you mean `ddns {near}`?")),
+        None if value.ends_with(".json") => error.hint(format!("did you mean `ddns -c {value}`?")),
+        None => error,
+    }
+}
+
+/// The text of `--help`.
+pub(crate) fn help() -> String {
+    let row = |left: &str, right: &str| {
+        // A long name has its line to itself.
+        if left.chars().count() > 24 {
+            format!("  {left}\n{:28}{right}\n", "")
+        } else {
+            format!("  {left:<26}{right}\n")
         }
-    }
-    command
-}
-
-fn argument(field: &Field, option: &'static str) -> Arg {
-    let arg = Arg::new(field.name).long(option).help(field.help).aliases(field.aliases);
-    match field.kind {
-        Kind::Flag => arg.action(ArgAction::SetTrue),
-        Kind::FlagOrText => arg.value_name(field.value).num_args(0..=1).default_missing_value("true"),
-        Kind::List | Kind::Sources => arg.value_name(field.value).num_args(1..).action(ArgAction::Append),
-        _ => arg.value_name(field.value).allow_hyphen_values(true),
-    }
-}
-
-/// The option that switches a field off.
-fn negation(field: &Field) -> Option<&'static str> {
-    match field.key {
-        Key::Cache => Some("no-cache"),
-        Key::Ssl => Some("no-ssl"),
-        _ => None,
-    }
-}
-
-fn negated(field: &Field, option: &'static str) -> Arg {
-    Arg::new(option).long(option).help("The same with `false`").action(ArgAction::SetTrue).conflicts_with(field.name)
-}
-
-/// The settings that the options make.
-pub(crate) fn settings(matches: &ArgMatches) -> Raw {
-    let mut raw = Raw::default();
+    };
+    let mut help = format!("{EXAMPLES}\nCommands:\n");
+    COMMANDS.iter().for_each(|(name, what)| help += &row(name, what));
+    help += "\nOptions:\n";
+    OTHERS.iter().for_each(|(names, what)| help += &row(names, what));
     for field in &FIELDS {
         let Some(option) = field.option else { continue };
-        if let Some(value) = value(field, matches) {
-            raw.set(field.key, Node::synthetic(value), Origin::Option(format!("--{option}")));
-        }
-        if let Some(option) = negation(field).filter(|option| matches.get_flag(option)) {
-            raw.set(field.key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
-        }
+        let value = match field.kind {
+            Kind::Flag => String::new(),
+            Kind::FlagOrText => format!(" [{}]", field.value),
+            Kind::List | Kind::Sources => format!(" {}…", field.value),
+            _ => format!(" {}", field.value),
+        };
+        help += &row(&format!("--{option}{value}"), field.help);
     }
-    raw
-}
-
-fn value(field: &Field, matches: &ArgMatches) -> Option<Value> {
-    match field.kind {
-        Kind::Flag => matches.get_flag(field.name).then_some(Value::Bool(true)),
-        Kind::List | Kind::Sources => {
-            let values: Vec<&String> = matches.get_many(field.name)?.collect();
-            // One value may be a list in itself, with separators or in JSON.
-            if let [one] = values.as_slice() {
-                return Some(Value::string(one.as_str()));
-            }
-            let items =
-                values.into_iter().flat_map(|value| split_list(value)).map(|item| Node::synthetic(Value::string(item)));
-            Some(Value::Array(items.collect()))
-        }
-        _ => matches.get_one::<String>(field.name).map(Value::string),
+    for (option, key) in NEGATIONS {
+        help += &row(&format!("--{option}"), &format!("The same as --{} false", Field::of(key).name));
     }
-}
-
-/// The configuration files that were named.
-pub(crate) fn config_files(matches: &ArgMatches) -> Vec<String> {
-    matches.get_many::<String>("config").map(|files| files.cloned().collect()).unwrap_or_default()
+    help + "\n" + NOTES
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_command_line_is_sound() {
-        command().debug_assert();
+    fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
+        parse(arguments.iter().map(OsString::from))
+    }
+
+    fn settings(arguments: &[&str]) -> (Vec<String>, Raw) {
+        match parsed(arguments) {
+            Ok(Invocation::Synchronize(files, options)) => (files, options),
+            other => panic!("{arguments:?}: {other:?}"),
+        }
+    }
+
+    fn shown(options: &Raw, key: Key) -> String {
+        match options.get(key).map(|setting| &setting.node.value) {
+            Some(Value::Array(items)) => {
+                items.iter().filter_map(|item| item.value.text()).collect::<Vec<_>>().join(" ")
+            }
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Bool(value)) => value.to_string(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn b11_every_spelling_of_an_option_is_understood() {
         for spelling in ["--log-level", "--log_level", "--log.level"] {
-            let matches = command().try_get_matches_from(["ddns", spelling, "DEBUG"]).expect("understood");
-            let raw = settings(&matches);
-            assert_eq!(
-                raw.get(Key::LogLevel).and_then(|setting| setting.node.value.text()),
-                Some("DEBUG"),
-                "{spelling}"
-            );
+            assert_eq!(shown(&settings(&[spelling, "DEBUG"]).1, Key::LogLevel), "DEBUG", "{spelling}");
         }
+        assert_eq!(shown(&settings(&["--cache_max_age=5"]).1, Key::CacheMaxAge), "5");
     }
 
     #[test]
     fn b11_lists_take_several_values_and_repeat() {
-        let args =
-            ["ddns", "--ipv4", "a.example", "b.example", "--ipv4", "c.example,d.example", "-c", "x", "y", "-c", "z"];
-        let matches = command().try_get_matches_from(args).expect("understood");
-        let raw = settings(&matches);
-        let Some(Value::Array(items)) = raw.get(Key::Ipv4).map(|setting| &setting.node.value) else { panic!("a list") };
-        let names: Vec<_> = items.iter().filter_map(|item| item.value.text()).collect();
-        assert_eq!(names, ["a.example", "b.example", "c.example", "d.example"]);
-        assert_eq!(config_files(&matches), ["x", "y", "z"]);
+        let arguments =
+            ["--ipv4", "a.example", "b.example", "--ipv4", "c.example,d.example", "-c", "x", "y", "-c", "z"];
+        let (files, options) = settings(&arguments);
+        assert_eq!(shown(&options, Key::Ipv4), "a.example b.example c.example d.example");
+        assert_eq!(files, ["x", "y", "z"]);
+        assert_eq!(shown(&settings(&["--index4", "[\"default\"]"]).1, Key::Index4), "[\"default\"]");
+        assert_eq!(shown(&settings(&["--ipv4", "a", "--ipv4=b"]).1, Key::Ipv4), "a b");
+    }
+
+    #[test]
+    fn b11_a_value_may_be_left_out_where_a_flag_is_meant() {
+        assert_eq!(shown(&settings(&["--cache"]).1, Key::Cache), "true");
+        assert_eq!(shown(&settings(&["--cache", "/x"]).1, Key::Cache), "/x");
+        assert_eq!(shown(&settings(&["--cache=/x", "--debug"]).1, Key::Cache), "/x");
+        assert_eq!(shown(&settings(&["--cache", "--debug"]).1, Key::Debug), "true");
+        assert_eq!(shown(&settings(&["--no-cache"]).1, Key::Cache), "false");
+        assert_eq!(shown(&settings(&["--no_ssl"]).1, Key::Ssl), "false");
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_the_way_out() {
+        let cases = [
+            (vec!["--tokne", "x"], "--token"),
+            (vec!["dmo"], "ddns demo"),
+            (vec!["my.json"], "ddns -c my.json"),
+            (vec!["--ttl"], "whole number"),
+            (vec!["-c"], "--config needs a value"),
+            (vec!["-x"], "no option -x"),
+            (vec!["--debug", "demo"], "stands alone"),
+            (vec!["demo", "--x"], "takes no options"),
+        ];
+        for (arguments, part) in cases {
+            let error = parsed(&arguments).expect_err("a mistake").shown();
+            assert!(error.contains(part), "{arguments:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_option() {
+        let help = help();
+        for field in &FIELDS {
+            assert!(field.option.is_none_or(|option| help.contains(&format!("--{option}"))), "{}", field.name);
+        }
     }
 }
