@@ -71,10 +71,16 @@ pub(crate) enum Want {
 
 type Sender = SendRequest<Full<Bytes>>;
 
+/// An open connection and the family it goes over.
+struct Connection {
+    sender: Sender,
+    family: Option<Family>,
+}
+
 /// Sends requests and keeps connections for the next ones to the same origin.
 pub(crate) struct Client {
     connector: Connector,
-    idle: RefCell<HashMap<String, Vec<Sender>>>,
+    idle: RefCell<HashMap<String, Vec<Connection>>>,
 }
 
 impl Client {
@@ -83,7 +89,7 @@ impl Client {
     }
 
     /// Sends a request once and waits for its final status. `prefer` is the family to connect over where there is a
-    /// choice; such a connection is not shared with others.
+    /// choice.
     pub(crate) async fn send(
         &self,
         request: &Request,
@@ -119,17 +125,17 @@ impl Client {
         let origin = request.url.origin();
         let mut message = message(request)?;
         loop {
-            let (mut sender, is_fresh) = match self.take_idle(&origin, prefer).await {
-                Some(sender) => (sender, false),
+            let (mut connection, is_fresh) = match self.take_idle(&origin, prefer).await {
+                Some(connection) => (connection, false),
                 None => (self.connect(request, prefer).await?, true),
             };
             is_sent.set(true);
-            match sender.try_send_request(message).await {
+            match connection.sender.try_send_request(message).await {
                 Ok(response) => {
                     let status = response.status().as_u16();
                     let (body, is_whole) = read_body(response.into_body(), want, deadline).await;
-                    if is_whole && prefer.is_none() {
-                        self.idle.borrow_mut().entry(origin).or_default().push(sender);
+                    if is_whole {
+                        self.idle.borrow_mut().entry(origin).or_default().push(connection);
                     }
                     return Ok(Answer { status, body });
                 }
@@ -147,25 +153,32 @@ impl Client {
     }
 
     /// A kept connection that is still open.
-    async fn take_idle(&self, origin: &str, prefer: Option<Family>) -> Option<Sender> {
-        if prefer.is_some() {
-            return None;
+    async fn take_idle(&self, origin: &str, prefer: Option<Family>) -> Option<Connection> {
+        loop {
+            let mut connection = {
+                let mut idle = self.idle.borrow_mut();
+                let kept = idle.get_mut(origin)?;
+                let fits = |connection: &Connection| prefer.is_none() || connection.family == prefer;
+                kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?
+            };
+            // One turn of the loop lets a close that has arrived be noticed before the request is written.
+            tokio::task::yield_now().await;
+            if connection.sender.ready().await.is_ok() {
+                return Some(connection);
+            }
         }
-        let mut sender = self.idle.borrow_mut().get_mut(origin)?.pop()?;
-        // One turn of the loop lets a close that has arrived be noticed before the request is written.
-        tokio::task::yield_now().await;
-        sender.ready().await.ok().map(|()| sender)
     }
 
-    async fn connect(&self, request: &Request, prefer: Option<Family>) -> Result<Sender, Failure> {
-        let stream = self.connector.connect(&request.url, prefer).await.map_err(Failure::before)?;
+    async fn connect(&self, request: &Request, prefer: Option<Family>) -> Result<Connection, Failure> {
+        let (stream, family) = self.connector.connect(&request.url, prefer).await.map_err(Failure::before)?;
         let mut builder = http1::Builder::new();
         // Some endpoints compare header names letter by letter.
         builder.title_case_headers(true).max_buf_size(HEADER_LIMIT);
-        match stream {
+        let sender = match stream {
             Io::Plain(stream) => shake_hands(&builder, stream, request).await,
             Io::Tls(stream) => shake_hands(&builder, *stream, request).await,
-        }
+        }?;
+        Ok(Connection { sender, family })
     }
 }
 

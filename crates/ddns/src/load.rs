@@ -150,7 +150,7 @@ fn nearest_variable(name: &str) -> Option<&'static str> {
 async fn read(name: &str, client: &Client) -> Result<Document, Diagnostic> {
     let lower = name.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
-        return fetch(name, client).await;
+        return Box::pin(fetch(name, client)).await;
     }
     let text = read_text(name).map_err(|why| {
         let hint = (why.contains("is not there")).then(|| "check the path after -c".to_owned());

@@ -98,10 +98,14 @@ impl<'a> Log<'a> {
         self.write(Level::Info, message.as_ref());
     }
 
-    /// The message is made only where it is shown.
     pub(crate) fn debug(&self, message: impl FnOnce() -> String) {
-        if self.shows(Level::Debug) {
-            self.write(Level::Debug, &message());
+        self.line(Level::Debug, message);
+    }
+
+    /// The message is made only where it is shown.
+    pub(crate) fn line(&self, level: Level, message: impl FnOnce() -> String) {
+        if self.shows(level) {
+            self.write(level, &message());
         }
     }
 

@@ -160,12 +160,8 @@ impl Teller<'_> {
                 }
             },
         };
-        let line = report::line(&update, &outcome, start.elapsed());
-        if outcome.is_accepted() {
-            self.log.info(line);
-        } else {
-            self.log.error(line);
-        }
+        let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
+        self.log.line(level, || report::line(&update, &outcome, start.elapsed()));
         (update, outcome)
     }
 

@@ -34,9 +34,6 @@ pub enum Key {
     Schema,
 }
 
-/// How many fields there are.
-pub const COUNT: usize = FIELDS.len();
-
 /// What a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::fields::{COUNT, FIELDS, Field, Key, Scope};
+use super::fields::{FIELDS, Field, Key, Scope};
 use crate::diagnostic::{Diagnostic, Place, nearest};
 use crate::json::{Dialect, Member, Node, Span, Value, parse};
 
@@ -62,21 +62,16 @@ impl fmt::Debug for Setting {
 }
 
 /// One layer: the settings of one file, entry, environment or command line.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Raw {
-    settings: [Option<Setting>; COUNT],
-}
-
-impl Default for Raw {
-    fn default() -> Self {
-        Self { settings: [const { None }; COUNT] }
-    }
+    settings: Vec<(Key, Setting)>,
 }
 
 impl Raw {
     /// A setting; `null` is none.
     pub fn get(&self, key: Key) -> Option<&Setting> {
-        self.settings[key as usize].as_ref().filter(|setting| setting.node.value != Value::Null)
+        let made = self.settings.iter().find(|(known, _)| *known == key).map(|(_, setting)| setting);
+        made.filter(|setting| setting.node.value != Value::Null)
     }
 
     /// Makes a setting; a later one replaces it.
@@ -85,12 +80,13 @@ impl Raw {
     }
 
     fn set_as(&mut self, name: &'static str, key: Key, node: Node, origin: Origin) {
-        self.settings[key as usize] = Some(Setting { name, node, origin });
+        self.settings.retain(|(known, _)| *known != key);
+        self.settings.push((key, Setting { name, node, origin }));
     }
 
     /// Whether nothing is set at all.
     pub fn is_empty(&self) -> bool {
-        self.settings.iter().all(Option::is_none)
+        self.settings.is_empty()
     }
 }
 

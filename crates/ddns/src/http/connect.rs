@@ -35,13 +35,14 @@ impl Connector {
         Self { tls: OnceCell::new(), hosts: RefCell::default() }
     }
 
-    /// A stream to the host of `url`. The error says what was tried.
-    pub(super) async fn connect(&self, url: &Url, prefer: Option<Family>) -> Result<Io, String> {
+    /// A stream to the host of `url`, and the family it goes over. The error says what was tried.
+    pub(super) async fn connect(&self, url: &Url, prefer: Option<Family>) -> Result<(Io, Option<Family>), String> {
         let stream = self.tcp(url, prefer).await?;
         // A request is one small write: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
+        let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
         if !url.secure {
-            return Ok(Io::Plain(stream));
+            return Ok((Io::Plain(stream), family));
         }
         let connector = match self.tls.get() {
             Some(connector) => connector,
@@ -51,8 +52,9 @@ impl Connector {
             }
         };
         let name = tls::server_name(&url.host)?;
-        match connector.connect(name, stream).await {
-            Ok(stream) => Ok(Io::Tls(Box::new(stream))),
+        // Boxed: a handshake is large, and most of what waits here is none.
+        match Box::pin(connector.connect(name, stream)).await {
+            Ok(stream) => Ok((Io::Tls(Box::new(stream)), family)),
             Err(error) => Err(tls::explain(&error, url)),
         }
     }
