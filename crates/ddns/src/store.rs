@@ -4,8 +4,8 @@
 //! written is told as a warning, once.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -56,13 +56,13 @@ impl Store {
         store
     }
 
-    /// Makes an empty file, or takes the one that another process made just now: processes that start at the same
-    /// moment agree on one salt, and so on one name for each callback.
+    /// Makes a file, or takes the one that another process made just now: processes that start at the same moment
+    /// agree on one salt, and so on one name for each callback.
     fn begin(&mut self, path: &Path) -> io::Result<()> {
-        let _lock = lock_for(path)?;
-        match load(path) {
+        let mut file = lock(path)?;
+        match parse(&mut file) {
             Ok(Some(theirs)) => self.state = theirs,
-            _ => create(path)?.write_all(self.state.to_text().as_bytes())?,
+            _ => replace(path, self.state.to_text().as_bytes())?,
         }
         Ok(())
     }
@@ -116,12 +116,13 @@ impl Store {
 
     /// What other processes saved meanwhile is kept: the file is read again under the lock and our news is put on top.
     fn write(&mut self, path: &Path, now: u64) -> io::Result<()> {
-        let _lock = lock_for(path)?;
-        if let Ok(Some(mut on_disk)) = load(path)
-            && on_disk.salt() == self.state.salt()
-        {
-            on_disk.merge(&self.unsaved, now);
-            self.state = on_disk;
+        let mut file = lock(path)?;
+        match parse(&mut file) {
+            Ok(Some(mut on_disk)) if on_disk.salt() == self.state.salt() => {
+                on_disk.merge(&self.unsaved, now);
+                self.state = on_disk;
+            }
+            _ => {}
         }
         replace(path, self.state.to_text().as_bytes())
     }
@@ -136,10 +137,19 @@ fn new_salt() -> Vec<u8> {
 
 /// None where there is no file; why it is of no use where there is one.
 fn load(path: &Path) -> Result<Option<State>, String> {
-    match fs::read_to_string(path) {
-        Ok(text) if text.is_empty() => Ok(None),
-        Ok(text) => State::from_text(&text).map(Some).ok_or_else(|| "is damaged".to_owned()),
+    match File::open(path) {
+        Ok(mut file) => parse(&mut file),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("cannot be read ({error})")),
+    }
+}
+
+/// What an open file holds; none where it is empty.
+fn parse(file: &mut File) -> Result<Option<State>, String> {
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(0) => Ok(None),
+        Ok(_) => State::from_text(&text).map(Some).ok_or_else(|| "is damaged".to_owned()),
         Err(error) => Err(format!("cannot be read ({error})")),
     }
 }
@@ -161,35 +171,43 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes the folder and takes the lock, which is held until the file is dropped. On a file system without locks, and
-/// in a folder that cannot be written to (a single file mounted into a container), there is none.
-fn lock_for(path: &Path) -> io::Result<Option<File>> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(beside(path, ".lock"));
-    let file = match opened {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
+/// The file, made with its folder where it is missing, and locked until it is dropped. On a file system without locks
+/// it is merely open.
+///
+/// A file that was replaced while we waited is not the one to lock: the name is looked at again.
+fn lock(path: &Path) -> io::Result<File> {
     let start = Instant::now();
     loop {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
+                OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?
+            }
+            opened => opened?,
+        };
         match file.try_lock() {
-            Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::Error(_)) => return Ok(None),
+            Ok(()) if is_at(&file, path) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::Error(_)) => return Ok(file),
             Err(TryLockError::WouldBlock) if start.elapsed() > LOCK_PATIENCE => {
-                return Err(io::Error::new(ErrorKind::WouldBlock, "another process keeps its lock"));
+                return Err(io::Error::new(ErrorKind::WouldBlock, "another process keeps it locked"));
             }
             Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)),
         }
     }
 }
 
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let open = file.metadata().map(identity).ok();
+    open.is_some() && open == fs::metadata(path).map(identity).ok()
+}
+
 /// New content beside the old, synced, renamed over it, the folder synced: at no moment is there half a file.
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // A link is followed: renaming over it would cut it.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let path = &if is_link { fs::canonicalize(path)? } else { path.to_owned() };
     let fresh = beside(path, ".new");
     let written = write_synced(&fresh, content).and_then(|()| fs::rename(&fresh, path));
     match written {
@@ -209,12 +227,8 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)
-}
-
 fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = create(path)?;
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
