@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::callback::{Fingerprint, hex_bytes};
 use crate::domain::Domain;
-use crate::json::{Dialect, Node, Value, parse, push_string};
+use crate::json::{Dialect, Node, Value, parse, push_escaped};
 use crate::outcome::Outcome;
 use crate::record::{Family, Update};
 
@@ -102,11 +102,20 @@ impl State {
             text += &format!("\"{callback}\":{{");
             let mut between = "\n ";
             for family in Family::ALL {
-                let sorted: BTreeMap<&Domain, &Accepted> = told[family.index()].iter().collect();
+                let mut sorted: Vec<(&Domain, &Accepted)> = told[family.index()].iter().collect();
+                sorted.sort_unstable_by_key(|(domain, _)| *domain);
+                // Most entries hold the same address and time: each is made text once.
+                let mut last: Option<(Accepted, String)> = None;
                 for (domain, entry) in sorted {
                     text += between;
-                    push_string(&mut text, &format!("{domain} {}", family.record_type()));
-                    text += &format!(":[\"{}\",{}]", entry.ip, entry.at);
+                    text.push('"');
+                    push_escaped(&mut text, domain.as_str());
+                    text.push(' ');
+                    text += family.record_type();
+                    text.push('"');
+                    let fresh = || (*entry, format!(":[\"{}\",{}]", entry.ip, entry.at));
+                    let known = last.take().filter(|(known, _)| known == entry);
+                    text += &last.insert(known.unwrap_or_else(fresh)).1;
                     between = ",\n ";
                 }
             }
@@ -148,10 +157,16 @@ impl Accepted {
 fn told(value: Value) -> Option<Told> {
     let Value::Object(members) = value else { return None };
     let mut told = Told::default();
+    let mut left = members.len();
     for member in members {
         let (domain, record_type) = member.key.rsplit_once(' ')?;
         let family = Family::ALL.into_iter().find(|family| family.record_type() == record_type)?;
-        told[family.index()].insert(Domain::parse(domain).ok()?, accepted(&member.node, family)?);
+        let entries = &mut told[family.index()];
+        if entries.is_empty() {
+            entries.reserve(left);
+        }
+        entries.insert(Domain::parse(domain).ok()?, accepted(&member.node, family)?);
+        left -= 1;
     }
     Some(told)
 }

@@ -20,11 +20,37 @@ pub(crate) fn line(update: &Update<'_>, outcome: &Outcome, took: Duration) -> St
 
 /// `404 Not Found`
 pub(crate) fn with_reason(status: u16) -> String {
-    let code = hyper::StatusCode::from_u16(status).ok();
-    match code.and_then(|code| code.canonical_reason()) {
-        Some(reason) => format!("{status} {reason}"),
-        None => status.to_string(),
-    }
+    let reason = match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => return status.to_string(),
+    };
+    format!("{status} {reason}")
 }
 
 /// What a status usually means for who configured the callback.
@@ -34,7 +60,6 @@ fn advice(status: u16) -> &'static str {
         401 | 403 => ": are the keys in `id` or `token` right?",
         404 => ": is the path in `id` right?",
         405 => ": it may want a POST (set `token`) or a GET (leave `token` out)",
-        429 => ": too many requests",
         _ => "",
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::MASK;
 use crate::json::Value;
-use crate::record::{Family, Update};
+use crate::record::Update;
 
 /// Seconds since the epoch with a fractional part, read once per request (C9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,14 +90,7 @@ impl Variables {
     }
 
     pub(super) fn with<'a>(&'a self, update: &Update<'a>, now: Timestamp) -> Values<'a> {
-        Values {
-            domain: update.domain.as_str(),
-            ip: update.ip.to_string(),
-            family: update.family,
-            ttl: self.ttl.map(|ttl| ttl.to_string()),
-            timestamp: now.to_string(),
-            variables: self,
-        }
+        Values { update: *update, now, variables: self }
     }
 
     pub(super) fn masked(&self) -> Self {
@@ -129,13 +122,10 @@ fn scalar_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The values of one request.
+/// The values of one request; made text where they are used.
 pub(super) struct Values<'a> {
-    domain: &'a str,
-    ip: String,
-    family: Family,
-    ttl: Option<String>,
-    timestamp: String,
+    update: Update<'a>,
+    now: Timestamp,
     variables: &'a Variables,
 }
 
@@ -143,12 +133,12 @@ impl Values<'_> {
     /// The value as text; what is not set is the empty text (C5).
     pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
         match variable {
-            Variable::Domain => self.domain.into(),
-            Variable::Ip => self.ip.as_str().into(),
-            Variable::RecordType => self.family.record_type().into(),
-            Variable::Ttl => self.ttl.as_deref().unwrap_or_default().into(),
+            Variable::Domain => self.update.domain.as_str().into(),
+            Variable::Ip => self.update.ip.to_string().into(),
+            Variable::RecordType => self.update.family.record_type().into(),
+            Variable::Ttl => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
             Variable::Line => self.variables.line.as_deref().unwrap_or_default().into(),
-            Variable::Timestamp => self.timestamp.as_str().into(),
+            Variable::Timestamp => self.now.to_string().into(),
             Variable::Extra(at) => self.variables.extra.get(at).map_or("".into(), |(_, value)| scalar_text(value)),
         }
     }
@@ -156,9 +146,9 @@ impl Values<'_> {
     /// The value as JSON of its own kind, for a placeholder outside quotes (C7).
     pub(super) fn json(&self, variable: Variable) -> Value {
         match variable {
-            Variable::Ttl => self.ttl.clone().map_or(Value::Null, Value::Number),
+            Variable::Ttl => self.variables.ttl.map_or(Value::Null, |ttl| Value::Number(ttl.to_string())),
             Variable::Line => self.variables.line.clone().map_or(Value::Null, Value::String),
-            Variable::Timestamp => Value::Number(self.timestamp.clone()),
+            Variable::Timestamp => Value::Number(self.now.to_string()),
             Variable::Extra(at) => self.variables.extra.get(at).map_or(Value::Null, |(_, value)| value.clone()),
             Variable::Domain | Variable::Ip | Variable::RecordType => Value::String(self.text(variable).into_owned()),
         }

@@ -350,9 +350,10 @@ impl Maker<'_, '_> {
     }
 
     fn domains(&mut self, key: Key) -> Vec<Domain> {
-        let mut domains = Vec::new();
-        let mut known = std::collections::HashSet::new();
-        for item in self.reader.list(key) {
+        let items = self.reader.list(key);
+        let mut domains = Vec::with_capacity(items.len());
+        let mut known = std::collections::HashSet::with_capacity(items.len());
+        for item in items {
             let text = item.value.text().unwrap_or_default();
             match Domain::parse(text) {
                 Ok(domain) => {

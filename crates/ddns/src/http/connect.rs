@@ -4,10 +4,15 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::callback::Url;
 use ddns_core::record::Family;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -18,10 +23,63 @@ use super::tls;
 /// One of several addresses of a host gets so long before the next one is tried.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// An open stream.
-pub(super) enum Io {
+/// An open connection and the family it goes over.
+pub(super) struct Connection {
+    pub(super) stream: Stream,
+    pub(super) family: Option<Family>,
+}
+
+/// An open stream, secured or not.
+pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Connection {
+    /// Whether the other side still listens, as far as this host has heard. Between requests a plain connection must
+    /// be silent; a secured one may hold what its protocol says by itself.
+    pub(super) fn is_open(&self) -> bool {
+        let (socket, may_speak) = match &self.stream {
+            Stream::Plain(socket) => (socket, false),
+            Stream::Tls(stream) => (stream.get_ref().0, true),
+        };
+        match recv(socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((_, length)) => may_speak && length > 0,
+            Err(error) => error == Errno::AGAIN,
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, into),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, into),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
 }
 
 /// Opens streams. Remembers the addresses of hosts for one synchronization, and sets TLS up at the first https.
@@ -35,14 +93,14 @@ impl Connector {
         Self { tls: OnceCell::new(), hosts: RefCell::default() }
     }
 
-    /// A stream to the host of `url`, and the family it goes over. The error says what was tried.
-    pub(super) async fn connect(&self, url: &Url, prefer: Option<Family>) -> Result<(Io, Option<Family>), String> {
+    /// A connection to the host of `url`. The error says what was tried.
+    pub(super) async fn connect(&self, url: &Url, prefer: Option<Family>) -> Result<Connection, String> {
         let stream = self.tcp(url, prefer).await?;
         // A request is one small write: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
         let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
         if !url.secure {
-            return Ok((Io::Plain(stream), family));
+            return Ok(Connection { stream: Stream::Plain(stream), family });
         }
         let connector = match self.tls.get() {
             Some(connector) => connector,
@@ -54,7 +112,7 @@ impl Connector {
         let name = tls::server_name(&url.host)?;
         // Boxed: a handshake is large, and most of what waits here is none.
         match Box::pin(connector.connect(name, stream)).await {
-            Ok(stream) => Ok((Io::Tls(Box::new(stream)), family)),
+            Ok(stream) => Ok(Connection { stream: Stream::Tls(Box::new(stream)), family }),
             Err(error) => Err(tls::explain(&error, url)),
         }
     }

@@ -1,0 +1,357 @@
+//! HTTP/1.1 on an open stream: a request in one write, the head of the final answer, and a bounded part of its body.
+//!
+//! Only the status of an answer decides (A4), so whatever is odd about a body costs no more than the connection. That
+//! is why this is so short, and why it is ours: it knows exactly whether anything was sent, which a pooling client does
+//! not tell. The head is parsed by httparse.
+
+use std::io;
+use std::time::Duration;
+
+use ddns_core::callback::Request;
+use httparse::Status;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{Instant, timeout_at};
+
+use super::USER_AGENT;
+
+/// As much of a body is read (D4, F4).
+pub(crate) const BODY_LIMIT: usize = 64 * 1024;
+
+/// More head than this is no answer.
+const HEAD_LIMIT: usize = 64 * 1024;
+
+/// No answer needs more headers.
+const MOST_HEADERS: usize = 128;
+
+/// So much is asked of the stream at once: enough for almost every answer.
+const READ_SIZE: usize = 2 * 1024;
+
+/// How long the rest of an answer is waited for whose status is known: it only decides whether the connection is kept.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+
+/// An answer: its final status and the beginning of its body.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+/// How the body of an answer matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// The status decides; the body is read as far as it comes at once.
+    Status,
+    /// The body is what was asked for.
+    Body,
+}
+
+/// Why no status came.
+#[derive(Debug)]
+pub(super) enum WireError {
+    /// The other side closed before a word.
+    Silent,
+    /// The other side closed in the middle of the head.
+    CutOff,
+    /// The head is longer than [`HEAD_LIMIT`].
+    TooLong,
+    /// What came is no HTTP.
+    Nonsense(httparse::Error),
+    /// The stream broke.
+    Broken(io::Error),
+}
+
+impl WireError {
+    /// A sentence about whoever was asked.
+    pub(super) fn told_of(&self, origin: &str) -> String {
+        match self {
+            Self::Silent => format!("{origin} closed the connection without an answer"),
+            Self::CutOff => format!("{origin} closed the connection in the middle of its answer"),
+            Self::TooLong => format!("the head of {origin}'s answer is longer than {} KiB", HEAD_LIMIT >> 10),
+            Self::Nonsense(error) => format!("what {origin} answered is no HTTP ({error})"),
+            Self::Broken(error) => format!("the connection to {origin} broke ({error})"),
+        }
+    }
+}
+
+/// Sends a request and reads its answer; tells whether the connection can be used again.
+pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    request: &Request,
+    want: Want,
+    deadline: Instant,
+) -> Result<(Answer, bool), WireError> {
+    let sent = send(stream, request).await;
+    let mut incoming = Incoming { stream, buffer: Vec::new(), at: 0 };
+    // An endpoint may answer and close before it has read everything: what it said counts.
+    let head = match (incoming.final_head().await, sent) {
+        (Ok(head), _) => head,
+        (Err(_), Err(error)) => return Err(WireError::Broken(error)),
+        (Err(error), Ok(())) => return Err(error),
+    };
+    let mut body = Vec::new();
+    let patience = Instant::now() + DRAIN_PATIENCE;
+    let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
+    let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
+    let is_whole = matches!(read, Ok(Ok(true))) && incoming.is_empty();
+    Ok((Answer { status: head.status, body }, head.keeps_open && is_whole))
+}
+
+async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
+    let mut text = format!("{} {} HTTP/1.1\r\n", request.method().as_str(), request.url.path);
+    for (name, value) in request.headers(USER_AGENT) {
+        text += name;
+        text += ": ";
+        text += &value;
+        text += "\r\n";
+    }
+    text += "\r\n";
+    text += request.body.as_deref().unwrap_or_default();
+    stream.write_all(text.as_bytes()).await?;
+    stream.flush().await
+}
+
+/// What matters of the head of an answer.
+struct Head {
+    status: u16,
+    framing: Framing,
+    keeps_open: bool,
+}
+
+/// Where a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    Empty,
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+/// Bytes that have come, and those that are still to come.
+struct Incoming<'a, S> {
+    stream: &'a mut S,
+    buffer: Vec<u8>,
+    /// How much of the buffer has been used.
+    at: usize,
+}
+
+impl<S: AsyncRead + Unpin> Incoming<'_, S> {
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.at..]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rest().is_empty()
+    }
+
+    /// Waits for more; false at the end of the stream.
+    async fn fill(&mut self) -> io::Result<bool> {
+        if self.is_empty() {
+            self.buffer.clear();
+            self.at = 0;
+        }
+        self.buffer.reserve(READ_SIZE);
+        Ok(self.stream.read_buf(&mut self.buffer).await? > 0)
+    }
+
+    /// The head of the final answer; those that only announce it (100, 103) are passed over.
+    async fn final_head(&mut self) -> Result<Head, WireError> {
+        loop {
+            let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+            let mut response = httparse::Response::new(&mut headers);
+            match response.parse(self.rest()).map_err(WireError::Nonsense)? {
+                Status::Complete(length) => {
+                    let head = Head::of(&response);
+                    self.at += length;
+                    if !(100..200).contains(&head.status) || head.status == 101 {
+                        return Ok(head);
+                    }
+                }
+                Status::Partial if self.rest().len() >= HEAD_LIMIT => return Err(WireError::TooLong),
+                Status::Partial => {
+                    if !self.fill().await.map_err(WireError::Broken)? {
+                        return Err(if self.is_empty() { WireError::Silent } else { WireError::CutOff });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads a body as far as [`BODY_LIMIT`]; true where that was all of it.
+    async fn body(&mut self, framing: Framing, body: &mut Vec<u8>) -> io::Result<bool> {
+        match framing {
+            Framing::Empty => Ok(true),
+            Framing::Length(length) => self.copy(length, body).await,
+            // The end of the stream is the end of the body, and of the connection.
+            Framing::UntilClose => self.copy(u64::MAX, body).await,
+            Framing::Chunked => {
+                while let Some(size) = self.chunk_size().await? {
+                    if !self.copy(size, body).await? || !self.line().await?.is_some_and(|line| line.is_empty()) {
+                        return Ok(false);
+                    }
+                }
+                // Trailers up to an empty line.
+                while let Some(line) = self.line().await? {
+                    if line.is_empty() {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Takes `length` bytes; false where the limit or the end of the stream came first.
+    async fn copy(&mut self, mut length: u64, body: &mut Vec<u8>) -> io::Result<bool> {
+        while length > 0 {
+            if self.is_empty() && !self.fill().await? {
+                return Ok(false);
+            }
+            let here = usize::try_from(length).unwrap_or(usize::MAX).min(self.rest().len());
+            let room = BODY_LIMIT - body.len();
+            let taken = here.min(room);
+            body.extend_from_slice(&self.buffer[self.at..self.at + taken]);
+            self.at += taken;
+            if here > room {
+                return Ok(false);
+            }
+            length -= taken as u64;
+        }
+        Ok(true)
+    }
+
+    /// The size of the next chunk; none for the last one, which is empty.
+    async fn chunk_size(&mut self) -> io::Result<Option<u64>> {
+        loop {
+            match httparse::parse_chunk_size(self.rest()) {
+                Ok(Status::Complete((length, size))) => {
+                    self.at += length;
+                    return Ok((size > 0).then_some(size));
+                }
+                Ok(Status::Partial) if self.rest().len() < READ_SIZE && self.fill().await? => {}
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            }
+        }
+    }
+
+    /// A line without its end; none where the stream ends or the line does not.
+    async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(end) = self.rest().iter().position(|byte| *byte == b'\n') {
+                let line = self.rest()[..end].trim_ascii_end().to_vec();
+                self.at += end + 1;
+                return Ok(Some(line));
+            }
+            if self.rest().len() > READ_SIZE || !self.fill().await? {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Head {
+    fn of(response: &httparse::Response<'_, '_>) -> Self {
+        let values = |name: &'static str| {
+            let found = response.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+            found.map(|header| String::from_utf8_lossy(header.value).trim().to_ascii_lowercase())
+        };
+        let status = response.code.unwrap_or_default();
+        let lengths: Vec<Option<u64>> = values("content-length").map(|value| value.parse().ok()).collect();
+        let framing = match lengths.as_slice() {
+            _ if matches!(status, 100..200 | 204 | 304) => Framing::Empty,
+            _ if values("transfer-encoding").any(|value| value.ends_with("chunked")) => Framing::Chunked,
+            [Some(length), others @ ..] if others.iter().all(|other| *other == Some(*length)) => {
+                Framing::Length(*length)
+            }
+            _ => Framing::UntilClose,
+        };
+        let closes = values("connection").any(|value| value.split(',').any(|word| word.trim() == "close"));
+        let keeps_open = response.version == Some(1) && !closes && framing != Framing::UntilClose;
+        Self { status, framing, keeps_open }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads an answer that is all there, in pieces of a size.
+    fn read(text: &[u8], piece: usize) -> Result<(u16, String, bool), String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let (mut ours, mut theirs) = tokio::io::duplex(piece);
+            let text = text.to_vec();
+            let writer = tokio::spawn(async move {
+                let _ = theirs.write_all(&text).await;
+            });
+            let mut incoming = Incoming { stream: &mut ours, buffer: Vec::new(), at: 0 };
+            let head = incoming.final_head().await.map_err(|error| error.told_of("it"))?;
+            let mut body = Vec::new();
+            let is_whole = incoming.body(head.framing, &mut body).await.unwrap_or(false) && incoming.is_empty();
+            drop(ours);
+            let _ = writer.await;
+            Ok((head.status, String::from_utf8_lossy(&body).into_owned(), head.keeps_open && is_whole))
+        })
+    }
+
+    #[test]
+    fn d4_answers_are_read_whatever_their_framing() {
+        let cases: [(&str, u16, &str, bool); 12] = [
+            ("HTTP/1.1 204 No Content\r\n\r\n", 204, "", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", 200, "abc", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 200, "abc", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 200, "abc", false),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", 200, "abc", false),
+            ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na", 200, "a", false),
+            ("HTTP/1.0 200 OK\r\n\r\nabc", 200, "abc", false),
+            (
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\nHTTP/1.1 201 C\r\nContent-Length: 0\r\n\r\n",
+                201,
+                "",
+                true,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x=y\r\nc\r\n0\r\nT: x\r\n\r\n",
+                200,
+                "abc",
+                true,
+            ),
+            ("HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 500, "", false),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", 200, "ab", false),
+            ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true),
+        ];
+        for (text, status, body, keeps) in cases {
+            for piece in [1, 7, 4096] {
+                assert_eq!(read(text.as_bytes(), piece), Ok((status, body.to_owned(), keeps)), "{text} by {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn e2_what_is_no_answer_is_told() {
+        let long = format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(70_000));
+        let cases = [
+            ("", "without an answer"),
+            ("HTTP/1.1 200 OK\r\nA", "in the middle"),
+            ("SSH-2.0-x\r\n\r\n", "no HTTP"),
+            ("HTTP/1.1 OK\r\n\r\n", "no HTTP"),
+            (long.as_str(), "longer than 64 KiB"),
+        ];
+        for (text, part) in cases {
+            let error = read(text.as_bytes(), 4096).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_says_more_than_it_announced_is_not_kept() {
+        let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc";
+        assert_eq!(read(text, 4096), Ok((200, "a".to_owned(), false)));
+    }
+
+    #[test]
+    fn d4_no_more_than_the_limit_is_read() {
+        let text = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(BODY_LIMIT + 1));
+        let (_, body, keeps) = read(text.as_bytes(), 4096).expect("an answer");
+        assert_eq!((body.len(), keeps), (BODY_LIMIT, false));
+    }
+}
