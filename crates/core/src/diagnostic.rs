@@ -14,7 +14,7 @@ pub enum Place {
         /// The file as it was named by the user.
         name: String,
         /// The line that is shown; none where the file as a whole is meant.
-        excerpt: Option<Excerpt>,
+        excerpt: Option<Box<Excerpt>>,
     },
     /// A variable of the environment.
     Environment(String),
@@ -27,7 +27,7 @@ pub enum Place {
 impl Place {
     /// A place in the text of a file. See [`excerpt`] for `reveal`.
     pub fn in_file(name: &str, text: &str, span: Span, reveal: bool) -> Self {
-        Self::File { name: name.to_owned(), excerpt: Some(excerpt(text, span, reveal)) }
+        Self::File { name: name.to_owned(), excerpt: Some(Box::new(excerpt(text, span, reveal))) }
     }
 
     /// A file as a whole.

@@ -162,7 +162,7 @@ fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     let error = wrong(format!("`{value}` stands alone: no option takes it"));
     match nearest(value, COMMANDS.map(|(name, _)| name)).filter(|_| is_first) {
         Some(near) => error.hint(format!("did you mean `ddns {near}`?")),
-        None if value.ends_with(".json") => error.hint(format!("did you mean `ddns -c {value}`?")),
+        None if value.contains(".json") => error.hint(format!("did you mean `ddns -c {value}`?")),
         None => error,
     }
 }
@@ -178,9 +178,13 @@ pub(crate) fn help() -> String {
         }
     };
     let mut help = format!("{EXAMPLES}\nCommands:\n");
-    COMMANDS.iter().for_each(|(name, what)| help += &row(name, what));
+    for (name, what) in COMMANDS {
+        help += &row(name, what);
+    }
     help += "\nOptions:\n";
-    OTHERS.iter().for_each(|(names, what)| help += &row(names, what));
+    for (names, what) in OTHERS {
+        help += &row(names, what);
+    }
     for field in &FIELDS {
         let Some(option) = field.option else { continue };
         let value = match field.kind {

@@ -176,7 +176,7 @@ fn read_text(path: &str) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
         format!("is no UTF-8 text (line {line}): save it as UTF-8")
     })
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ddns_core::callback::{Callback, Fingerprint, Secrets, Timestamp};
 use ddns_core::config::{Cache, Config, Entry, Level};
+use ddns_core::domain::Domain;
 use ddns_core::observe::Observation;
 use ddns_core::outcome::{Outcome, Tally};
 use ddns_core::pace::Pace;
@@ -78,7 +79,7 @@ fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
 /// Everything in a configuration that must not be seen in a log.
 pub(crate) fn secrets(config: &Config) -> Secrets {
     let domains = config.entries.iter().flat_map(|entry| entry.domains.iter().flatten());
-    let public: Vec<&str> = domains.map(|domain| domain.as_str()).collect();
+    let public: Vec<&str> = domains.map(Domain::as_str).collect();
     Secrets::new(config.entries.iter().flat_map(|entry| entry.callback.literals()), &public)
 }
 

@@ -92,21 +92,41 @@ fn member(key: &str, value: Value) -> Member {
     Member { key: key.to_owned(), key_span: Span::default(), node: Node::synthetic(value) }
 }
 
-/// The table of `docs/configuration.md`.
-pub fn table() -> String {
+const ABOVE: &str = "\
+# Configuration
+
+A configuration is a JSON object; `//`, `#` and `/* */` comments and trailing commas are allowed. Each field can also be
+set by a variable of the environment or an option. The command line wins over the file, the file over the environment.
+In the environment a list is JSON or separated by commas. Editors find a schema in
+[schema/ddns.schema.json](../schema/ddns.schema.json).
+
+This page is generated from the table of fields in the source.
+
+";
+
+const BELOW: &str = "
+`DDNS_TOKEN_FILE` and `DDNS_ID_FILE` name files that hold the value. `DDNS_CONFIG` names configuration files, as `-c`
+does.
+
+Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
+`concurrency` and `interval` hold for the whole file and stand outside.
+";
+
+/// The text of `docs/configuration.md`.
+pub fn page() -> String {
     let mut text =
-        String::from("| field | environment | option | takes | default | what it is |\n|---|---|---|---|---|---|\n");
+        format!("{ABOVE}| field | environment | option | takes | default | what it is |\n|---|---|---|---|---|---|\n");
     for field in &FIELDS {
         let code = |dashes: &str, name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{dashes}{name}`"));
-        let option = code("--", field.option);
         let default = if field.default.is_empty() { "-".to_owned() } else { format!("`{}`", field.default) };
         text += &format!(
-            "| `{}` | {} | {option} | {} | {default} | {} |\n",
+            "| `{}` | {} | {} | {} | {default} | {} |\n",
             field.name,
             code("", field.variable),
+            code("--", field.option),
             field.allowed(),
             field.help
         );
     }
-    text
+    text + BELOW
 }

@@ -201,5 +201,5 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Received> {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("   {line}\n")).collect()
+    text.lines().flat_map(|line| ["   ", line, "\n"]).collect()
 }

@@ -102,19 +102,21 @@ impl Connector {
         if !url.secure {
             return Ok(Connection { stream: Stream::Plain(stream), family });
         }
-        let connector = match self.tls.get() {
-            Some(connector) => connector,
-            None => {
-                let made = tls::connector()?;
-                self.tls.get_or_init(|| made)
-            }
-        };
+        let connector = self.tls()?;
         let name = tls::server_name(&url.host)?;
         // Boxed: a handshake is large, and most of what waits here is none.
         match Box::pin(connector.connect(name, stream)).await {
             Ok(stream) => Ok(Connection { stream: Stream::Tls(Box::new(stream)), family }),
             Err(error) => Err(tls::explain(&error, url)),
         }
+    }
+
+    fn tls(&self) -> Result<&TlsConnector, String> {
+        if let Some(connector) = self.tls.get() {
+            return Ok(connector);
+        }
+        let made = tls::connector()?;
+        Ok(self.tls.get_or_init(|| made))
     }
 
     async fn tcp(&self, url: &Url, prefer: Option<Family>) -> Result<TcpStream, String> {

@@ -18,6 +18,7 @@ mod c;
 mod c_url;
 mod d;
 mod d_tls;
+mod docs;
 mod e;
 mod e_cache;
 mod e_long;

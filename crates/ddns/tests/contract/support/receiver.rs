@@ -15,8 +15,6 @@ pub struct Received {
     /// Header names as sent, in the order in which they were sent.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Which connection it came on, counted from 0.
-    pub connection: usize,
 }
 
 impl Received {
@@ -111,27 +109,24 @@ impl Receiver {
         let (seen, looked_up) = (receiver.seen.clone(), receiver.looked_up.clone());
         let (ip, ip6) = (receiver.ip.clone(), receiver.ip6.clone());
         thread::spawn(move || {
-            for (connection, stream) in listener.incoming().enumerate() {
+            for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
                 let (script, seen, looked_up) = (script.clone(), seen.clone(), looked_up.clone());
                 let (ip, ip6) = (ip.clone(), ip6.clone());
                 thread::spawn(move || {
                     let mut reader = BufReader::new(stream);
-                    while let Some(request) = read_request(&mut reader, connection) {
+                    while let Some(request) = read_request(&mut reader) {
                         let page = match request.target() {
                             "/ip" => Some(ip.lock().unwrap().clone()),
                             "/ip6" => Some(ip6.lock().unwrap().clone()),
                             _ => None,
                         };
-                        let answer = match page {
-                            Some(text) => {
-                                looked_up.fetch_add(1, Ordering::SeqCst);
-                                Answer::with_body(200, &text)
-                            }
-                            None => {
-                                seen.lock().unwrap().push(request.clone());
-                                script(&request)
-                            }
+                        let answer = if let Some(text) = page {
+                            looked_up.fetch_add(1, Ordering::SeqCst);
+                            Answer::with_body(200, &text)
+                        } else {
+                            seen.lock().unwrap().push(request.clone());
+                            script(&request)
                         };
                         if write_answer(reader.get_mut(), &answer).is_err() {
                             return;
@@ -170,11 +165,6 @@ impl Receiver {
         ip.clone_into(&mut self.ip.lock().unwrap());
     }
 
-    /// What `/ip6` says from now on.
-    pub fn set_ip6(&self, ip: &str) {
-        ip.clone_into(&mut self.ip6.lock().unwrap());
-    }
-
     /// How often an address was asked for.
     pub fn look_ups(&self) -> usize {
         self.looked_up.load(Ordering::SeqCst)
@@ -198,7 +188,7 @@ impl Receiver {
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>, connection: usize) -> Option<Received> {
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Received> {
     let line = read_line(reader)?;
     let mut headers = Vec::new();
     loop {
@@ -209,7 +199,7 @@ fn read_request(reader: &mut BufReader<TcpStream>, connection: usize) -> Option<
         let (name, value) = header.split_once(':')?;
         headers.push((name.to_owned(), value.trim().to_owned()));
     }
-    let mut request = Received { line, headers, body: Vec::new(), connection };
+    let mut request = Received { line, headers, body: Vec::new() };
     if let Some(length) = request.header("content-length") {
         request.body = vec![0; length.parse().ok()?];
         reader.read_exact(&mut request.body).ok()?;

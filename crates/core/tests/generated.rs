@@ -1,0 +1,29 @@
+//! What is generated from the table of fields must be what is in the repository.
+//!
+//! `UPDATE_GENERATED=1 cargo test -p ddns-core --test generated` writes it anew.
+
+#![allow(clippy::disallowed_methods, reason = "this test looks at files; the core does not")]
+
+use std::path::Path;
+use std::{env, fs};
+
+use ddns_core::config::reference;
+
+fn compare(file: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    if env::var_os("UPDATE_GENERATED").is_some() {
+        fs::write(&path, expected).expect("the file is written");
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "{file} is not what the table of fields says: see the top of this test");
+}
+
+#[test]
+fn the_schema_is_that_of_the_table() {
+    compare("schema/ddns.schema.json", &reference::schema());
+}
+
+#[test]
+fn the_reference_is_that_of_the_table() {
+    compare("docs/configuration.md", &reference::page());
+}

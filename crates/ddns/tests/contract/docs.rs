@@ -1,0 +1,79 @@
+//! Whatever README and `examples/` show is run as it stands there, with the receiver in place of the endpoint.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Receiver, Sandbox};
+
+/// The endpoint in every example.
+const ENDPOINT: &str = "https://example.com";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The blocks of a language in README, in order.
+fn blocks(language: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).map(|rest| rest.split("```").next().expect("a block").to_owned()).collect()
+}
+
+/// Runs a configuration against the receiver; the addresses come from the command line.
+fn run(config: &str, receiver: &Receiver) {
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config.replace(ENDPOINT, &receiver.url("")));
+    let sources = ["--index4", "shell:echo 203.0.113.7", "--index6", "shell:echo 2001:db8::7"];
+    sandbox.run(&[&["-c", "config.json"], sources.as_slice()].concat()).expect(0).never_says("warning");
+}
+
+#[test]
+fn readme_sends_the_request_it_shows() {
+    let receiver = Receiver::new();
+    run(&blocks("json")[0], &receiver);
+    assert_eq!(receiver.only().line, blocks("http")[0].trim_end());
+    assert_eq!(blocks("json")[0].lines().filter(|line| line.starts_with("  ")).count(), 3, "the first block is short");
+}
+
+#[test]
+fn readme_configurations_run() {
+    for config in blocks("json") {
+        let receiver = Receiver::new();
+        run(&config, &receiver);
+        assert!(!receiver.callbacks().is_empty(), "{config}");
+    }
+}
+
+#[test]
+fn examples_run_without_a_warning() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("examples")).expect("examples") {
+        let path = entry.expect("an example").path();
+        let receiver = Receiver::new();
+        run(&fs::read_to_string(&path).expect("a text"), &receiver);
+        let sent: Vec<String> = receiver.callbacks().iter().map(|callback| format!("{callback:?}")).collect();
+        assert!(!sent.is_empty() && !sent.iter().any(|text| text.contains("__IP__")), "{}: {sent:?}", path.display());
+        count += 1;
+    }
+    assert!(count >= 4);
+}
+
+#[test]
+fn demo_shows_what_is_sent_and_what_is_not() {
+    let run = Sandbox::new().run(&["demo"]).expect(0);
+    let received = run.stdout.matches("received").count();
+    assert_eq!(received, 3, "two callbacks, none, then the one that changed:\n{}", run.stdout);
+    assert_eq!(run.stdout.matches("already known, nothing is sent").count(), 3, "{}", run.stdout);
+    for line in run.stdout.lines().filter(|line| line.trim_start().starts_with("sent")) {
+        assert!(!line.contains("my-secret-key"), "{line}");
+    }
+    assert!(run.stderr.is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn demo_needs_no_home_and_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.command(&["demo"]).env_remove("HOME").output().expect("the program starts");
+    assert!(output.status.success());
+    assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
+}
