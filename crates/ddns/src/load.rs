@@ -169,8 +169,10 @@ fn read_text(path: &str) -> Result<String, String> {
         std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
         _ => format!("cannot be read ({error})"),
     };
-    let mut bytes = Vec::new();
-    fs::File::open(path).map_err(cannot)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    let file = fs::File::open(path).map_err(cannot)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > FILE_LIMIT {
         return Err(format!("is larger than {} MiB", FILE_LIMIT >> 20));
     }

@@ -26,7 +26,9 @@ pub(crate) struct Log<'a> {
     level: Level,
     format: LogFormat,
     datefmt: String,
-    colour: bool,
+    may_colour: bool,
+    /// Asked of the terminal when the first line is written.
+    colour: OnceCell<bool>,
     secrets: Mask<'a>,
     sink: RefCell<Sink>,
 }
@@ -65,7 +67,8 @@ impl<'a> Log<'a> {
             level: settings.level,
             format: settings.format.clone(),
             datefmt: settings.datefmt.clone().unwrap_or_else(|| DATEFMT.to_owned()),
-            colour: settings.format == LogFormat::Short && !no_colour && io::stderr().is_terminal(),
+            may_colour: settings.format == LogFormat::Short && !no_colour,
+            colour: OnceCell::new(),
             secrets: Mask { collect: Box::new(secrets), all: OnceCell::new(), long: OnceCell::new() },
             sink: RefCell::new(Sink::Stderr),
         };
@@ -121,7 +124,7 @@ impl<'a> Log<'a> {
         let message = self.secrets.long().mask(message);
         let time = if self.format.has_time() { now(&self.datefmt) } else { String::new() };
         let mut line = self.format.line(&time, level, &printable(&message));
-        if self.colour {
+        if self.may_colour && *self.colour.get_or_init(|| io::stderr().is_terminal()) {
             line = coloured(level, &line);
         }
         line.push('\n');

@@ -38,7 +38,6 @@ fn main() {
         Ok(Invocation::Version) => print(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n")),
         Err(error) => complain(&[error]),
     };
-    // At once: the system takes everything back, and a name look-up that hangs is not waited for.
     exit(code.into())
 }
 
@@ -48,7 +47,12 @@ fn wait_for(task: impl Future<Output = u8>) -> u8 {
     // Few events at a time: a buffer for a thousand would be most of our memory.
     let runtime = builder.enable_all().max_blocking_threads(4).max_io_events_per_tick(64).build();
     match runtime {
-        Ok(runtime) => runtime.block_on(task),
+        Ok(runtime) => {
+            let code = runtime.block_on(task);
+            // Not taken apart: the system takes everything back, and a name look-up that hangs is not waited for.
+            std::mem::forget(runtime);
+            code
+        }
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: the system gives no means to wait for the network ({error})");
             1
