@@ -16,10 +16,11 @@ use sha2::{Digest, Sha256};
 pub use body::Body;
 pub use mask::Secrets;
 pub use request::{Method, Request};
-pub use target::{Target, TargetError};
+pub use target::{Target, TargetError, is_long};
 pub use template::{Timestamp, Variables};
 pub use url::{Url, UrlError};
 
+use crate::hex;
 use crate::record::Update;
 
 /// What the masked part of a text shows as.
@@ -90,29 +91,14 @@ impl Callback {
 impl Fingerprint {
     /// Reads what [`std::fmt::Display`] wrote.
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = hex_bytes(text)?;
-        bytes.try_into().ok().map(Self)
+        hex::bytes(text)?.try_into().ok().map(Self)
     }
 }
 
 impl std::fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::text(&self.0))
     }
-}
-
-/// Bytes from pairs of hexadecimal digits.
-pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
-    let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match pair {
-            [high, low] => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
-            }
-            _ => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]

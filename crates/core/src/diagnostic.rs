@@ -99,19 +99,24 @@ impl Diagnostic {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let mut text = format!("{}{severity}: {}", self.place, self.message);
+        let mut text = format!("{}{severity}: {}", self.place, printable(&self.message));
         if let Place::File { excerpt: Some(at), .. } = &self.place {
             let number = at.line.to_string();
             let margin = " ".repeat(number.len());
             let (blank, caret) = (" ".repeat(at.before), "^".repeat(at.width));
-            text += &format!("\n  {number} | {}\n  {margin} | {blank}{caret}", at.shown);
+            text += &format!("\n  {number} | {}\n  {margin} | {blank}{caret}", printable(&at.shown));
         }
         if let Some(hint) = &self.hint {
             text += "\n  hint: ";
-            text += hint;
+            text += &printable(hint);
         }
         text
     }
+}
+
+/// A text that can neither forge a line nor drive a terminal; line ends of ours stay.
+fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter }).collect()
 }
 
 /// Whether any of them is an error.
@@ -133,9 +138,14 @@ pub fn without_repeats(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// The known name nearest to a mistyped one, where one is near enough to be meant.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
+    // Two swapped letters are one slip of the fingers, in a short word too.
+    let likeness = |name: &str| match strsim::osa_distance(&typed, name) {
+        0 | 1 if typed.len() > 2 => 1.0,
+        _ => strsim::jaro_winkler(&typed, name),
+    };
     known
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(&typed, &name.to_lowercase()), name))
+        .map(|name| (likeness(&name.to_lowercase()), name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, name)| name)
@@ -167,5 +177,6 @@ mod tests {
         assert_eq!(nearest("Token", known), Some("token"));
         assert_eq!(nearest("indx4", known), Some("index4"));
         assert_eq!(nearest("zzz", known), None);
+        assert_eq!(nearest("tlt", known), Some("ttl"));
     }
 }

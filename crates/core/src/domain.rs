@@ -26,7 +26,9 @@ pub enum DomainError {
     Blank,
     /// A control character.
     Control,
-    /// Two dots in a row, or a dot at an end.
+    /// A dot at the end.
+    FinalDot,
+    /// Two dots in a row, or a dot at the start.
     EmptyLabel,
     /// A label of so many bytes.
     LongLabel(usize),
@@ -50,6 +52,9 @@ impl Domain {
         }
         if name.contains(char::is_whitespace) {
             return Err(DomainError::Blank);
+        }
+        if name.ends_with('.') && !name.ends_with("..") && name.len() > 1 {
+            return Err(DomainError::FinalDot);
         }
         for label in name.split('.') {
             match label.len() {
@@ -99,7 +104,8 @@ impl fmt::Display for DomainError {
             Self::Empty => f.write_str("it is empty"),
             Self::Blank => f.write_str("it holds a blank"),
             Self::Control => f.write_str("it holds a control character"),
-            Self::EmptyLabel => f.write_str("nothing stands before, after or between two of its dots"),
+            Self::FinalDot => f.write_str("leave out the dot at its end"),
+            Self::EmptyLabel => f.write_str("nothing stands before or between two of its dots"),
             Self::LongLabel(length) => write!(f, "one of its labels has {length} bytes, {MAX_LABEL} are allowed"),
             Self::LongName(length) => write!(f, "it has {length} bytes, {MAX_NAME} are allowed"),
         }
@@ -136,7 +142,7 @@ mod tests {
             ("a\nb.example", DomainError::Control),
             ("a..example", DomainError::EmptyLabel),
             (".example", DomainError::EmptyLabel),
-            ("example.", DomainError::EmptyLabel),
+            ("example.", DomainError::FinalDot),
             (&long_label, DomainError::LongLabel(64)),
             (&long_name, DomainError::LongName(263)),
         ];

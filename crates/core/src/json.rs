@@ -75,6 +75,21 @@ impl Value {
         Self::String(text.into())
     }
 
+    /// An object of the program's own.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let member = |(key, value): (&str, Self)| Member {
+            key: key.to_owned(),
+            key_span: Span::default(),
+            node: Node::synthetic(value),
+        };
+        Self::Object(members.into_iter().map(member).collect())
+    }
+
+    /// A list of the program's own.
+    pub fn list(values: impl IntoIterator<Item = Self>) -> Self {
+        Self::Array(values.into_iter().map(Node::synthetic).collect())
+    }
+
     /// What kind of value it is, for a sentence: `a list`, `a number`.
     pub fn kind(&self) -> &'static str {
         match self {

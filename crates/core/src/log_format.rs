@@ -40,8 +40,8 @@ pub enum Part {
 const NAME: &str = "ddns";
 
 impl LogFormat {
-    /// The form of lines in a file where none is set.
-    pub const FILE: &'static str = "%(asctime)s %(levelname)s %(message)s";
+    /// The form of lines with a time where none is set.
+    pub const TIMED: &'static str = "%(asctime)s %(levelname)s %(message)s";
 
     /// Reads a form. What is no known part stays as it is and is returned too.
     pub fn parse(text: &str) -> (Self, Vec<String>) {
@@ -79,11 +79,16 @@ impl LogFormat {
 
     /// Whether a line needs the time.
     pub fn has_time(&self) -> bool {
-        match self {
-            Self::Short => false,
-            Self::Json => true,
-            Self::Pieces(pieces) => pieces.iter().any(|piece| matches!(piece, Piece::Part(Part::Time, _))),
-        }
+        *self == Self::Json || self.has(Part::Time)
+    }
+
+    /// Whether a line says what happened.
+    pub fn has_message(&self) -> bool {
+        matches!(self, Self::Short | Self::Json) || self.has(Part::Message)
+    }
+
+    fn has(&self, part: Part) -> bool {
+        matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, Piece::Part(known, _) if *known == part)))
     }
 
     /// One line, without its end.

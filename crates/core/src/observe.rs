@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::local::Choice;
 use crate::record::Family;
 
 /// What is known of one family's address now.
@@ -63,40 +64,21 @@ pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
     None
 }
 
-/// The stable address to tell in place of a temporary one (F2): of the same interface and prefix, neither temporary
-/// itself nor deprecated or tentative. `table` is the kernel's list, `/proc/net/if_inet6`. None where `ip` is not
-/// temporary, or has no stable companion.
-pub fn stable_address(ip: Ipv6Addr, table: &str) -> Option<Ipv6Addr> {
-    const TEMPORARY: u8 = 0x01;
-    const UNFIT: u8 = 0x08 | 0x20 | 0x40;
-    let rows: Vec<InterfaceAddress<'_>> = table.lines().filter_map(InterfaceAddress::parse).collect();
-    let chosen = rows.iter().find(|row| row.ip == ip && row.flags & TEMPORARY != 0)?;
-    let mask = u128::MAX.checked_shl(128 - u32::from(chosen.prefix)).unwrap_or(0);
-    let same_prefix = |other: Ipv6Addr| (other.to_bits() ^ ip.to_bits()) & mask == 0;
-    let fit = |row: &&InterfaceAddress<'_>| {
-        row.interface == chosen.interface && same_prefix(row.ip) && row.flags & (TEMPORARY | UNFIT) == 0
-    };
-    rows.iter().find(fit).map(|row| row.ip)
-}
-
-/// One line of `/proc/net/if_inet6`: address, index, prefix length, scope, flags (all hexadecimal), name.
-struct InterfaceAddress<'a> {
-    ip: Ipv6Addr,
-    prefix: u8,
-    flags: u8,
-    interface: &'a str,
-}
-
-impl<'a> InterfaceAddress<'a> {
-    fn parse(line: &'a str) -> Option<Self> {
-        let mut words = line.split_whitespace();
-        let mut word = || words.next();
-        let ip = u128::from_str_radix(word()?, 16).ok().map(Ipv6Addr::from_bits)?;
-        let _index = word()?;
-        let mut byte = || word().and_then(|text| u8::from_str_radix(text, 16).ok());
-        let (prefix, _scope, flags) = (byte()?, byte()?, byte()?);
-        Some(Self { ip, prefix, flags, interface: words.next()? })
+/// What at least `need` of several sources agree on; the first of them where that holds for two addresses.
+///
+/// Without such an agreement the error tells who said what.
+pub fn agreed(need: usize, said: &[(String, Result<Choice, String>)]) -> Result<Choice, String> {
+    let votes = |ip: IpAddr| said.iter().filter(|(_, answer)| matches!(answer, Ok(choice) if choice.ip == ip)).count();
+    let mut addresses = said.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|choice| choice.ip);
+    if let Some(ip) = addresses.find(|ip| votes(*ip) >= need) {
+        return Ok(Choice { ip, why: format!("{} of {} sources agree", votes(ip), said.len()) });
     }
+    let answers = said.iter().map(|(source, answer)| match answer {
+        Ok(choice) => format!("{source} says {}", choice.ip),
+        Err(why) => format!("{source} has none ({why})"),
+    });
+    let answers: Vec<String> = answers.collect();
+    Err(format!("{need} of {} sources would have to agree: {}", said.len(), answers.join("; ")))
 }
 
 fn may_begin(byte: u8) -> bool {
@@ -127,7 +109,13 @@ fn address_in_run(run: &str, glued_before: bool, glued_after: bool, family: Fami
         Some(rest) if !rest.ends_with(':') => (rest, false),
         _ => (trimmed, glued_after),
     };
-    if glued_before || body.len() > 45 {
+    // `ipv4:203.0.113.7`: what is glued to a word ends at the first colon.
+    let body = match (glued_before, body.split_once(':')) {
+        (false, _) => body,
+        (true, Some((_, rest))) if !rest.starts_with(':') => rest,
+        (true, _) => return None,
+    };
+    if body.len() > 45 {
         return None;
     }
     if let Ok(v6) = body.parse::<Ipv6Addr>() {
@@ -172,6 +160,8 @@ mod tests {
             "2001:db8::1 203.0.113.7",
             "::ffff:198.51.100.1 203.0.113.7",
             "Zeit 12:30:00 203.0.113.7\r\n",
+            "ipv4:203.0.113.7",
+            "iface:203.0.113.7",
         ];
         for text in found {
             assert_eq!(first(text, Family::V4).as_deref(), Some("203.0.113.7"), "{text}");
@@ -212,38 +202,45 @@ mod tests {
             "203.0.113.7, 2001:db8::7.",
             "at 2001:db8::7: yes",
             "00:11:22:33:44:55 2001:db8::7",
+            "IPv6:2001:db8::7",
         ];
         for text in found {
             assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");
         }
-        let none =
-            ["std::cout", "IPv6:2001:db8::7", "12:34:56", "::", "ff02::1", "::ffff:1.2.3.4", "2001:db8:::7", "g::1x"];
+        let none = ["std::cout", "12:34:56", "::", "ff02::1", "::ffff:1.2.3.4", "2001:db8:::7", "g::1x"];
         for text in none {
             assert_eq!(first(text, Family::V6), None, "{text}");
         }
     }
 
     #[test]
-    fn f2_the_stable_address_stands_in_for_a_temporary_one() {
-        let row = |tail: &str, flags: &str, name: &str| {
-            format!("20010db80000000100000000000000{tail} 02 40 00 {flags} {name}\n")
+    fn f_quorum_counts_equal_answers() {
+        let said = |answers: &[&str]| -> Vec<(String, Result<Choice, String>)> {
+            let answer = |text: &&str| match text.parse() {
+                Ok(ip) => Ok(Choice { ip, why: String::new() }),
+                Err(_) => Err((*text).to_owned()),
+            };
+            answers.iter().enumerate().map(|(at, text)| (format!("source {at}"), answer(text))).collect()
         };
-        let ip = |tail: &str| format!("2001:db8:0:1::{tail}").parse::<Ipv6Addr>().expect("an address");
-        let other_prefix = "20010db8000000020000000000000009 02 40 00 80 eth0\n";
-        let table = |rows: &[String]| format!("{}{other_prefix}{}", row("08", "80", "eth1"), rows.concat());
-        let cases = [
-            ("stable beside temporary", vec![row("05", "01", "eth0"), row("07", "80", "eth0")], Some(ip("7"))),
-            ("not temporary", vec![row("05", "80", "eth0"), row("07", "80", "eth0")], None),
-            ("the stable one is deprecated", vec![row("05", "01", "eth0"), row("07", "a0", "eth0")], None),
-            ("the stable one is tentative", vec![row("05", "01", "eth0"), row("07", "c0", "eth0")], None),
-            ("the stable one failed", vec![row("05", "01", "eth0"), row("07", "88", "eth0")], None),
-            ("none but temporary ones", vec![row("05", "01", "eth0"), row("07", "01", "eth0")], None),
-            ("unknown", vec![row("07", "80", "eth0")], None),
-            ("nonsense", vec!["x y z\n".to_owned(), row("05", "01", "eth0")], None),
+        let table: [(usize, &[&str], &str); 5] = [
+            (2, &["203.0.113.7", "198.51.100.1", "203.0.113.7"], "203.0.113.7"),
+            (1, &["down", "198.51.100.1"], "198.51.100.1"),
+            (2, &["198.51.100.1", "203.0.113.7", "203.0.113.7"], "203.0.113.7"),
+            (2, &["203.0.113.7", "down"], "source 0 says 203.0.113.7; source 1 has none (down)"),
+            (3, &["203.0.113.7", "203.0.113.7"], "3 of 2"),
         ];
-        for (name, rows, expected) in cases {
-            assert_eq!(stable_address(ip("5"), &table(&rows)), expected, "{name}");
+        for (need, answers, expected) in table {
+            let found = agreed(need, &said(answers)).map_or_else(|why| why, |choice| choice.ip.to_string());
+            assert!(found.contains(expected), "{need} of {answers:?}: {found}");
         }
+    }
+
+    #[test]
+    fn f4_ten_megabytes_are_searched_where_they_stand() {
+        let mut text = vec![b'x'; 10 << 20];
+        text.extend(b" 203.0.113.7");
+        assert_eq!(first_address(&text, Family::V4).map(|ip| ip.to_string()).as_deref(), Some("203.0.113.7"));
+        assert_eq!(first_address(&"1.2.3.4.".repeat(1 << 20).into_bytes(), Family::V4), None);
     }
 
     #[test]

@@ -18,6 +18,13 @@ pub enum Step<'a> {
     Known(Update<'a>, u64),
 }
 
+impl Reason {
+    /// Whether the endpoint holds something that this update will replace.
+    pub fn replaces(&self) -> bool {
+        matches!(self, Self::Changed(_))
+    }
+}
+
 /// Why an update is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {

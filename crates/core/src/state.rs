@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::callback::{Fingerprint, hex_bytes};
+use crate::callback::Fingerprint;
 use crate::domain::Domain;
+use crate::hex;
 use crate::json::{Dialect, Node, Value, parse, push_escaped};
 use crate::outcome::Outcome;
 use crate::record::{Family, Update};
@@ -15,7 +16,7 @@ use crate::record::{Family, Update};
 /// The form of the text that this version writes.
 const VERSION: &str = "1";
 
-/// An entry that nobody asked for in so long belongs to a callback that is gone.
+/// Entries are kept for so long at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);
 
 /// A clock that is wrong by more than this in the past made entries that lie in the future: they are told again.
@@ -80,22 +81,22 @@ impl State {
         };
     }
 
-    /// Takes news in and forgets what nobody has asked for in a long time.
-    pub fn merge(&mut self, news: &News, now: u64) {
+    /// Takes news in and forgets what is older than 90 days and than `max_age`: it belongs to callbacks that are gone.
+    pub fn merge(&mut self, news: &News, max_age: Duration, now: u64) {
+        let keep = KEEP.max(max_age).as_secs();
         for (key, entry) in news {
             self.learn(key.clone(), *entry);
         }
         for told in self.callbacks.values_mut().flatten() {
-            told.retain(|_, entry| now.saturating_sub(entry.at) < KEEP.as_secs());
+            told.retain(|_, entry| now.saturating_sub(entry.at) < keep);
         }
         self.callbacks.retain(|_, told| told.iter().any(|entries| !entries.is_empty()));
     }
 
     /// The text of the cache file.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{{\"version\":{VERSION},\"salt\":\"");
-        self.salt.iter().for_each(|byte| text += &format!("{byte:02x}"));
-        text += "\",\"callbacks\":{";
+        let salt = hex::text(&self.salt);
+        let mut text = format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
         let sorted: BTreeMap<&Fingerprint, &Told> = self.callbacks.iter().collect();
         for (at, (callback, told)) in sorted.into_iter().enumerate() {
             text += if at == 0 { "\n" } else { ",\n" };
@@ -132,7 +133,7 @@ impl State {
         for member in members {
             match (member.key.as_str(), member.node.value) {
                 ("version", Value::Number(version)) if version == VERSION => {}
-                ("salt", Value::String(salt)) => state = Some(Self::new(hex_bytes(&salt)?)),
+                ("salt", Value::String(salt)) => state = Some(Self::new(hex::bytes(&salt)?)),
                 ("callbacks", Value::Object(callbacks)) => {
                     let state = state.as_mut()?;
                     for callback in callbacks {
@@ -207,7 +208,7 @@ mod tests {
 
     fn state_with(name: &str, at: u64) -> State {
         let mut state = State::new(vec![1, 2, 3]);
-        state.merge(&News::from([(key(name), Some(entry(at)))]), at);
+        state.merge(&News::from([(key(name), Some(entry(at)))]), Duration::ZERO, at);
         state
     }
 
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn the_text_reads_back() {
         let mut state = state_with("a.example", 1000);
-        state.merge(&News::from([(key("bücher.example"), Some(entry(1001)))]), 1001);
+        state.merge(&News::from([(key("bücher.example"), Some(entry(1001)))]), Duration::ZERO, 1001);
         assert_eq!(State::from_text(&state.to_text()), Some(state.clone()));
         assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
     }
@@ -268,9 +269,11 @@ mod tests {
     #[test]
     fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
         let mut state = state_with("a.example", 1000);
-        state.merge(&News::new(), 1000 + KEEP.as_secs() - 1);
+        state.merge(&News::new(), Duration::ZERO, 1000 + KEEP.as_secs() - 1);
         assert!(last(&state, "a.example").is_some());
-        state.merge(&News::new(), 1000 + KEEP.as_secs());
+        state.merge(&News::new(), KEEP * 2, 1000 + KEEP.as_secs());
+        assert!(last(&state, "a.example").is_some());
+        state.merge(&News::new(), Duration::ZERO, 1000 + KEEP.as_secs());
         assert!(last(&state, "a.example").is_none());
     }
 }

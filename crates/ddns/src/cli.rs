@@ -5,15 +5,17 @@ use std::ffi::OsString;
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::diagnostic::{Diagnostic, Place, nearest};
-use ddns_core::json::{Node, Value};
+use ddns_core::json::{Dialect, Node, Value, parse as parse_json};
 use ddns_core::source::split_list;
 use lexopt::{Arg, Parser, ValueExt as _};
 
 /// What the user asked for.
 #[derive(Debug)]
 pub(crate) enum Invocation {
-    /// One synchronization: the files named with `-c`, and what the options set.
-    Synchronize(Vec<String>, Raw),
+    /// One synchronization.
+    Synchronize(Settings),
+    /// `ddns addresses`
+    Addresses(Settings, Form),
     /// `ddns demo`
     Demo,
     /// `--help`
@@ -22,8 +24,27 @@ pub(crate) enum Invocation {
     Version,
 }
 
+/// The files named with `-c`, and what the options set.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) files: Vec<String>,
+    pub(crate) options: Raw,
+}
+
+/// How a command shows what it found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// As JSON, for programs.
+    pub(crate) json: bool,
+    /// Without breaking lines that are wider than 80 columns.
+    pub(crate) wide: bool,
+}
+
 /// The commands, with what they do.
-const COMMANDS: [(&str, &str); 1] = [("demo", "Show what it does, on this machine alone, without a configuration")];
+const COMMANDS: [(&str, &str); 2] = [
+    ("demo", "Show what it does, on this machine alone, without a configuration"),
+    ("addresses", "Show every address of this host, what each source says, and which one is told and why"),
+];
 
 /// Options that set no field.
 const OTHERS: [(&str, &str); 3] = [
@@ -40,6 +61,7 @@ Tells any HTTP endpoint this host's address when it changes.
 
   ddns demo                  see in ten seconds what it does; needs no configuration
   ddns -c config.json        find the address and tell every domain that changed
+  ddns addresses             see which address would be told, and why (--json, --wide)
   ddns --dns callback --ipv4 home.example.com \\
        --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__'
 ";
@@ -52,25 +74,34 @@ Exit status: 0 all told or already known, 1 something failed, 2 wrong configurat
 /// Reads the arguments behind the program's name.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, Diagnostic> {
     let mut parser = Parser::from_args(arguments);
-    let mut options = Raw::default();
-    let mut files = Vec::new();
+    let mut settings = Settings::default();
+    let mut addresses: Option<Form> = None;
     let mut is_first = true;
     while let Some(argument) = parser.next().map_err(|error| wrong(error.to_string()))? {
         match argument {
             Arg::Value(command) if is_first && command == "demo" => return demo(&mut parser),
+            Arg::Value(command) if is_first && command == "help" => return Ok(Invocation::Help),
+            Arg::Value(command) if is_first && command == "addresses" => addresses = Some(Form::default()),
             Arg::Value(value) => return Err(unexpected(&value.to_string_lossy(), is_first)),
             Arg::Short('h') | Arg::Long("help") => return Ok(Invocation::Help),
             Arg::Short('V') | Arg::Long("version") => return Ok(Invocation::Version),
-            Arg::Short('c') | Arg::Long("config") => files.extend(values(&mut parser, "--config")?),
+            Arg::Short('c') | Arg::Long("config") => settings.files.extend(values(&mut parser, "--config")?),
             Arg::Short(letter) => return Err(wrong(format!("there is no option -{letter}"))),
-            Arg::Long(name) => {
-                let name = name.to_owned();
-                set(&mut options, &name, &mut parser)?;
-            }
+            Arg::Long(name) => match (name, &mut addresses) {
+                ("json", Some(form)) => form.json = true,
+                ("wide", Some(form)) => form.wide = true,
+                _ => {
+                    let name = name.to_owned();
+                    set(&mut settings.options, &name, &mut parser)?;
+                }
+            },
         }
         is_first = false;
     }
-    Ok(Invocation::Synchronize(files, options))
+    Ok(match addresses {
+        Some(form) => Invocation::Addresses(settings, form),
+        None => Invocation::Synchronize(settings),
+    })
 }
 
 fn demo(parser: &mut Parser) -> Result<Invocation, Diagnostic> {
@@ -91,7 +122,7 @@ fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<(), Diagnos
     let field = FIELDS.iter().find(is_meant).ok_or_else(|| unknown(name))?;
     let option = format!("--{}", field.option.unwrap_or_default());
     let value = match field.kind {
-        Kind::Flag | Kind::FlagOrText => match optional_value(parser, field.kind == Kind::FlagOrText)? {
+        Kind::Flag | Kind::FlagOrText => match optional_value(parser, field.kind)? {
             Some(text) => Value::String(text),
             None => Value::Bool(true),
         },
@@ -110,24 +141,34 @@ fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
     }
     let mut items: Vec<Node> = match before {
         Some(Value::Array(items)) => items.clone(),
-        Some(Value::String(text)) => split(text).collect(),
+        Some(Value::String(text)) => split(text),
         _ => Vec::new(),
     };
     items.extend(values.iter().flat_map(|value| split(value)));
     Value::Array(items)
 }
 
-fn split(text: &str) -> impl Iterator<Item = Node> {
-    split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item)))
+/// The items of one value; what only begins like JSON stays whole, for the core to complain about.
+fn split(text: &str) -> Vec<Node> {
+    if !text.trim_start().starts_with('[') {
+        return split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect();
+    }
+    match parse_json(text, Dialect::STRICT) {
+        Ok(Node { value: Value::Array(items), .. }) => items,
+        _ => vec![Node::synthetic(Value::string(text))],
+    }
 }
 
-/// `--cache`, `--cache=PATH` and, where `separate` allows it, `--cache PATH`.
-fn optional_value(parser: &mut Parser, separate: bool) -> Result<Option<String>, Diagnostic> {
+/// `--cache`, `--cache=PATH` and `--cache PATH`; behind a flag only a word that can be meant for it.
+fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Diagnostic> {
     if let Some(attached) = parser.optional_value() {
         return text(attached).map(Some);
     }
-    let Some(mut rest) = parser.try_raw_args().filter(|_| separate) else { return Ok(None) };
-    let next = rest.next_if(|next| !next.to_string_lossy().starts_with('-'));
+    let Some(mut rest) = parser.try_raw_args() else { return Ok(None) };
+    let next = rest.next_if(|next| {
+        let next = next.to_string_lossy();
+        if kind == Kind::Flag { matches!(&*next, "true" | "false" | "yes" | "no") } else { !next.starts_with('-') }
+    });
     next.map(text).transpose()
 }
 
@@ -150,7 +191,7 @@ fn missing_value(field: &Field) -> Diagnostic {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    let known = FIELDS.iter().filter_map(|field| field.option).chain(["config", "help", "version"]);
+    let known = FIELDS.iter().filter_map(|field| field.option).chain(["config", "help", "version", "json", "wide"]);
     let error = wrong(format!("there is no option --{name}"));
     match nearest(name, known.chain(NEGATIONS.map(|(option, _)| option))) {
         Some(near) => error.hint(format!("did you mean --{near}?")),
@@ -158,12 +199,16 @@ fn unknown(name: &str) -> Diagnostic {
     }
 }
 
+/// A value that no option takes. It is shown only where it is surely no secret.
 fn unexpected(value: &str, is_first: bool) -> Diagnostic {
-    let error = wrong(format!("`{value}` stands alone: no option takes it"));
     match nearest(value, COMMANDS.map(|(name, _)| name)).filter(|_| is_first) {
-        Some(near) => error.hint(format!("did you mean `ddns {near}`?")),
-        None if value.contains(".json") => error.hint(format!("did you mean `ddns -c {value}`?")),
-        None => error,
+        Some(near) => wrong(format!("there is no command `{value}`")).hint(format!("did you mean `ddns {near}`?")),
+        None if value.contains(".json") && !value.contains("://") => {
+            wrong(format!("`{value}` stands alone: no option takes it"))
+                .hint(format!("did you mean `ddns -c {value}`?"))
+        }
+        None => wrong("a value stands alone: no option takes it")
+            .hint("a value with blanks or quotes in it stands in single quotes; `ddns --help` shows every option"),
     }
 }
 
@@ -211,7 +256,7 @@ mod tests {
 
     fn settings(arguments: &[&str]) -> (Vec<String>, Raw) {
         match parsed(arguments) {
-            Ok(Invocation::Synchronize(files, options)) => (files, options),
+            Ok(Invocation::Synchronize(Settings { files, options })) => (files, options),
             other => panic!("{arguments:?}: {other:?}"),
         }
     }
@@ -244,6 +289,7 @@ mod tests {
         assert_eq!(files, ["x", "y", "z"]);
         assert_eq!(shown(&settings(&["--index4", "[\"default\"]"]).1, Key::Index4), "[\"default\"]");
         assert_eq!(shown(&settings(&["--ipv4", "a", "--ipv4=b"]).1, Key::Ipv4), "a b");
+        assert_eq!(shown(&settings(&["--ipv4", "[\"a\",\"b\"]", "--ipv4", "c"]).1, Key::Ipv4), "a b c");
     }
 
     #[test]
@@ -266,11 +312,12 @@ mod tests {
             (vec!["-c"], "--config needs a value"),
             (vec!["-x"], "no option -x"),
             (vec!["--debug", "demo"], "stands alone"),
+            (vec!["--token", "{k:", "s3cret}"], "single quotes"),
             (vec!["demo", "--x"], "takes no options"),
         ];
         for (arguments, part) in cases {
             let error = parsed(&arguments).expect_err("a mistake").shown();
-            assert!(error.contains(part), "{arguments:?}: {error}");
+            assert!(error.contains(part) && !error.contains("s3cret"), "{arguments:?}: {error}");
         }
     }
 

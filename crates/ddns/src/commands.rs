@@ -1,3 +1,4 @@
 //! Commands beside the synchronization itself: one file each.
 
+pub(crate) mod addresses;
 pub(crate) mod demo;

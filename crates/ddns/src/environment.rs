@@ -1,32 +1,46 @@
 //! What the process was started with, read once: variables, and the folders that follow from them.
 
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The variables that mean something to us. What is no Unicode is left out: no setting of ours can be.
+/// The variables that mean something to us.
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
+    /// Those of ours whose value is no Unicode text.
+    unreadable: Vec<String>,
 }
 
 /// Those that are not called `DDNS_…`.
-const OTHERS: [&str; 4] = ["HOME", "STATE_DIRECTORY", "XDG_STATE_HOME", "NO_COLOR"];
+const OTHERS: [&str; 6] = ["HOME", "STATE_DIRECTORY", "XDG_STATE_HOME", "TMPDIR", "NO_COLOR", "TERM"];
 
-/// Those that name a proxy for everything we call.
-const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+/// Those that name a proxy: for http, and for https.
+const PROXIES: [[&str; 4]; 2] =
+    [["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"], ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]];
 
 /// Those that name hosts to call without one.
 const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 impl Environment {
     pub(crate) fn read() -> Self {
-        let unicode = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-        let is_ours = |(name, value): &(String, String)| {
-            let is_known = |known: &[&str]| known.contains(&name.as_str());
-            !value.is_empty()
-                && (name.starts_with("DDNS_") || is_known(&OTHERS) || is_known(&PROXIES) || is_known(&NO_PROXY))
-        };
-        Self { variables: env::vars_os().filter_map(unicode).filter(is_ours).collect() }
+        let is_known =
+            |name: &str| OTHERS.contains(&name) || PROXIES.concat().contains(&name) || NO_PROXY.contains(&name);
+        let mut environment = Self { variables: Vec::new(), unreadable: Vec::new() };
+        for (name, value) in env::vars_os() {
+            let Ok(name) = name.into_string() else { continue };
+            if value.is_empty() || !(name.starts_with("DDNS_") || is_known(&name)) {
+                continue;
+            }
+            match value.into_string() {
+                Ok(value) => environment.variables.push((name, value)),
+                Err(_) => environment.unreadable.push(name),
+            }
+        }
+        environment
+    }
+
+    /// Variables of ours whose value is no Unicode text: none of them may be passed over in silence.
+    pub(crate) fn unreadable(&self) -> &[String] {
+        &self.unreadable
     }
 
     /// A variable that is set to something.
@@ -40,10 +54,15 @@ impl Environment {
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The variable that names a proxy, where one does.
-    pub(crate) fn proxy_variable(&self) -> Option<&'static str> {
+    /// The variables that name a proxy, where some do: for http, and for https.
+    pub(crate) fn proxy_variables(&self) -> [Option<&'static str>; 2] {
         let is_off = NO_PROXY.into_iter().any(|name| self.get(name) == Some("*"));
-        PROXIES.into_iter().find(|name| !is_off && self.get(name).is_some())
+        PROXIES.map(|names| names.into_iter().find(|name| !is_off && self.get(name).is_some()))
+    }
+
+    /// Whether lines may have colours, as far as the environment has a say.
+    pub(crate) fn allows_colour(&self) -> bool {
+        self.get("NO_COLOR").is_none() && self.get("TERM") != Some("dumb")
     }
 
     pub(crate) fn home(&self) -> Option<PathBuf> {
@@ -68,7 +87,10 @@ impl Environment {
         };
         let home = || self.home().map(|home| home.join(".local/state/ddns"));
         // A name of one's own: in a folder that all share, another user's must not be in the way.
-        let temporary = || env::temp_dir().join(format!("ddns-{}", rustix::process::getuid().as_raw()));
+        let temporary = || {
+            PathBuf::from(self.get("TMPDIR").unwrap_or("/tmp"))
+                .join(format!("ddns-{}", rustix::process::getuid().as_raw()))
+        };
         state.or_else(xdg).or_else(home).unwrap_or_else(temporary).join("cache.json")
     }
 }

@@ -9,7 +9,8 @@ mod tls;
 mod wire;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
@@ -21,6 +22,17 @@ pub(crate) use wire::{Answer, BODY_LIMIT, Want};
 
 /// Who we say we are (D2).
 pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
+
+/// Which family a connection goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Whichever the system puts first.
+    Any,
+    /// This one where the host has it, else the other.
+    Prefer(Family),
+    /// This one or none.
+    Only(Family),
+}
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -35,25 +47,26 @@ pub(crate) struct Failure {
 pub(crate) struct Client {
     connector: Connector,
     idle: RefCell<HashMap<String, Vec<Connection>>>,
+    /// Origins that broke a kept connection without a word: none is kept for them any more.
+    fickle: RefCell<HashSet<String>>,
 }
 
 impl Client {
     pub(crate) fn new() -> Self {
-        Self { connector: Connector::new(), idle: RefCell::default() }
+        Self { connector: Connector::new(), idle: RefCell::default(), fickle: RefCell::default() }
     }
 
-    /// Sends a request once and waits for its final status. `prefer` is the family to connect over where there is a
-    /// choice.
+    /// Sends a request once and waits for its final status.
     pub(crate) async fn send(
         &self,
         request: &Request,
         limit: Duration,
         want: Want,
-        prefer: Option<Family>,
+        over: Over,
     ) -> Result<Answer, Failure> {
         let deadline = Instant::now() + limit;
         let is_sent = Cell::new(false);
-        let exchange = self.exchange(request, want, prefer, deadline, &is_sent);
+        let exchange = self.exchange(request, want, over, deadline, &is_sent);
         let result = timeout_at(deadline, exchange).await.unwrap_or_else(|_| {
             let (origin, seconds) = (request.url.origin(), limit.as_secs_f64());
             Err(if is_sent.get() {
@@ -69,30 +82,49 @@ impl Client {
         &self,
         request: &Request,
         want: Want,
-        prefer: Option<Family>,
+        over: Over,
         deadline: Instant,
         is_sent: &Cell<bool>,
     ) -> Result<Answer, String> {
         let origin = request.url.origin();
-        let mut connection = match self.take_idle(&origin, prefer) {
-            Some(connection) => connection,
-            None => self.connector.connect(&request.url, prefer).await?,
+        let kept = self.take_idle(&origin, over);
+        let was_kept = kept.is_some();
+        let mut connection = if let Some(connection) = kept {
+            connection
+        } else {
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.connector.connect(&request.url, over, left).await?
         };
         is_sent.set(true);
         let exchanged = wire::exchange(&mut connection.stream, request, want, deadline).await;
-        let (answer, can_be_kept) = exchanged.map_err(|error| error.told_of(&origin))?;
-        if can_be_kept {
+        let (answer, can_be_kept) = exchanged.map_err(|error| {
+            // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
+            if was_kept {
+                self.idle.borrow_mut().remove(&origin);
+                self.fickle.borrow_mut().insert(origin.clone());
+            }
+            error.told_of(&origin)
+        })?;
+        if can_be_kept && !self.fickle.borrow().contains(&origin) {
             self.idle.borrow_mut().entry(origin).or_default().push(connection);
         }
         Ok(answer)
     }
 
+    /// The addresses of a host that is asked in another way (STUN).
+    pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        self.connector.look_up(host, over).await
+    }
+
     /// A kept connection that fits and is still open.
-    fn take_idle(&self, origin: &str, prefer: Option<Family>) -> Option<Connection> {
+    fn take_idle(&self, origin: &str, over: Over) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         let kept = idle.get_mut(origin)?;
         loop {
-            let fits = |connection: &Connection| prefer.is_none() || connection.family == prefer;
+            let fits = |connection: &Connection| match over {
+                Over::Any => true,
+                Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+            };
             let connection = kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?;
             if connection.is_open() {
                 return Some(connection);

@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::callback::{Request, Url};
+use ddns_core::config::Cache;
 use ddns_core::config::fields::{FIELDS, Key};
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
@@ -14,8 +16,9 @@ use ddns_core::diagnostic::{Diagnostic, Place, has_errors, nearest, without_repe
 use ddns_core::json::{Dialect, Node, Value, parse};
 use ddns_core::source::split_list;
 
+use crate::cli::Settings;
 use crate::environment::Environment;
-use crate::http::{BODY_LIMIT, Client, Want};
+use crate::http::{BODY_LIMIT, Client, Over, Want};
 use crate::report;
 
 /// No configuration is larger.
@@ -24,10 +27,9 @@ const FILE_LIMIT: u64 = 64 * 1024 * 1024;
 /// How long a configuration may take to come over the network.
 const FETCH_LIMIT: Duration = Duration::from_secs(30);
 
-/// Loads every configuration that is to be run, or tells everything that is wrong.
+/// Loads every configuration that is to be run, or tells everything that is wrong. Nothing where nothing is set.
 pub(crate) async fn load(
-    named: Vec<String>,
-    options: Raw,
+    Settings { files: named, options }: Settings,
     environment: &Environment,
     client: &Client,
 ) -> Result<Vec<Valid>, Vec<Diagnostic>> {
@@ -35,20 +37,24 @@ pub(crate) async fn load(
     let around = Surroundings {
         options,
         environment: variables(environment, &mut told),
-        environment_proxy: environment.proxy_variable().map(str::to_owned),
+        environment_proxy: environment.proxy_variables(),
     };
     let files = if named.is_empty() { configured_files(environment, &mut told) } else { named };
     let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
-    if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && told.is_empty() {
-        return Err(vec![no_configuration(environment)]);
+    if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&told) {
+        return Ok(Vec::new());
     }
     let mut valid = Vec::new();
-    for name in &files {
-        let loaded = match read(name, client).await {
-            Ok(document) => raw::read(&Rc::new(document)).map_err(|error| vec![error]),
+    for file in &files {
+        let loaded = match read(file, client).await {
+            Ok(document) => {
+                let document = Rc::new(document);
+                let written = raw::read(&document).map_err(|error| vec![error]);
+                written.and_then(|written| validate(&document.name, Some(written), &around))
+            }
             Err(error) => Err(vec![error]),
         };
-        match loaded.and_then(|written| validate(name, Some(written), &around)) {
+        match loaded {
             Ok(config) => valid.push(config),
             Err(wrong) => told.extend(wrong),
         }
@@ -59,6 +65,7 @@ pub(crate) async fn load(
             Err(wrong) => told.extend(wrong),
         }
     }
+    told.extend(caches_that_are_configurations(&valid, &files, environment));
     if has_errors(&told) {
         return Err(without_repeats(told));
     }
@@ -66,6 +73,23 @@ pub(crate) async fn load(
         doubts.splice(0..0, told);
     }
     Ok(valid)
+}
+
+/// `--cache config.json` for `-c config.json`: the cache would take the place of the configuration.
+fn caches_that_are_configurations(valid: &[Valid], files: &[String], environment: &Environment) -> Vec<Diagnostic> {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let files: Vec<PathBuf> = files.iter().filter_map(|file| real(Path::new(file))).collect();
+    let caches = valid.iter().flat_map(|(config, _)| &config.entries).filter_map(|entry| match &entry.cache {
+        Cache::File(path) => Some(path),
+        _ => None,
+    });
+    let wrong = caches.filter(|path| real(&environment.path(path)).is_some_and(|path| files.contains(&path)));
+    wrong
+        .map(|path| {
+            let message = format!("`cache` is {path}, which is a configuration: it would be overwritten");
+            Diagnostic::error(Place::Nowhere, message).hint("a configuration is named with -c")
+        })
+        .collect()
 }
 
 /// The places that are looked at without `-c` (B12).
@@ -80,10 +104,13 @@ fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 
-fn no_configuration(environment: &Environment) -> Diagnostic {
+/// What to say where [`load`] finds nothing at all.
+pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).join("\n    ");
     let message = format!("there is no configuration. Looked for:\n    {places}");
-    let hint = "`ddns demo` shows what the program does, without one; `ddns --help` shows how to write one";
+    let hint = "`ddns demo` shows what the program does, without one. The least that config.json needs:\n    \
+                { \"dns\": \"callback\", \"id\": \"https://example.com/update?name=__DOMAIN__&ip=__IP__\", \
+                \"ipv4\": [\"home.example.com\"] }";
     Diagnostic::error(Place::Nowhere, message).hint(hint)
 }
 
@@ -111,6 +138,9 @@ fn configured_files(environment: &Environment, told: &mut Vec<Diagnostic>) -> Ve
 /// The settings that the environment makes.
 fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
     let mut raw = Raw::default();
+    for name in environment.unreadable() {
+        told.push(Diagnostic::error(Place::Environment(name.clone()), "its value is no UTF-8 text"));
+    }
     for (name, value) in environment.ours() {
         let place = || Place::Environment(name.to_owned());
         if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
@@ -125,11 +155,20 @@ fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
                 continue;
             }
             match read_text(&environment.path(value).display().to_string()) {
+                Ok(text) if text.trim().is_empty() => {
+                    told.push(Diagnostic::warning(place(), format!("the file is empty, and so {direct} is too")));
+                }
                 Ok(text) => {
                     let text = text.trim_end_matches(['\r', '\n']);
                     raw.set(key, Node::synthetic(Value::string(text)), Origin::Environment(name.to_owned()));
                 }
-                Err(why) => told.push(Diagnostic::error(place(), format!("the file {value} {why}"))),
+                Err(why) => {
+                    // The secret itself may have been put here by mistake.
+                    let is_path = !value.contains(['{', '[', '"', '?', '=']);
+                    let shown = if is_path { value } else { "that it names" };
+                    let hint = format!("it must be the path of a file; the value itself goes into {direct}");
+                    told.push(Diagnostic::error(place(), format!("the file {shown} {why}")).hint(hint));
+                }
             }
         } else if name != "DDNS_CONFIG"
             && let Some(near) = nearest_variable(name)
@@ -143,7 +182,8 @@ fn variables(environment: &Environment, told: &mut Vec<Diagnostic>) -> Raw {
 
 /// Only where one is very near: the environment holds other programs' variables too.
 fn nearest_variable(name: &str) -> Option<&'static str> {
-    let near = nearest(name, FIELDS.iter().filter_map(|field| field.variable))?;
+    let others = ["DDNS_TOKEN_FILE", "DDNS_ID_FILE", "DDNS_CONFIG"];
+    let near = nearest(name, FIELDS.iter().filter_map(|field| field.variable).chain(others))?;
     (near.len().abs_diff(name.len()) <= 2).then_some(near)
 }
 
@@ -153,10 +193,9 @@ async fn read(name: &str, client: &Client) -> Result<Document, Diagnostic> {
         return Box::pin(fetch(name, client)).await;
     }
     let text = read_text(name).map_err(|why| {
-        let hint = (why.contains("is not there")).then(|| "check the path after -c".to_owned());
-        let mut error = Diagnostic::error(Place::file(name), format!("the configuration {why}"));
-        error.hint = hint;
-        error
+        // A mistyped address may hold a key.
+        let shown = if name.contains("://") { name.split("://").next().unwrap_or_default() } else { name };
+        Diagnostic::error(Place::file(shown), format!("the configuration {why}"))
     })?;
     Ok(Document { name: name.to_owned(), text, fetched: false })
 }
@@ -191,12 +230,13 @@ async fn fetch(address: &str, client: &Client) -> Result<Document, Diagnostic> {
     let wrong =
         |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
     let request = Request { url, body: None };
-    let answer = client.send(&request, FETCH_LIMIT, Want::Body, None).await.map_err(|failure| wrong(failure.why))?;
+    let answer =
+        client.send(&request, FETCH_LIMIT, Want::Body, Over::Any).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&answer.status) {
         return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));
     }
-    if answer.body.len() >= BODY_LIMIT {
-        return Err(wrong(format!("it is larger than {} KiB", BODY_LIMIT >> 10)));
+    if !answer.is_whole {
+        return Err(wrong(format!("it was cut off, or is larger than {} KiB", BODY_LIMIT >> 10)));
     }
     let text = String::from_utf8(answer.body).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
     Ok(Document { name, text, fetched: true })

@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use ddns_core::callback::Secrets;
+use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::{self, Level};
 use ddns_core::log_format::LogFormat;
 use jiff::Zoned;
@@ -17,9 +18,6 @@ use jiff::fmt::strtime;
 
 /// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
 const SHORTEST_AT_THE_GATE: usize = 8;
-
-/// The form of the time where none is set.
-const DATEFMT: &str = "%Y-%m-%dT%H:%M:%S%z";
 
 /// Where lines of one configuration go.
 pub(crate) struct Log<'a> {
@@ -61,13 +59,13 @@ impl<'a> Log<'a> {
         settings: &config::Log,
         path: Option<&Path>,
         secrets: impl Fn() -> Secrets + 'a,
-        no_colour: bool,
+        may_colour: bool,
     ) -> Self {
         let mut log = Self {
             level: settings.level,
             format: settings.format.clone(),
-            datefmt: settings.datefmt.clone().unwrap_or_else(|| DATEFMT.to_owned()),
-            may_colour: settings.format == LogFormat::Short && !no_colour,
+            datefmt: settings.datefmt.clone().unwrap_or_else(|| Field::of(Key::LogDatefmt).default.to_owned()),
+            may_colour: settings.format == LogFormat::Short && may_colour,
             colour: OnceCell::new(),
             secrets: Mask { collect: Box::new(secrets), all: OnceCell::new(), long: OnceCell::new() },
             sink: RefCell::new(Sink::Stderr),
@@ -129,10 +127,17 @@ impl<'a> Log<'a> {
         }
         line.push('\n');
         // One call for one line: lines of two processes do not mix, and a closed pipe is no reason to stop.
-        let _ = match &mut *self.sink.borrow_mut() {
-            Sink::Stderr => io::stderr().write_all(line.as_bytes()),
-            Sink::File(file) => file.write_all(line.as_bytes()),
-        };
+        let sink = &mut *self.sink.borrow_mut();
+        if let Sink::File(file) = sink
+            && let Err(error) = file.write_all(line.as_bytes())
+        {
+            // A full disk: what is to be said is said where somebody may still see it.
+            *sink = Sink::Stderr;
+            let _ = writeln!(io::stderr(), "warning: the log file cannot be written to ({error})");
+        } else if matches!(sink, Sink::File(_)) {
+            return;
+        }
+        let _ = io::stderr().write_all(line.as_bytes());
     }
 }
 

@@ -16,8 +16,7 @@ mod sync;
 use std::io::{self, Write as _};
 use std::process::exit;
 
-use cli::Invocation;
-use ddns_core::config::raw::Raw;
+use cli::{Invocation, Settings};
 use ddns_core::config::validate::Valid;
 use ddns_core::diagnostic::Diagnostic;
 use ddns_core::outcome::Tally;
@@ -32,7 +31,8 @@ const USAGE: u8 = 2;
 
 fn main() {
     let code = match cli::parse(std::env::args_os().skip(1)) {
-        Ok(Invocation::Synchronize(files, options)) => wait_for(synchronize(files, options)),
+        Ok(Invocation::Synchronize(settings)) => wait_for(synchronize(settings)),
+        Ok(Invocation::Addresses(settings, form)) => wait_for(commands::addresses::run(settings, form)),
         Ok(Invocation::Demo) => wait_for(commands::demo::run()),
         Ok(Invocation::Help) => print(&cli::help()),
         Ok(Invocation::Version) => print(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n")),
@@ -61,10 +61,11 @@ fn wait_for(task: impl Future<Output = u8>) -> u8 {
 }
 
 /// Loads everything, then tells everything.
-async fn synchronize(files: Vec<String>, options: Raw) -> u8 {
+async fn synchronize(settings: Settings) -> u8 {
     let environment = Environment::read();
     let client = Client::new();
-    let configs = match load::load(files, options, &environment, &client).await {
+    let configs = match load::load(settings, &environment, &client).await {
+        Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };
@@ -79,8 +80,7 @@ async fn synchronize(files: Vec<String>, options: Raw) -> u8 {
 /// Runs one configuration with its own log.
 async fn run(sync: &mut Sync<'_>, (config, warnings): &Valid, environment: &Environment) -> Tally {
     let path = config.log.file.as_deref().map(|file| environment.path(file));
-    let no_colour = environment.get("NO_COLOR").is_some();
-    let log = Log::open(&config.log, path.as_deref(), || sync::secrets(config), no_colour);
+    let log = Log::open(&config.log, path.as_deref(), || sync::secrets(config), environment.allows_colour());
     for warning in warnings {
         log.warning(warning.one_line());
     }
@@ -98,6 +98,11 @@ fn complain(wrong: &[Diagnostic]) -> u8 {
 
 /// Prints what was asked for. A closed pipe is no reason to complain.
 fn print(text: &str) -> u8 {
-    let _ = io::stdout().write_all(text.as_bytes());
-    0
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(io::stderr(), "error: standard output cannot be written to ({error})");
+            1
+        }
+        _ => 0,
+    }
 }

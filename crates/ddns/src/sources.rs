@@ -1,8 +1,11 @@
 //! Asking for the host's address: one file for each kind of source, all of one shape: `look` gives an address of the
-//! family, or says why there is none.
+//! family with the reason for it, or says why there is none.
 
 mod command;
+mod interfaces;
+mod public;
 mod route;
+mod stun;
 mod url;
 
 use std::collections::HashMap;
@@ -10,12 +13,16 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::config::Entry;
-use ddns_core::observe::Observation;
+use ddns_core::local::{self, Choice};
+use ddns_core::observe::{Observation, agreed};
 use ddns_core::record::Family;
 use ddns_core::source::Source;
+use futures_util::future::join_all;
 
 use crate::http::Client;
 use crate::log::Log;
+
+pub(crate) use interfaces::list as local_addresses;
 
 /// What was observed in this synchronization: a list of sources is asked once per family, however many entries use it.
 #[derive(Default)]
@@ -43,8 +50,8 @@ impl Observations {
         let mut observation = Observation::Unavailable;
         for source in sources {
             match look(source, family, entry.timeout, client).await {
-                Ok(ip) => {
-                    log.debug(|| format!("{family}: {ip}, from {source}"));
+                Ok(Choice { ip, why }) => {
+                    log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
                     observation = Observation::Found(ip, source.to_string());
                     break;
                 }
@@ -56,16 +63,33 @@ impl Observations {
     }
 }
 
-async fn look(source: &Source, family: Family, limit: Duration, client: &Client) -> Result<IpAddr, String> {
+/// Asks one source. The sources of a quorum are asked at the same time.
+pub(crate) async fn look(source: &Source, family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
+    let Source::Quorum(need, sources) = source else { return look_at(source, family, limit, client).await };
+    let answers = join_all(sources.iter().map(|source| look_at(source, family, limit, client))).await;
+    let said: Vec<_> = sources.iter().map(ToString::to_string).zip(answers).collect();
+    agreed(*need, &said)
+}
+
+async fn look_at(source: &Source, family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
     match source {
         Source::Default => route::look(family),
+        Source::Public => Box::pin(public::look(family, limit, client)).await,
         Source::Url(address) => url::look(address, family, limit, client).await,
-        Source::Command(words) => command::look(words, family).await,
-        Source::Shell(line) => command::look(&["sh".to_owned(), "-c".to_owned(), line.clone()], family).await,
+        Source::Number(number) => local::nth_interface(*number, family, &local_addresses()?),
+        Source::Interface(name) => local::of_interface(name, family, &local_addresses()?),
+        Source::Pattern(pattern) => local::matching(pattern.regex(), family, &local_addresses()?),
+        Source::Command(words) => Box::pin(command::look(words, family)).await,
+        Source::Shell(line) => {
+            let words = ["sh".to_owned(), "-c".to_owned(), line.clone()];
+            Box::pin(command::look(&words, family)).await
+        }
+        Source::Stun(host, port) => Box::pin(stun::look(host, *port, family, client)).await,
+        Source::Quorum(..) => Err("a quorum cannot stand inside of a quorum".to_owned()),
     }
 }
 
 /// This host's address as `default` finds it.
 pub(crate) fn own_address(family: Family) -> Option<IpAddr> {
-    route::look(family).ok()
+    route::look(family).ok().map(|choice| choice.ip)
 }

@@ -1,9 +1,9 @@
 //! The cache file (E4): read whole, written whole and renamed into place under a lock, for the owner's eyes only.
 //!
 //! Nothing here fails a synchronization. What cannot be read is set aside and everything is told again; what cannot be
-//! written is told as a warning, once.
+//! written is told as a warning, once, and remembered for the rest of the run.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -15,10 +15,13 @@ use ddns_core::state::{Accepted, EntryKey, News, State};
 use crate::log::Log;
 
 /// News is on the disk after this long at the latest.
-pub(crate) const SAVE_EVERY: Duration = Duration::from_secs(1);
+const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// How long another process may hold the lock before we go on without saving.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// So many damaged files are kept beside each other.
+const MOST_SET_ASIDE: usize = 9;
 
 /// What is remembered, and what of it is not on the disk yet.
 pub(crate) struct Store {
@@ -30,6 +33,15 @@ pub(crate) struct Store {
     has_warned: bool,
 }
 
+/// How much a write must withstand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// The end of this process.
+    Process,
+    /// The end of the machine's power.
+    Power,
+}
+
 impl Store {
     /// Memory without a file.
     pub(crate) fn in_memory() -> Self {
@@ -38,22 +50,27 @@ impl Store {
 
     /// Reads the file. One that is missing is a fresh start; one that makes no sense is set aside.
     pub(crate) fn open(path: &Path, log: &Log<'_>) -> Self {
-        let path = path.to_owned();
-        let state = match load(&path) {
-            Ok(Some(state)) => return Self::with(Some(path), state),
-            Ok(None) => None,
+        if let Some(why) = unfit(path) {
+            log.warning(format!("{}: the cache {why}; nothing is remembered", path.display()));
+            return Self::in_memory();
+        }
+        match load(path) {
+            Ok(Some(state)) => return Self::with(Some(path.to_owned()), state),
+            Ok(None) => {}
             Err(why) => {
-                // Said in one breath with what becomes of it.
-                let told = set_aside(&path)
-                    .map_or_else(String::new, |aside| format!(" and was set aside as {}", aside.display()));
+                let aside = set_aside(path);
+                let told = aside.map_or_else(String::new, |aside| format!(" and was set aside as {}", aside.display()));
                 log.warning(format!("{}: the cache {why}{told}; every address is told again", path.display()));
-                None
             }
-        };
-        let mut store = Self::with(Some(path.clone()), state.unwrap_or_else(|| State::new(new_salt())));
-        let begun = store.begin(&path);
-        store.warn_once(&path, begun, log);
+        }
+        let mut store = Self::with(Some(path.to_owned()), State::new(new_salt()));
+        let begun = store.begin(path);
+        store.warn_once(path, begun, log);
         store
+    }
+
+    fn with(path: Option<PathBuf>, state: State) -> Self {
+        Self { path, state, unsaved: News::new(), oldest_unsaved: None, has_warned: false }
     }
 
     /// Makes a file, or takes the one that another process made just now: processes that start at the same moment
@@ -62,7 +79,7 @@ impl Store {
         let mut file = lock(path)?;
         match parse(&mut file) {
             Ok(Some(theirs)) => self.state = theirs,
-            _ => replace(path, self.state.to_text().as_bytes())?,
+            _ => replace(path, self.state.to_text().as_bytes(), Durability::Process)?,
         }
         Ok(())
     }
@@ -76,10 +93,6 @@ impl Store {
             let effect = "what is accepted now is told again next time";
             log.warning(format!("{path}: the cache cannot be written ({error}); {effect}"));
         }
-    }
-
-    fn with(path: Option<PathBuf>, state: State) -> Self {
-        Self { path, state, unsaved: News::new(), oldest_unsaved: None, has_warned: false }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -101,30 +114,34 @@ impl Store {
         self.oldest_unsaved.map(|since| since + SAVE_EVERY)
     }
 
-    /// Writes the news, where there is some.
-    pub(crate) fn save(&mut self, now: u64, log: &Log<'_>) {
-        if self.unsaved.is_empty() {
+    /// Writes the news, where there is some. Entries younger than `max_age` are kept.
+    pub(crate) fn save(&mut self, max_age: Duration, now: u64, durability: Durability, log: &Log<'_>) {
+        let Some(path) = self.path.clone().filter(|_| !self.unsaved.is_empty()) else {
+            self.oldest_unsaved = None;
             return;
+        };
+        let written = self.write(&path, max_age, now, durability);
+        if written.is_ok() {
+            self.unsaved.clear();
+            self.oldest_unsaved = None;
+        } else {
+            // It is tried again, but not at once.
+            self.oldest_unsaved = Some(Instant::now());
         }
-        if let Some(path) = self.path.clone() {
-            let written = self.write(&path, now);
-            self.warn_once(&path, written, log);
-        }
-        self.unsaved.clear();
-        self.oldest_unsaved = None;
+        self.warn_once(&path, written, log);
     }
 
     /// What other processes saved meanwhile is kept: the file is read again under the lock and our news is put on top.
-    fn write(&mut self, path: &Path, now: u64) -> io::Result<()> {
+    fn write(&mut self, path: &Path, max_age: Duration, now: u64, durability: Durability) -> io::Result<()> {
         let mut file = lock(path)?;
         match parse(&mut file) {
             Ok(Some(mut on_disk)) if on_disk.salt() == self.state.salt() => {
-                on_disk.merge(&self.unsaved, now);
+                on_disk.merge(&self.unsaved, max_age, now);
                 self.state = on_disk;
             }
             _ => {}
         }
-        replace(path, self.state.to_text().as_bytes())
+        replace(path, self.state.to_text().as_bytes(), durability)
     }
 }
 
@@ -133,6 +150,20 @@ fn new_salt() -> Vec<u8> {
     // Without a source of randomness the hash is still one-way; two files would merely share a salt.
     let _ = getrandom::fill(&mut salt);
     salt
+}
+
+/// Why a path cannot hold a cache at all: renaming over a device, say, would do harm.
+fn unfit(path: &Path) -> Option<&'static str> {
+    let is_strange = |metadata: Metadata| !metadata.is_file();
+    if fs::metadata(path).is_ok_and(is_strange) {
+        return Some("is no regular file");
+    }
+    // In a folder that all share, one that another user made first is not for us.
+    let own = rustix::process::getuid().as_raw();
+    let is_in_temporary = folder_of(path).file_name().is_some_and(|name| *name == *format!("ddns-{own}"));
+    let is_foreign = |folder: Metadata| folder.is_symlink() || folder.uid() != own || folder.mode() & 0o022 != 0;
+    let is_taken = is_in_temporary && fs::symlink_metadata(folder_of(path)).is_ok_and(is_foreign);
+    is_taken.then_some("lies in a folder of another user")
 }
 
 /// None where there is no file; why it is of no use where there is one.
@@ -154,11 +185,14 @@ fn parse(file: &mut File) -> Result<Option<State>, String> {
     }
 }
 
-/// Moves a file out of the way, so that a person can look at it later.
+/// Moves a file out of the way, so that a person can look at it later; none of those before it is lost.
 fn set_aside(path: &Path) -> Option<PathBuf> {
-    let aside = beside(path, ".damaged");
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    (is_file && fs::rename(path, &aside).is_ok()).then_some(aside)
+    let names = (1..=MOST_SET_ASIDE).map(|number| match number {
+        1 => beside(path, ".damaged"),
+        _ => beside(path, &format!(".damaged-{number}")),
+    });
+    let aside = names.into_iter().find(|name| fs::symlink_metadata(name).is_err())?;
+    fs::rename(path, &aside).is_ok().then_some(aside)
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -198,20 +232,20 @@ fn lock(path: &Path) -> io::Result<File> {
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
     let open = file.metadata().map(identity).ok();
     open.is_some() && open == fs::metadata(path).map(identity).ok()
 }
 
-/// New content beside the old, synced, renamed over it, the folder synced: at no moment is there half a file.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+/// New content beside the old, renamed over it, both synced where power may fail: at no moment is there half a file.
+fn replace(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     // A link is followed: renaming over it would cut it.
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let path = &if is_link { fs::canonicalize(path)? } else { path.to_owned() };
     let fresh = beside(path, ".new");
-    let written = write_synced(&fresh, content).and_then(|()| fs::rename(&fresh, path));
-    match written {
-        Ok(()) => File::open(folder_of(path)).and_then(|folder| folder.sync_all()),
+    match write_new(&fresh, content, durability).and_then(|()| fs::rename(&fresh, path)) {
+        Ok(()) if durability == Durability::Power => File::open(folder_of(path)).and_then(|folder| folder.sync_all()),
+        Ok(()) => Ok(()),
         Err(error) => {
             let _ = fs::remove_file(&fresh);
             // A single file mounted into a container cannot be renamed over, and its folder may not be writable.
@@ -222,13 +256,27 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
                     | ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
             ) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-            if in_place { write_synced(path, content) } else { Err(error) }
+            if in_place { write_over(path, content) } else { Err(error) }
         }
     }
 }
 
-fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+/// Never through a link, and never over what is there: a leftover of a killed run is removed first.
+fn write_new(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
+    let open = || OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
+    let mut file = match open() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            open()?
+        }
+        opened => opened?,
+    };
+    file.write_all(content)?;
+    if durability == Durability::Power { file.sync_all() } else { Ok(()) }
+}
+
+fn write_over(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().truncate(true).write(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }

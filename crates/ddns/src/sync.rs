@@ -17,11 +17,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
 
 use crate::environment::Environment;
-use crate::http::{Client, USER_AGENT, Want};
+use crate::http::{Client, Over, USER_AGENT, Want};
 use crate::log::Log;
 use crate::report;
 use crate::sources::Observations;
-use crate::store::Store;
+use crate::store::{Durability, Store};
 
 /// As much of an answer's body is shown in the debug log.
 const SHOWN_BODY: usize = 500;
@@ -80,7 +80,12 @@ fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
 pub(crate) fn secrets(config: &Config) -> Secrets {
     let domains = config.entries.iter().flat_map(|entry| entry.domains.iter().flatten());
     let public: Vec<&str> = domains.map(Domain::as_str).collect();
-    Secrets::new(config.entries.iter().flat_map(|entry| entry.callback.literals()), &public)
+    let mut literals = Vec::new();
+    for entry in &config.entries {
+        literals.extend(entry.callback.literals());
+        entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
+    }
+    Secrets::new(literals, &public)
 }
 
 /// Tells the updates of one entry.
@@ -102,6 +107,9 @@ impl Teller<'_> {
         let mut tally = Tally::default();
         let print = store.as_ref().map(|store| self.entry.callback.fingerprint(store.state().salt()));
         let steps = plan(self.entry, observed, store.as_deref().map(Store::state).zip(print), unix_time().seconds);
+        if let (Some(store), Some(print)) = (store.as_deref_mut(), print) {
+            self.forget_what_is_replaced(&steps, store, print);
+        }
         let shown = self.log.shows(Level::Debug).then(|| self.entry.callback.masked());
         let mut waiting = steps.into_iter().filter_map(|step| match step {
             Step::Send(update, reason) => Some((update, reason)),
@@ -114,13 +122,16 @@ impl Teller<'_> {
             }
         });
         let mut under_way = FuturesUnordered::new();
+        let max_age = self.entry.cache_max_age;
         loop {
             while under_way.len() < pace.limit()
                 && let Some((update, reason)) = waiting.next()
             {
                 under_way.push(self.send(update, reason, shown.as_ref()));
             }
-            let Some((update, outcome)) = next(&mut under_way, store.as_deref_mut(), self.log).await else { break };
+            let Some((update, outcome)) = next(&mut under_way, store.as_deref_mut(), max_age, self.log).await else {
+                break;
+            };
             pace.learn(&outcome);
             if outcome.is_accepted() {
                 tally.accepted += 1;
@@ -131,9 +142,22 @@ impl Teller<'_> {
         }
         drop(waiting);
         if let Some(store) = store {
-            store.save(unix_time().seconds, self.log);
+            store.save(max_age, unix_time().seconds, Durability::Power, self.log);
         }
         tally
+    }
+
+    /// From the moment a new address is sent, nobody knows which one the endpoint holds. Should this run be killed
+    /// then, the old one must not count as known: it is forgotten before anything is sent.
+    fn forget_what_is_replaced(&self, steps: &[Step<'_>], store: &mut Store, callback: Fingerprint) {
+        for step in steps {
+            if let Step::Send(update, reason) = step
+                && reason.replaces()
+            {
+                store.learn(EntryKey { callback, domain: update.domain.clone(), family: update.family }, None);
+            }
+        }
+        store.save(self.entry.cache_max_age, unix_time().seconds, Durability::Process, self.log);
     }
 
     /// Sends one update and logs how it went.
@@ -148,7 +172,7 @@ impl Teller<'_> {
         }
         let outcome = match self.entry.callback.render(&update, now) {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
-            Ok(request) => match self.client.send(&request, self.entry.timeout, Want::Status, None).await {
+            Ok(request) => match self.client.send(&request, self.entry.timeout, Want::Status, Over::Any).await {
                 Ok(answer) => {
                     self.log.debug(|| {
                         format!("< {} ({} ms)", report::with_reason(answer.status), start.elapsed().as_millis())
@@ -185,6 +209,7 @@ impl Teller<'_> {
 async fn next<F: Future>(
     under_way: &mut FuturesUnordered<F>,
     store: Option<&mut Store>,
+    max_age: Duration,
     log: &Log<'_>,
 ) -> Option<F::Output> {
     if let Some(store) = store
@@ -193,11 +218,11 @@ async fn next<F: Future>(
         match timeout_at(by.into(), under_way.next()).await {
             Ok(ended) => {
                 if Instant::now() >= by {
-                    store.save(unix_time().seconds, log);
+                    store.save(max_age, unix_time().seconds, Durability::Power, log);
                 }
                 return ended;
             }
-            Err(_) => store.save(unix_time().seconds, log),
+            Err(_) => store.save(max_age, unix_time().seconds, Durability::Power, log),
         }
     }
     under_way.next().await

@@ -61,11 +61,14 @@ impl Request {
     /// The request as text, line by line, credentials masked in any case.
     pub fn lines(&self, user_agent: &str) -> Vec<String> {
         let mut lines = vec![format!("{} {} HTTP/1.1", self.method().as_str(), self.url.path)];
-        lines.extend(self.headers(user_agent).into_iter().map(|(name, value)| match name {
-            "Authorization" => format!("{name}: Basic {MASK}"),
-            // The masked body has another length than the one that is sent: not worth a line.
-            _ => format!("{name}: {value}"),
-        }));
+        for (name, value) in self.headers(user_agent) {
+            match name {
+                "Authorization" => lines.push(format!("{name}: Basic {MASK}")),
+                // That of a masked body is not the one that is sent.
+                "Content-Length" => {}
+                _ => lines.push(format!("{name}: {value}")),
+            }
+        }
         if let Some(body) = &self.body {
             lines.push(String::new());
             lines.push(body.clone());

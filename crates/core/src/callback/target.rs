@@ -7,6 +7,11 @@ use super::url::{Url, UrlError, percent_decode, push_kept, push_value, split_sch
 /// A literal of so many characters in the path may be a key.
 const LONG_SEGMENT: usize = 16;
 
+/// Whether a segment of a path is so long that it may be a key.
+pub fn is_long(segment: &str) -> bool {
+    segment.chars().count() >= LONG_SEGMENT
+}
+
 /// The address of a callback, placeholders and all. Refuses to hold anything that is no http or https address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
@@ -105,6 +110,14 @@ impl Target {
         Url::parse(&text)
     }
 
+    /// Whether it is an https address.
+    pub fn is_secure(&self) -> bool {
+        self.template
+            .literals()
+            .next()
+            .is_some_and(|text| text.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:")))
+    }
+
     /// What the user wrote behind a `#`: never sent, so worth a warning.
     pub fn has_fragment(&self) -> bool {
         self.template.literals().any(|text| text.contains('#'))
@@ -118,7 +131,8 @@ impl Target {
         Self { template: Template { pieces } }
     }
 
-    pub(super) fn literals(&self, into: &mut Vec<String>) {
+    /// What the user typed that must not be seen.
+    pub fn literals(&self, into: &mut Vec<String>) {
         walk(&self.template.pieces, |part, text| {
             if part == Part::Secret {
                 // As written, as it is sent, and as it was meant: any of them may come back in an answer.
@@ -128,16 +142,15 @@ impl Target {
             }
             String::new()
         });
-        if let Some(credentials) = self.credentials() {
-            into.push(credentials);
+        if let Some((user, password)) = self.credentials() {
+            into.extend([format!("{user}:{password}"), user, password]);
         }
     }
 
-    /// `user:password`, decoded, where they are literal: the whole of it is what Basic authentication encodes.
-    fn credentials(&self) -> Option<String> {
+    /// User and password, decoded, where they are literal.
+    fn credentials(&self) -> Option<(String, String)> {
         let Some(Piece::Literal(first)) = self.template.pieces.first() else { return None };
-        let (user, password) = Url::parse(first).ok()?.credentials?;
-        Some(format!("{user}:{password}"))
+        Url::parse(first).ok()?.credentials
     }
 
     pub(super) fn describe(&self, into: &mut String) {
@@ -170,7 +183,7 @@ fn split_query(pieces: Vec<Piece>) -> (Vec<Piece>, Option<Vec<Piece>>) {
 fn likely(id: &Template) -> String {
     let mut pieces = id.pieces.clone();
     let starts_with_host = matches!(pieces.first(), Some(Piece::Literal(text))
-        if !text.starts_with(['/', '?', '.']) && text.split(['/', '?']).next().is_some_and(|host| host.contains(['.', ':'])));
+        if !text.starts_with(['/', '?', '.']) && text.split(['/', '?']).next().is_some_and(is_likely_host));
     let prefix = if starts_with_host { "https://" } else { "https://your-host.example/" };
     if let Some(Piece::Literal(first)) = pieces.first_mut() {
         *first = format!("{prefix}{}", first.trim_start_matches('/'));
@@ -183,6 +196,11 @@ fn likely(id: &Template) -> String {
         Piece::Variable(variable) => variable.name(),
     });
     shown.collect()
+}
+
+/// A host rather than a key: short labels with a dot or a port.
+fn is_likely_host(text: &str) -> bool {
+    text.contains(['.', ':']) && text.split(['.', ':']).all(|label| label.len() < LONG_SEGMENT)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -206,7 +224,7 @@ enum Zone {
 /// stay where they are.
 fn walk(pieces: &[Piece], mut replace: impl FnMut(Part, &str) -> String) -> Vec<Piece> {
     let mut zone = Zone::Authority;
-    let mut in_credentials = has_credentials(pieces);
+    let mut ats = ats_of_credentials(pieces);
     let mut result = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
         let Piece::Literal(text) = piece else {
@@ -223,7 +241,7 @@ fn walk(pieces: &[Piece], mut replace: impl FnMut(Part, &str) -> String) -> Vec<
         }
         while !rest.is_empty() {
             let ends: &[char] = match zone {
-                Zone::Authority if in_credentials => &[':', '@'],
+                Zone::Authority if ats > 0 => &[':', '@'],
                 Zone::Authority | Zone::Path => &['/', '?', '#'],
                 Zone::Name => &['=', '&', '#'],
                 Zone::Value => &['&', '#'],
@@ -234,8 +252,8 @@ fn walk(pieces: &[Piece], mut replace: impl FnMut(Part, &str) -> String) -> Vec<
             // A parameter without `=` is all value.
             let bare = zone == Zone::Name && !after.starts_with('=') && !(after.is_empty() && index + 1 < pieces.len());
             let secret = match zone {
-                Zone::Authority => in_credentials,
-                Zone::Path => run.chars().count() >= LONG_SEGMENT,
+                Zone::Authority => ats > 0,
+                Zone::Path => is_long(run),
                 Zone::Name => bare,
                 Zone::Value | Zone::Fragment => true,
             };
@@ -244,7 +262,7 @@ fn walk(pieces: &[Piece], mut replace: impl FnMut(Part, &str) -> String) -> Vec<
             }
             let Some(mark) = after.chars().next() else { break };
             match (zone, mark) {
-                (Zone::Authority, '@') => in_credentials = false,
+                (Zone::Authority, '@') => ats = ats.saturating_sub(1),
                 (Zone::Authority | Zone::Path, '/') => zone = Zone::Path,
                 (Zone::Authority | Zone::Path, '?') | (Zone::Value | Zone::Name, '&') => zone = Zone::Name,
                 (Zone::Name, '=') => zone = Zone::Value,
@@ -259,9 +277,9 @@ fn walk(pieces: &[Piece], mut replace: impl FnMut(Part, &str) -> String) -> Vec<
     result
 }
 
-/// Whether an `@` stands before the path begins.
-fn has_credentials(pieces: &[Piece]) -> bool {
+/// How many `@` stand before the path begins: the last one ends the credentials.
+fn ats_of_credentials(pieces: &[Piece]) -> usize {
     let text: String = pieces.iter().map(|piece| if let Piece::Literal(text) = piece { text } else { "x" }).collect();
     let authority = split_scheme(&text).map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
-    authority.contains('@')
+    authority.matches('@').count()
 }

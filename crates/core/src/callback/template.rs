@@ -78,7 +78,10 @@ impl Variables {
             return Err("is the name of a placeholder that the program fills in itself");
         }
         match value {
-            Value::String(_) | Value::Number(_) | Value::Bool(_) => self.extra.push((name.to_owned(), value)),
+            Value::String(_) | Value::Number(_) | Value::Bool(_) => {
+                self.extra.retain(|(known, _)| known != name);
+                self.extra.push((name.to_owned(), value));
+            }
             _ => return Err("must be a string, a number or a boolean"),
         }
         Ok(())
@@ -175,6 +178,7 @@ impl Template {
         let (mut literal, mut at) = (0, 0);
         while let Some(start) = text[at..].find("__").map(|skip| at + skip) {
             let Some(name) = name_at(&text[start..]) else {
+                unknown.extend(in_another_case(&text[start..], variables));
                 at = start + 1;
                 continue;
             };
@@ -239,6 +243,14 @@ impl fmt::Debug for Template {
             Piece::Variable(variable) => write!(f, "{variable:?}"),
         })
     }
+}
+
+/// What a text begins with, where it would be a placeholder in capital letters: names are case-sensitive (C4), and so
+/// this one stays as it is.
+fn in_another_case(text: &str, variables: &Variables) -> Option<String> {
+    let inner = text.strip_prefix("__")?;
+    let name = &text[..inner.find("__")? + 4];
+    variables.find(&name.to_ascii_uppercase()).map(|_| name.to_owned())
 }
 
 /// The `__NAME__` that a text begins with.

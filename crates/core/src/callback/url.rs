@@ -153,12 +153,12 @@ fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
     if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(UrlError::Host(host.to_owned())) }
 }
 
-/// A name that can be looked up, or an IPv4 address in its one usual form.
+/// A name that could be looked up (`*` stands for what is masked), or an IPv4 address in its one usual form.
 fn is_host(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host);
     let label = |label: &str| {
         (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*'))
     };
     let last_is_number = name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
     name.len() <= 253 && name.split('.').all(label) && (!last_is_number || name.parse::<Ipv4Addr>().is_ok())
@@ -200,7 +200,7 @@ pub(super) fn percent_decode(text: &str) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let hex = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        if let Some([byte]) = hex.and_then(super::hex_bytes).as_deref() {
+        if let Some([byte]) = hex.and_then(crate::hex::bytes).as_deref() {
             decoded.push(*byte);
             at += 3;
         } else {

@@ -176,10 +176,13 @@ pub const FIELDS: [Field; 25] = {
             .help("DOMAIN", "Domains to tell the IPv4 address of (A)"),
         field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), List, Entry)
             .help("DOMAIN", "Domains to tell the IPv6 address of (AAAA)"),
+        // Secret: the address of a page or a command may hold a key.
         field(K::Index4, "index4", ("DDNS_INDEX4", "index4"), Sources, Entry)
+            .secret()
             .default("default")
             .help("SOURCE", "Where the IPv4 address comes from, tried in order; `false`: no IPv4"),
         field(K::Index6, "index6", ("DDNS_INDEX6", "index6"), Sources, Entry)
+            .secret()
             .default("default")
             .help("SOURCE", "Where the IPv6 address comes from, tried in order; `false`: no IPv6"),
         field(K::Ttl, "ttl", ("DDNS_TTL", "ttl"), Whole, Entry).help("SECONDS", "The value of `__TTL__`"),

@@ -95,8 +95,8 @@ impl Raw {
 pub struct Written {
     /// What stands outside of `providers`.
     pub file: Raw,
-    /// One layer for each of `providers`, with the place where it begins; empty without them.
-    pub entries: Vec<(Raw, Place)>,
+    /// One layer for each of `providers`, with the place where it begins; none without them.
+    pub entries: Option<Vec<(Raw, Place)>>,
     /// What is wrong or doubtful about its structure.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -119,7 +119,7 @@ pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
             _ => reader.take(&mut file, member, "", false),
         }
     }
-    let entries = providers.map(|member| reader.entries(member)).unwrap_or_default();
+    let entries = providers.map(|member| reader.entries(member));
     Ok(Written { file, entries, diagnostics: reader.diagnostics })
 }
 
@@ -189,7 +189,7 @@ impl Reader<'_> {
             self.unknown(&written, member.key_span, in_entry);
             return;
         };
-        if in_entry && field.scope != Scope::Entry {
+        if in_entry && field.scope != Scope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
             let message = format!("`{written}` cannot stand inside of `providers`");
             let hint = "move it outside: it holds for the whole file";
             self.diagnostics.push(Diagnostic::error(self.place(member.key_span), message).hint(hint));

@@ -1,47 +1,47 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
-use crate::json::{Member, Node, Span, Value, pretty};
+use crate::json::{Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
 pub fn schema() -> String {
-    let mut properties: Vec<Member> = Vec::new();
-    let mut log: Vec<Member> = Vec::new();
+    let mut properties: Vec<(&str, Value)> = Vec::new();
+    let mut log: Vec<(&str, Value)> = Vec::new();
     for field in &FIELDS {
         match field.name.strip_prefix("log.") {
-            Some(name) => log.push(member(name, described(field, false))),
-            None => properties.push(member(field.name, described(field, false))),
+            Some(name) => log.push((name, described(field, false))),
+            None => properties.push((field.name, described(field, false))),
         }
     }
-    let log = object(vec![
+    let log = Value::object(vec![
         ("description", Value::string("Where and how the runtime log is written")),
         ("type", Value::string("object")),
-        ("properties", Value::Object(log)),
+        ("properties", Value::object(log)),
     ]);
-    let at = properties.iter().position(|property| property.key == "providers").unwrap_or(properties.len());
-    properties.insert(at, member("log", log));
-    pretty(&object(vec![
+    let at = properties.iter().position(|(name, _)| *name == "providers").unwrap_or(properties.len());
+    properties.insert(at, ("log", log));
+    pretty(&Value::object(vec![
         ("$schema", Value::string("http://json-schema.org/draft-07/schema#")),
         ("title", Value::string("Configuration of ddns")),
         ("type", Value::string("object")),
-        ("properties", Value::Object(properties)),
+        ("properties", Value::object(properties)),
     ]))
 }
 
 fn described(field: &Field, in_entry: bool) -> Value {
     let mut members = vec![("description", Value::string(field.help))];
-    let one_of = |kinds: &[&str]| list(kinds.iter().map(|kind| Value::string(*kind)));
-    let strings = || object(vec![("type", Value::string("string"))]);
+    let one_of = |kinds: &[&str]| Value::list(kinds.iter().map(|kind| Value::string(*kind)));
+    let strings = || Value::object(vec![("type", Value::string("string"))]);
     match (field.key, field.kind) {
         (Key::Dns, _) => members.push(("const", Value::string("callback"))),
         (Key::Providers, _) => {
             let entry = FIELDS.iter().filter(|field| field.scope == Scope::Entry);
             let properties = entry.map(|field| {
                 let name = if field.key == Key::Dns { "provider" } else { field.name };
-                member(name, described(field, true))
+                (name, described(field, true))
             });
             let item =
-                object(vec![("type", Value::string("object")), ("properties", Value::Object(properties.collect()))]);
+                Value::object(vec![("type", Value::string("object")), ("properties", Value::object(properties))]);
             members.extend([
                 ("type", Value::string("array")),
                 ("items", item),
@@ -52,7 +52,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string", "null"]))),
         (_, Kind::List) => members.extend([("type", one_of(&["array", "string"])), ("items", strings())]),
         (_, Kind::Sources) => {
-            let items = object(vec![("type", one_of(&["string", "integer"]))]);
+            let items = Value::object(vec![("type", one_of(&["string", "integer"]))]);
             members.extend([("type", one_of(&["array", "string", "integer", "boolean"])), ("items", items)]);
         }
         (_, Kind::Whole | Kind::WholeOrText) => members.push(("type", one_of(&["integer", "string"]))),
@@ -60,7 +60,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Flag | Kind::FlagOrText) => members.push(("type", one_of(&["boolean", "string"]))),
         (_, Kind::Object) => {
             members.extend([("type", Value::string("object"))]);
-            let scalar = object(vec![("type", one_of(&["string", "number", "boolean"]))]);
+            let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
             members.push(("additionalProperties", scalar));
         }
         (_, Kind::Objects) => {}
@@ -68,7 +68,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
     if !field.default.is_empty() && !in_entry {
         members.push(("default", default_value(field)));
     }
-    object(members)
+    Value::object(members)
 }
 
 fn default_value(field: &Field) -> Value {
@@ -78,18 +78,6 @@ fn default_value(field: &Field) -> Value {
         text if text.bytes().all(|byte| byte.is_ascii_digit()) => Value::Number(text.to_owned()),
         text => Value::string(text),
     }
-}
-
-fn object(members: Vec<(&str, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(key, value)| member(key, value)).collect())
-}
-
-fn list(values: impl Iterator<Item = Value>) -> Value {
-    Value::Array(values.map(Node::synthetic).collect())
-}
-
-fn member(key: &str, value: Value) -> Member {
-    Member { key: key.to_owned(), key_span: Span::default(), node: Node::synthetic(value) }
 }
 
 const ABOVE: &str = "\

@@ -13,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Place, Severity, has_errors, without_repeats
 use crate::domain::Domain;
 use crate::json::{Dialect, Node, Value, is_placeholder_name, parse};
 use crate::log_format::LogFormat;
+use crate::record::Family;
 use crate::source::{FORMS, Source};
 
 /// What a file is layered with.
@@ -22,8 +23,8 @@ pub struct Surroundings {
     pub options: Raw,
     /// The variables of the environment.
     pub environment: Raw,
-    /// The variable that names a proxy (`https_proxy`, …), where one does.
-    pub environment_proxy: Option<String>,
+    /// The variables that name a proxy, where some do: for http addresses, and for https.
+    pub environment_proxy: [Option<&'static str>; 2],
 }
 
 /// A configuration and what is doubtful about it.
@@ -32,20 +33,25 @@ pub type Valid = (Config, Vec<Diagnostic>);
 /// Makes a configuration of one file, or of the surroundings alone. Fails with everything that is wrong or doubtful.
 pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
     let empty = Raw::default();
+    let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
     let Written { file, entries, mut diagnostics } = written.unwrap_or_default();
-    let whole = (Raw::default(), if file.is_empty() { Place::Nowhere } else { Place::file(name) });
-    let entries = if entries.is_empty() { vec![whole] } else { entries };
+    // Without `providers` the file as a whole is the one entry.
+    let entries = entries.unwrap_or_else(|| vec![(Raw::default(), place)]);
 
     let layers = |entry| Layers(vec![&around.options, entry, &file, &around.environment]);
     let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
-    let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
+    let (mut log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);
     refuse_interval(&mut reader);
 
     let mut valid = Vec::new();
     for (raw, place) in &entries {
-        let reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
-        let maker = Maker { reader, place, environment_proxy: around.environment_proxy.as_deref() };
+        let mut reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
+        // The log is one for the whole file: a detailed one is asked for by any of its entries.
+        if reader.flag(Key::Debug) == Some(true) {
+            log.level = Level::Debug;
+        }
+        let maker = Maker { reader, place, environment_proxy: around.environment_proxy };
         valid.extend(maker.entry());
     }
     let diagnostics = without_repeats(diagnostics);
@@ -57,16 +63,23 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
 }
 
 fn log(reader: &mut Reader<'_>) -> Log {
+    refuse_fetched_path(reader, Key::LogFile);
     let mut log = Log {
         level: Level::Info,
         file: reader.text(Key::LogFile),
         format: LogFormat::Short,
         datefmt: reader.text(Key::LogDatefmt),
     };
-    let format = reader.text(Key::LogFormat).or_else(|| log.file.is_some().then(|| LogFormat::FILE.to_owned()));
+    // A line with the time: in a file, and where the form of the time was asked for.
+    let has_time = log.file.is_some() || log.datefmt.is_some();
+    let format = reader.text(Key::LogFormat).or_else(|| has_time.then(|| LogFormat::TIMED.to_owned()));
     if let Some(text) = format {
         let (format, unknown) = LogFormat::parse(&text);
         log.format = format;
+        if !log.format.has_message() {
+            let message = "`log.format` has no %(message)s: every line would be the same";
+            wrong_whole(reader, Key::LogFormat, message, Some("e.g. %(asctime)s %(levelname)s %(message)s".to_owned()));
+        }
         for part in unknown {
             let message = format!("`log.format`: {part} is unknown and stays as it is");
             let hint = "known are %(asctime)s, %(levelname)s, %(name)s, %(message)s, and `json` for the whole";
@@ -79,9 +92,6 @@ fn log(reader: &mut Reader<'_>) -> Log {
             wrong_whole(reader, Key::LogLevel, message, None);
             Level::Info
         });
-    }
-    if reader.flag(Key::Debug) == Some(true) {
-        log.level = Level::Debug;
     }
     log
 }
@@ -119,8 +129,20 @@ fn wrong_whole(reader: &mut Reader<'_>, key: Key, message: impl Into<String>, hi
     }
 }
 
+/// A file that came over the network must not say which files of this host are written.
+fn refuse_fetched_path(reader: &mut Reader<'_>, key: Key) {
+    let is_path = |setting: &super::raw::Setting| {
+        setting.is_fetched() && setting.node.value.text().is_some_and(|text| text.contains(['/', '.']))
+    };
+    if reader.setting(key).is_some_and(is_path) {
+        let message = format!("`{}` names a file, which a fetched configuration may not", Field::of(key).name);
+        wrong_whole(reader, key, message, Some("set it with an option or in the environment".to_owned()));
+    }
+}
+
 fn nearest_placeholder<'a>(name: &str, variables: &'a Variables) -> Option<&'a str> {
-    let likeness = |known: &&str| strsim::levenshtein(known, name);
+    let name = name.to_ascii_uppercase();
+    let likeness = |known: &&str| strsim::levenshtein(known, &name);
     variables.names().filter(|known| likeness(known) <= 3).min_by_key(likeness)
 }
 
@@ -129,7 +151,7 @@ struct Maker<'a, 'b> {
     reader: Reader<'a>,
     /// Where the entry begins: the place of what is missing.
     place: &'b Place,
-    environment_proxy: Option<&'b str>,
+    environment_proxy: [Option<&'static str>; 2],
 }
 
 impl Maker<'_, '_> {
@@ -137,21 +159,28 @@ impl Maker<'_, '_> {
     fn entry(mut self) -> Option<Entry> {
         let before = self.errors();
         self.dns();
-        self.proxy();
         self.ssl();
         let variables = self.variables();
         let mut unknown = Vec::new();
         let target = self.target(&variables, &mut unknown);
+        self.proxy(target.as_ref());
         let body = self.body(&variables, &mut unknown);
         self.warn_unknown(&unknown, &variables);
+        let before_domains = self.errors();
         let domains = [self.domains(Key::Ipv4), self.domains(Key::Ipv6)];
-        if domains.iter().all(Vec::is_empty) && self.errors() == before {
+        if domains.iter().all(Vec::is_empty) && self.errors() == before_domains {
             self.missing(
                 "no domain is named: there is nothing to tell",
                 "set `ipv4` or `ipv6`, e.g. \"ipv4\": [\"home.example.com\"]",
             );
         }
         let sources = [self.sources(Key::Index4), self.sources(Key::Index6)];
+        let is_told = |family: Family| !domains[family.index()].is_empty() && !sources[family.index()].is_empty();
+        if domains.iter().any(|names| !names.is_empty()) && !Family::ALL.into_iter().any(is_told) {
+            let message = "every family that has domains is switched off: nothing is told";
+            self.reader.diagnostics.push(Diagnostic::warning(self.place.clone(), message));
+        }
+        refuse_fetched_path(&mut self.reader, Key::Cache);
         let cache = match self.reader.choice(Key::Cache) {
             None | Some(Choice::Flag(true)) => Cache::Standard,
             Some(Choice::Flag(false)) => Cache::Off,
@@ -184,7 +213,11 @@ impl Maker<'_, '_> {
         let Some(setting) = self.reader.setting(Key::Dns) else {
             // An entry of `providers` has a place of its own.
             let name = if matches!(self.place, Place::File { excerpt: Some(_), .. }) { "provider" } else { "dns" };
-            self.missing(&format!("`{name}` is missing"), &format!("add \"{name}\": \"callback\""));
+            let hint = match self.place {
+                Place::Nowhere => "set --dns callback, or DDNS_DNS=callback".to_owned(),
+                _ => format!("add \"{name}\": \"callback\""),
+            };
+            self.missing(&format!("`{name}` is missing"), &hint);
             return;
         };
         let (name, node) = (setting.name, &setting.node);
@@ -197,7 +230,7 @@ impl Maker<'_, '_> {
         self.reader.wrong(Key::Dns, node, message, Some(hint));
     }
 
-    fn proxy(&mut self) {
+    fn proxy(&mut self, target: Option<&Target>) {
         let proxies = self.reader.list(Key::Proxy);
         let hint = "set `proxy` to `DIRECT` to connect without one";
         for proxy in &proxies {
@@ -206,7 +239,8 @@ impl Maker<'_, '_> {
                 self.reader.wrong(Key::Proxy, proxy, message, Some(hint.to_owned()));
             }
         }
-        if let (true, Some(variable)) = (proxies.is_empty(), self.environment_proxy) {
+        let variable = target.and_then(|target| self.environment_proxy[usize::from(target.is_secure())]);
+        if let (true, Some(variable)) = (proxies.is_empty(), variable) {
             let place = Place::Environment(variable.to_owned());
             let message = "this names a proxy, which this version cannot use yet";
             self.reader.diagnostics.push(Diagnostic::error(place, message).hint(hint));
@@ -315,9 +349,9 @@ impl Maker<'_, '_> {
             Value::String(text) => match parse(text, Dialect::TOKEN) {
                 Ok(document) => (document, true),
                 Err(error) => {
-                    let at = text[..error.span.start].chars().count() + 1;
-                    let message =
-                        format!("`token` is no JSON: at character {at} of {}, {}", text.chars().count(), error.message);
+                    let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
+                    let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
+                    let message = format!("`token` is no JSON: {place}, {}", error.message);
                     let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
                     wrong_whole(&mut self.reader, Key::Token, message, Some(hint.to_owned()));
                     return None;
@@ -338,7 +372,9 @@ impl Maker<'_, '_> {
             Err(node) => {
                 let message = match (&node.value, in_string) {
                     (Value::Placeholder(name), true) => {
-                        format!("`token` is no JSON: at character {}, {name} has no value", node.span.start + 1)
+                        let text = setting.node.value.text().unwrap_or_default();
+                        let at = text.get(..node.span.start).unwrap_or_default().chars().count() + 1;
+                        format!("`token` is no JSON: at character {at}, {name} has no value")
                     }
                     _ => "`token` holds a placeholder that has no value".to_owned(),
                 };
@@ -357,6 +393,14 @@ impl Maker<'_, '_> {
             let text = item.value.text().unwrap_or_default();
             match Domain::parse(text) {
                 Ok(domain) => {
+                    if text.contains(['/', ':', '@']) {
+                        let place = self.reader.setting(key).map(|setting| setting.place(Field::of(key), item.span));
+                        let message = format!(
+                            "`{}`: `{domain}` is told as it is, but is hardly a domain name",
+                            Field::of(key).name
+                        );
+                        self.reader.diagnostics.extend(place.map(|place| Diagnostic::warning(place, message)));
+                    }
                     if known.insert(domain.clone()) {
                         domains.push(domain);
                     }

@@ -112,7 +112,9 @@ fn pieces(text: &str, end: usize) -> Vec<Piece<'_>> {
             byte if byte.is_ascii_whitespace() => (1, Kind::Plain),
             _ => {
                 let is_end = |c: char| c.is_whitespace() || "{}[],:\"#".contains(c);
-                (rest.find(is_end).unwrap_or(rest.len()).max(1), Kind::Value)
+                // At least one letter, however wide: a blank that JSON does not know ends up here too.
+                let first = rest.chars().next().map_or(1, char::len_utf8);
+                (rest.find(is_end).unwrap_or(rest.len()).max(first), Kind::Value)
             }
         };
         pieces.push(Piece { start: at, text: &rest[..length], kind });
@@ -136,6 +138,8 @@ fn string_length(rest: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn at(text: &str, part: &str, reveal: bool) -> Excerpt {
@@ -160,6 +164,21 @@ mod tests {
         assert_eq!(shown.shown, "{\"token\": ***");
         let shown = at("{\"token\": \"s3cret", "\"s3cret", false);
         assert_eq!(shown.shown, "{\"token\": ***");
+    }
+
+    proptest! {
+        #[test]
+        fn any_place_of_any_text_can_be_shown(text in "[\\PC\\s\u{a0}\u{3000}\u{feff}\"#/*]{0,40}", start in 0..60usize, width in 0..9usize) {
+            for reveal in [true, false] {
+                let shown = excerpt(&text, Span { start, end: start + width }, reveal);
+                prop_assert!(shown.line >= 1 && shown.column >= 1 && shown.width >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_blank_that_json_does_not_know_can_be_shown() {
+        assert_eq!(at("{\u{a0}\"dns\": 1}", "\u{a0}", false).column, 2);
     }
 
     #[test]

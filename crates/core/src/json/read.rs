@@ -106,7 +106,7 @@ impl Reader<'_> {
             Some(b'"') => Value::String(self.string()?),
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => self.word()?,
-            Some(b'\'') => return Err(self.error_here("strings stand in double quotes")),
+            Some(b'\'') => return Err(self.error_here("text must stand in double quotes, not in single ones")),
             Some(_) => return Err(self.error_here("a value was expected here")),
         };
         Ok(Node { span: Span { start, end: self.at }, value })
@@ -297,7 +297,7 @@ impl Reader<'_> {
         if right {
             Ok(Value::Number(self.text[start..self.at].to_owned()))
         } else {
-            Err(Self::error(start, self.at, "this is no number; a text stands in double quotes"))
+            Err(Self::error(start, self.at, "this is no number; text must stand in double quotes"))
         }
     }
 
@@ -318,7 +318,7 @@ impl Reader<'_> {
             "True" | "False" | "None" => {
                 Err(Self::error(start, self.at, "JSON writes `true`, `false` and `null` in small letters"))
             }
-            _ => Err(Self::error(start, self.at, "a text stands in double quotes")),
+            _ => Err(Self::error(start, self.at, "text must stand in double quotes")),
         }
     }
 }

@@ -19,7 +19,7 @@ use ddns_core::record::{Family, Update};
 
 use crate::http::{Client, USER_AGENT};
 use crate::log::Log;
-use crate::sources;
+use crate::sources::own_address;
 use crate::store::Store;
 use crate::sync::{Teller, unix_time};
 
@@ -41,14 +41,15 @@ pub(crate) async fn run() -> u8 {
         // The reader of a pipe has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: the demonstration needs a port on 127.0.0.1: {error}");
+            let _ = writeln!(io::stderr(), "error: the demonstration cannot be shown: {error}");
             1
         }
     }
 }
 
 async fn show(out: &mut impl Write) -> io::Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .map_err(|error| io::Error::other(format!("it needs a port on 127.0.0.1 ({error})")))?;
     let origin = format!("http://{}", listener.local_addr()?);
     let text = configuration(&origin);
     let mut demo = Demo {
@@ -57,8 +58,8 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
         client: Client::new(),
         stores: [Store::in_memory(), Store::in_memory()],
     };
-    let v4 = sources::own_address(Family::V4);
-    let v6 = sources::own_address(Family::V6).unwrap_or(SPARE_V6);
+    let v4 = own_address(Family::V4);
+    let v6 = own_address(Family::V6).unwrap_or(SPARE_V6);
     let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
     let v4 = v4.unwrap_or(SPARE_V4);
 
@@ -122,7 +123,7 @@ impl Demo {
         let found = |ip| Observation::Found(ip, "demo".to_owned());
         let observed = [found(v4), found(v6)];
         let quiet =
-            Log::open(&config::Log { level: Level::Critical, ..config::Log::default() }, None, Secrets::default, true);
+            Log::open(&config::Log { level: Level::Critical, ..config::Log::default() }, None, Secrets::default, false);
         for (entry, store) in self.config.entries.iter().zip(&mut self.stores) {
             let print = entry.callback.fingerprint(store.state().salt());
             let steps = plan(entry, &observed, Some((store.state(), print)), unix_time().seconds);
@@ -146,7 +147,7 @@ fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -
     let request = entry.callback.masked().render(update, unix_time());
     let request = request.map_err(|why| io::Error::other(why.to_string()))?;
     writeln!(out, "   {update}")?;
-    for (at, line) in request.lines(USER_AGENT).iter().filter(|line| !line.starts_with("Content-Length")).enumerate() {
+    for (at, line) in request.lines(USER_AGENT).iter().enumerate() {
         let label = if at == 0 { "sent" } else { "" };
         writeln!(out, "{}", format!("     {label:<9} {line}").trim_end())?;
     }

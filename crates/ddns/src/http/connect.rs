@@ -18,9 +18,9 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::tls;
+use super::{Over, tls};
 
-/// One of several addresses of a host gets so long before the next one is tried.
+/// One of several addresses of a host gets so long at most before the next one is tried.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open connection and the family it goes over.
@@ -36,17 +36,14 @@ pub(super) enum Stream {
 }
 
 impl Connection {
-    /// Whether the other side still listens, as far as this host has heard. Between requests a plain connection must
-    /// be silent; a secured one may hold what its protocol says by itself.
+    /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
+    /// it says then is that it closes.
     pub(super) fn is_open(&self) -> bool {
-        let (socket, may_speak) = match &self.stream {
-            Stream::Plain(socket) => (socket, false),
-            Stream::Tls(stream) => (stream.get_ref().0, true),
+        let socket = match &self.stream {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(stream) => stream.get_ref().0,
         };
-        match recv(socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
-            Ok((_, length)) => may_speak && length > 0,
-            Err(error) => error == Errno::AGAIN,
-        }
+        recv(socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
     }
 }
 
@@ -94,8 +91,8 @@ impl Connector {
     }
 
     /// A connection to the host of `url`. The error says what was tried.
-    pub(super) async fn connect(&self, url: &Url, prefer: Option<Family>) -> Result<Connection, String> {
-        let stream = self.tcp(url, prefer).await?;
+    pub(super) async fn connect(&self, url: &Url, over: Over, limit: Duration) -> Result<Connection, String> {
+        let stream = self.tcp(url, over, limit).await?;
         // A request is one small write: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
         let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
@@ -119,24 +116,39 @@ impl Connector {
         Ok(self.tls.get_or_init(|| made))
     }
 
-    async fn tcp(&self, url: &Url, prefer: Option<Family>) -> Result<TcpStream, String> {
-        let mut addresses = self.look_up(&url.host).await?;
-        if let Some(family) = prefer {
-            addresses.sort_by_key(|ip| Family::of(*ip) != Some(family));
-        }
+    async fn tcp(&self, url: &Url, over: Over, limit: Duration) -> Result<TcpStream, String> {
+        let addresses = self.look_up(&url.host, over).await?;
+        // A dead first address leaves time for the next.
+        let patience = CONNECT_PATIENCE.min(limit / u32::try_from(addresses.len() + 1).unwrap_or(u32::MAX));
         let mut tried = Vec::new();
         for ip in addresses {
             let address = SocketAddr::new(ip, url.port);
-            match timeout(CONNECT_PATIENCE, TcpStream::connect(address)).await {
+            match timeout(patience, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(error)) => tried.push(format!("{address}: {}", reason(&error))),
-                Err(_) => tried.push(format!("{address}: no answer within {} s", CONNECT_PATIENCE.as_secs())),
+                Err(_) => tried.push(format!("{address}: no answer within {} s", patience.as_secs_f32())),
             }
         }
         Err(format!("no connection to {} ({})", url.origin(), tried.join(", ")))
     }
 
-    async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+    /// The addresses of a host, in the order in which they are to be tried; at least one.
+    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        let mut addresses = self.all_addresses(host).await?;
+        match over {
+            Over::Any => {}
+            Over::Prefer(family) => addresses.sort_by_key(|ip| Family::of(*ip) != Some(family)),
+            Over::Only(family) => {
+                addresses.retain(|ip| Family::of(*ip) == Some(family));
+                if addresses.is_empty() {
+                    return Err(format!("{host} has no {family} address"));
+                }
+            }
+        }
+        Ok(addresses)
+    }
+
+    async fn all_addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         if let Ok(ip) = host.parse() {
             return Ok(vec![ip]);
         }

@@ -20,8 +20,11 @@ pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 /// More head than this is no answer.
 const HEAD_LIMIT: usize = 64 * 1024;
 
-/// No answer needs more headers.
+/// So many headers are understood; of an answer with more only the status is.
 const MOST_HEADERS: usize = 128;
+
+/// So many answers may announce the final one.
+const MOST_ANNOUNCEMENTS: usize = 16;
 
 /// So much is asked of the stream at once: enough for almost every answer.
 const READ_SIZE: usize = 2 * 1024;
@@ -34,6 +37,8 @@ const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
+    /// Whether the body is all there: neither cut off nor longer than [`BODY_LIMIT`].
+    pub(crate) is_whole: bool,
 }
 
 /// How the body of an answer matters.
@@ -92,8 +97,9 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
     let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
-    let is_whole = matches!(read, Ok(Ok(true))) && incoming.is_empty();
-    Ok((Answer { status: head.status, body }, head.keeps_open && is_whole))
+    let is_whole = matches!(read, Ok(Ok(true)));
+    let can_be_kept = head.keeps_open && is_whole && incoming.is_empty();
+    Ok((Answer { status: head.status, body, is_whole }, can_be_kept))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
@@ -145,29 +151,30 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
 
     /// Waits for more; false at the end of the stream.
     async fn fill(&mut self) -> io::Result<bool> {
-        if self.is_empty() {
-            self.buffer.clear();
-            self.at = 0;
-        }
+        // What was used is dropped, so that nothing the other side says can make this grow.
+        self.buffer.drain(..self.at);
+        self.at = 0;
         self.buffer.reserve(READ_SIZE);
         Ok(self.stream.read_buf(&mut self.buffer).await? > 0)
     }
 
     /// The head of the final answer; those that only announce it (100, 103) are passed over.
     async fn final_head(&mut self) -> Result<Head, WireError> {
+        let mut announcements = 0;
         loop {
-            let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-            let mut response = httparse::Response::new(&mut headers);
-            match response.parse(self.rest()).map_err(WireError::Nonsense)? {
-                Status::Complete(length) => {
-                    let head = Head::of(&response);
+            match Head::parse(self.rest()).map_err(WireError::Nonsense)? {
+                Some((head, length)) => {
                     self.at += length;
                     if !(100..200).contains(&head.status) || head.status == 101 {
                         return Ok(head);
                     }
+                    announcements += 1;
+                    if announcements > MOST_ANNOUNCEMENTS {
+                        return Err(WireError::TooLong);
+                    }
                 }
-                Status::Partial if self.rest().len() >= HEAD_LIMIT => return Err(WireError::TooLong),
-                Status::Partial => {
+                None if self.rest().len() >= HEAD_LIMIT => return Err(WireError::TooLong),
+                None => {
                     if !self.fill().await.map_err(WireError::Broken)? {
                         return Err(if self.is_empty() { WireError::Silent } else { WireError::CutOff });
                     }
@@ -182,7 +189,10 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             Framing::Empty => Ok(true),
             Framing::Length(length) => self.copy(length, body).await,
             // The end of the stream is the end of the body, and of the connection.
-            Framing::UntilClose => self.copy(u64::MAX, body).await,
+            Framing::UntilClose => {
+                self.copy(u64::MAX, body).await?;
+                Ok(self.is_empty())
+            }
             Framing::Chunked => {
                 while let Some(size) = self.chunk_size().await? {
                     if !self.copy(size, body).await? || !self.line().await?.is_some_and(|line| line.is_empty()) {
@@ -190,9 +200,11 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                     }
                 }
                 // Trailers up to an empty line.
-                while let Some(line) = self.line().await? {
-                    if line.is_empty() {
-                        return Ok(true);
+                for _ in 0..MOST_HEADERS {
+                    match self.line().await? {
+                        Some(line) if line.is_empty() => return Ok(true),
+                        Some(_) => {}
+                        None => return Ok(false),
                     }
                 }
                 Ok(false)
@@ -249,6 +261,25 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
 }
 
 impl Head {
+    /// The head at the start of some bytes and its length; none where it is not all there. Odd headers do not matter.
+    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, httparse::Error> {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let mut config = httparse::ParserConfig::default();
+        config.ignore_invalid_headers_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
+        match config.parse_response(&mut response, bytes) {
+            Ok(Status::Complete(length)) => Ok(Some((Self::of(&response), length))),
+            Ok(Status::Partial) => Ok(None),
+            Err(httparse::Error::TooManyHeaders) => {
+                let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+                let status = response.code.unwrap_or_default();
+                let head = Self { status, framing: Framing::UntilClose, keeps_open: false };
+                Ok(end.map(|end| (head, end + 4)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn of(response: &httparse::Response<'_, '_>) -> Self {
         let values = |name: &'static str| {
             let found = response.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
@@ -265,7 +296,7 @@ impl Head {
             _ => Framing::UntilClose,
         };
         let closes = values("connection").any(|value| value.split(',').any(|word| word.trim() == "close"));
-        let keeps_open = response.version == Some(1) && !closes && framing != Framing::UntilClose;
+        let keeps_open = response.version == Some(1) && !closes && framing != Framing::UntilClose && status != 101;
         Self { status, framing, keeps_open }
     }
 }
@@ -323,6 +354,27 @@ mod tests {
             for piece in [1, 7, 4096] {
                 assert_eq!(read(text.as_bytes(), piece), Ok((status, body.to_owned(), keeps)), "{text} by {piece}");
             }
+        }
+    }
+
+    #[test]
+    fn a4_odd_headers_do_not_hide_the_status() {
+        let many = format!("HTTP/1.1 204 OK\r\n{}\r\n", "A: b\r\n".repeat(1000));
+        let odd = "HTTP/1.1 204 OK\r\nBad Header: x\r\nFolded: a\r\n b\r\n\r\n";
+        for text in [many.as_str(), odd] {
+            assert_eq!(read(text.as_bytes(), 4096).map(|(status, ..)| status), Ok(204), "{text}");
+        }
+    }
+
+    #[test]
+    fn endless_announcements_and_trailers_end() {
+        let floods = [
+            "HTTP/1.1 100 Continue\r\n\r\n".repeat(100_000),
+            format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{}", "T: x\r\n".repeat(500_000)),
+        ];
+        for flood in floods {
+            let kept = read(flood.as_bytes(), 4096).is_ok_and(|(_, _, keeps)| keeps);
+            assert!(!kept);
         }
     }
 

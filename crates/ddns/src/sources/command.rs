@@ -1,41 +1,48 @@
 //! `cmd:` and `shell:`: the first address of the family in the output of a program (F6). No standard input, 30 s at
-//! most, and the whole process group is ended then.
+//! most; then, and when the program has ended, whatever is left of its process group is ended.
 
 use std::io;
-use std::net::IpAddr;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use ddns_core::local::Choice;
 use ddns_core::observe::first_address;
 use ddns_core::record::Family;
+use ddns_core::source::file_name;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// As much output is read; a program that says more is not listened to further.
-const OUTPUT_LIMIT: u64 = 64 * 1024;
+/// As much output is listened to.
+const OUTPUT_LIMIT: usize = 64 * 1024;
 
-/// How often a program that has closed its output is asked whether it has ended.
-const ASK_EVERY: Duration = Duration::from_millis(2);
+/// How often a program that says nothing is asked whether it has ended; longer each time.
+const ASK_FIRST: Duration = Duration::from_millis(2);
+const ASK_MOST: Duration = Duration::from_millis(50);
 
-pub(super) async fn look(words: &[String], family: Family) -> Result<IpAddr, String> {
+pub(super) async fn look(words: &[String], family: Family) -> Result<Choice, String> {
     let [program, arguments @ ..] = words else { return Err("it names no program".to_owned()) };
     let mut command = Command::new(program);
+    let program = file_name(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.process_group(0).spawn();
     let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
-    match timeout(LIMIT, child.run(&mut output)).await {
+    let ended = timeout(LIMIT, child.run(&mut output)).await;
+    match ended {
         Err(_) => Err(format!("`{program}` did not end within {} s and was stopped", LIMIT.as_secs())),
         Ok(Err(error)) => Err(format!("`{program}` cannot be listened to ({error})")),
-        Ok(Ok(status)) if !status.success() => Err(format!("`{program}` failed ({status})")),
-        Ok(Ok(_)) => {
-            first_address(&output, family).ok_or_else(|| format!("the output of `{program}` holds no {family} address"))
+        Ok(Ok(Some(status))) if !status.success() => {
+            Err(format!("`{program}` failed ({status}): run it by hand to see what it says"))
         }
+        Ok(Ok(_)) => match first_address(&output, family) {
+            Some(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
+            None => Err(format!("the output of `{program}` holds no {family} address")),
+        },
     }
 }
 
@@ -43,17 +50,32 @@ pub(super) async fn look(words: &[String], family: Family) -> Result<IpAddr, Str
 struct Group(Child);
 
 impl Group {
-    /// Reads the output to its end and waits for the program's.
-    async fn run(&mut self, output: &mut Vec<u8>) -> io::Result<ExitStatus> {
-        if let Some(stdout) = self.0.stdout.take() {
-            let pipe = pipe::Receiver::from_owned_fd(stdout.into())?;
-            pipe.take(OUTPUT_LIMIT).read_to_end(output).await?;
-        }
+    /// Listens until the program ends: what it left running in the background may keep the output open for longer.
+    /// None where it said all that is listened to and was not waited for.
+    async fn run(&mut self, output: &mut Vec<u8>) -> io::Result<Option<ExitStatus>> {
+        let Some(stdout) = self.0.stdout.take() else { return self.0.wait().map(Some) };
+        let mut pipe = pipe::Receiver::from_owned_fd(stdout.into())?;
+        let mut patience = ASK_FIRST;
+        let mut is_open = true;
         loop {
-            if let Some(status) = self.0.try_wait()? {
-                return Ok(status);
+            let heard = if is_open {
+                timeout(patience, pipe.read_buf(output)).await
+            } else {
+                tokio::time::sleep(patience).await;
+                Ok(Ok(0))
+            };
+            match heard {
+                Ok(read) => is_open = read? > 0,
+                Err(_) => patience = (patience * 2).min(ASK_MOST),
             }
-            sleep(ASK_EVERY).await;
+            if output.len() >= OUTPUT_LIMIT {
+                return Ok(None);
+            }
+            if let Some(status) = self.0.try_wait()? {
+                // What it said last may still be on its way through the pipe.
+                while let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await {}
+                return Ok(Some(status));
+            }
         }
     }
 }

@@ -221,14 +221,21 @@ fn b_an_entry_without_any_domain_is_an_error() {
 
 #[test]
 fn b_what_belongs_outside_of_providers_is_refused_inside() {
-    for (field, value) in
-        [("log", json!({"level": "INFO"})), ("debug", json!(true)), ("interval", json!(5)), ("concurrency", json!(1))]
-    {
+    for (field, value) in [("log", json!({"level": "INFO"})), ("interval", json!(5)), ("concurrency", json!(1))] {
         let entries = json!([{"provider": "callback"}, {"provider": "callback", field: value}]);
         let config = with(without(wrong(&json!({})), "dns"), &json!({"providers": entries}));
         let run = refused(config.to_string(), field);
         assert!(names(&run.stderr, field), "`{field}` is not named: {}", run.stderr);
     }
+}
+
+#[test]
+fn b_debug_inside_of_providers_holds_for_the_file() {
+    let receiver = Receiver::new();
+    let entries =
+        json!([{"provider": "callback", "$schema": "x"}, {"provider": "callback", "debug": true, "line": "x"}]);
+    let config = with(without(basic(&receiver), "dns"), &json!({"providers": entries}));
+    Sandbox::new().sync(&config).expect(0).says("debug: > GET");
 }
 
 #[test]
@@ -271,8 +278,6 @@ fn not_built_yet_is_refused_and_names_the_field() {
         ("proxy", json!(["http://127.0.0.1:3128", ["DIRECT", "socks5://127.0.0.1:1080"], "127.0.0.1:3128"])),
         ("ssl", json!([false, "false", "ca.pem"])),
         ("interval", json!([5, "90s", "5m", "1h"])),
-        ("index4", json!(["public", "0", 0, "regex:10\\..*", "interface:eth0"])),
-        ("index6", json!(["public", "0", 0, "regex:2001:.*", "interface:eth0"])),
     ];
     for (field, values) in cases {
         for value in values.as_array().expect("a list of values") {

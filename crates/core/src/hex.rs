@@ -1,0 +1,28 @@
+//! Bytes as pairs of hexadecimal digits, and back.
+
+/// Two small digits for each byte.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// The bytes of pairs of digits; none where there is anything else.
+pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+        _ => None,
+    };
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn bytes_survive() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(super::bytes(&super::text(&all)), Some(all));
+        assert_eq!(super::bytes("0"), None);
+        assert_eq!(super::bytes("0g"), None);
+    }
+}

@@ -1,0 +1,361 @@
+//! The addresses of this host's interfaces, which of them may be told, and which one is chosen and why (F2, F5, F7).
+//!
+//! Listing them is the shell's; everything here is a function of the list.
+
+use std::net::IpAddr;
+
+use regex_lite::Regex;
+
+use crate::observe::{Trust, unusable};
+use crate::record::Family;
+
+/// One address of one interface, as the system describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalAddress {
+    /// The interface's name.
+    pub interface: String,
+    /// The interface's number in the system.
+    pub index: u32,
+    /// The address.
+    pub ip: IpAddr,
+    /// The length of its prefix.
+    pub prefix: u8,
+    /// How far it is valid.
+    pub scope: Scope,
+    /// What the system says of it.
+    pub flags: Flags,
+    /// How long it is valid.
+    pub valid: Lifetime,
+    /// How long it is preferred for new connections.
+    pub preferred: Lifetime,
+}
+
+/// How far an address is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Everywhere.
+    Global,
+    /// Within a site.
+    Site,
+    /// On its link.
+    Link,
+    /// On its host.
+    Host,
+    /// The system does not tell.
+    Unknown,
+}
+
+/// What the system says of an address. All false where it says nothing (other systems than Linux).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "these are the kernel's flags, each on its own")]
+pub struct Flags {
+    /// A privacy address that is replaced every day or so.
+    pub temporary: bool,
+    /// No longer used for new connections.
+    pub deprecated: bool,
+    /// Not yet known to be unique on its link.
+    pub tentative: bool,
+    /// Known not to be unique on its link.
+    pub dad_failed: bool,
+    /// Set by hand, without a lifetime.
+    pub permanent: bool,
+}
+
+/// How long an address lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Without an end.
+    Forever,
+    /// So many seconds from now.
+    Seconds(u32),
+    /// The system does not tell.
+    Unknown,
+}
+
+/// An address and the reason for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The address.
+    pub ip: IpAddr,
+    /// Why this one, for people.
+    pub why: String,
+}
+
+impl LocalAddress {
+    /// Why it must not be told; none where it may be (F7).
+    pub fn unusable(&self) -> Option<&'static str> {
+        let Flags { deprecated, tentative, dad_failed, .. } = self.flags;
+        match () {
+            () if dad_failed => Some("another host on the link has it too"),
+            () if tentative => Some("it is tentative: not yet known to be unique"),
+            () if deprecated => Some("it is deprecated"),
+            () => unusable(self.ip, Trust::Own),
+        }
+    }
+
+    fn is_usable(&self, family: Family) -> bool {
+        Family::of(self.ip) == Some(family) && self.unusable().is_none()
+    }
+
+    /// Whether both have the same network part, as long as this one's prefix says it is.
+    fn shares_prefix(&self, other: &Self) -> bool {
+        match (self.ip, other.ip) {
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let mask = u128::MAX.checked_shl(128_u32.saturating_sub(self.prefix.into())).unwrap_or(0);
+                (own.to_bits() ^ other.to_bits()) & mask == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+/// `default` (F2): the address the kernel uses toward the internet or, where that is temporary, the stable one of the
+/// same prefix and interface. What the list does not know stands as it is, if it may be told.
+pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    let Some(own) = addresses.iter().find(|address| address.ip == route) else {
+        return match unusable(route, Trust::Own) {
+            None => Ok(Choice { ip: route, why: "the kernel uses it toward the internet".to_owned() }),
+            Some(why) => Err(format!("the kernel would use {route} toward the internet, but {why}")),
+        };
+    };
+    let name = &own.interface;
+    if own.flags.temporary
+        && let Some(stable) = addresses.iter().find(|other| {
+            other.index == own.index && !other.flags.temporary && own.shares_prefix(other) && other.unusable().is_none()
+        })
+    {
+        let why = format!("the stable address beside {route}, the temporary one that the kernel uses on {name}");
+        return Ok(Choice { ip: stable.ip, why });
+    }
+    match own.unusable() {
+        None if own.flags.temporary => {
+            let why =
+                format!("the kernel uses it toward the internet, on {name}; temporary, but there is no stable one");
+            Ok(Choice { ip: route, why })
+        }
+        None => Ok(Choice { ip: route, why: format!("the kernel uses it toward the internet, on {name}") }),
+        Some(why) => Err(format!("the kernel would use {route} on {name} toward the internet, but {why}")),
+    }
+}
+
+/// `0`, `1`, … (F5): the best address of the Nth interface that has a usable one; loopback is left out.
+pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    let mut indexes: Vec<u32> =
+        addresses.iter().filter(|address| address.is_usable(family)).map(|address| address.index).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    let Some(index) = indexes.get(number) else {
+        let count = indexes.len();
+        return Err(format!(
+            "there is no interface number {number}: {count} have a usable {family} address, counted from 0"
+        ));
+    };
+    let name = addresses.iter().find(|address| address.index == *index).map_or("", |address| &address.interface);
+    best_of(addresses.iter().filter(|address| address.index == *index), family)
+        .map(|best| Choice { ip: best.ip, why: format!("{} of {name}, interface number {number}", quality(best)) })
+        .ok_or_else(|| format!("{name} has no usable {family} address"))
+}
+
+/// `interface:NAME` (F5): that interface's best address.
+pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    let own = || addresses.iter().filter(|address| address.interface == name);
+    if let Some(best) = best_of(own(), family) {
+        return Ok(Choice { ip: best.ip, why: format!("{} of {name}", quality(best)) });
+    }
+    let mut refused = own().filter(|address| Family::of(address.ip) == Some(family));
+    match refused.next() {
+        Some(address) => {
+            let why = address.unusable().unwrap_or("it cannot be used");
+            Err(format!("{name} has no usable {family} address: {} is there, but {why}", address.ip))
+        }
+        None if own().next().is_some() => Err(format!("{name} has no {family} address")),
+        None => Err(format!("there is no interface {name} with an address")),
+    }
+}
+
+/// `regex:` (F5): the first local address whose text the pattern matches from its start. The user named it, so any
+/// unicast address passes (F7).
+pub fn matching(pattern: &Regex, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    let fits = |address: &&LocalAddress| {
+        Family::of(address.ip) == Some(family)
+            && unusable(address.ip, Trust::User).is_none()
+            && pattern.find(&address.ip.to_string()).is_some_and(|found| found.start() == 0)
+    };
+    let first = addresses.iter().find(fits).ok_or_else(|| format!("no local {family} address matches"))?;
+    Ok(Choice { ip: first.ip, why: format!("the first local address that matches, on {}", first.interface) })
+}
+
+/// Stable before temporary, public before private, then as the system lists them.
+fn best_of<'a>(addresses: impl Iterator<Item = &'a LocalAddress>, family: Family) -> Option<&'a LocalAddress> {
+    addresses.filter(|address| address.is_usable(family)).min_by_key(|address| rank(address))
+}
+
+fn rank(address: &LocalAddress) -> (bool, bool) {
+    (is_private(address.ip), address.flags.temporary)
+}
+
+fn quality(address: &LocalAddress) -> &'static str {
+    match rank(address) {
+        (false, false) => "the public address",
+        (false, true) => "the public address, a temporary one,",
+        (true, false) => "the private address",
+        (true, true) => "the private address, a temporary one,",
+    }
+}
+
+/// Not reachable from the internet: told all the same where there is nothing better.
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),
+        IpAddr::V6(v6) => v6.is_unique_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `eth0 2001:db8::7/64 temporary deprecated`: one row of a table.
+    fn row(text: &str) -> LocalAddress {
+        let mut words = text.split_whitespace();
+        let interface = words.next().expect("an interface").to_owned();
+        let (ip, prefix) = words.next().and_then(|word| word.split_once('/')).expect("an address and its prefix");
+        let flags: Vec<&str> = words.collect();
+        let has = |name: &str| flags.contains(&name);
+        LocalAddress {
+            index: interface.bytes().last().map_or(1, u32::from),
+            interface,
+            ip: ip.parse().expect("an address"),
+            prefix: prefix.parse().expect("a length"),
+            scope: Scope::Global,
+            flags: Flags {
+                temporary: has("temporary"),
+                deprecated: has("deprecated"),
+                tentative: has("tentative"),
+                dad_failed: has("dadfailed"),
+                permanent: has("permanent"),
+            },
+            valid: Lifetime::Unknown,
+            preferred: Lifetime::Unknown,
+        }
+    }
+
+    fn rows(text: &[&str]) -> Vec<LocalAddress> {
+        text.iter().map(|text| row(text)).collect()
+    }
+
+    fn shown(choice: Result<Choice, String>) -> String {
+        choice.map_or_else(|why| format!("none: {why}"), |choice| format!("{}: {}", choice.ip, choice.why))
+    }
+
+    #[test]
+    fn f2_the_stable_address_stands_in_for_the_temporary_one() {
+        let table: [(&str, &[&str], &str); 9] = [
+            ("2001:db8::a", &["eth0 2001:db8::a/64"], "2001:db8::a: the kernel uses it"),
+            (
+                "2001:db8::a",
+                &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64"],
+                "2001:db8::7: the stable address",
+            ),
+            (
+                "2001:db8::a",
+                &["eth0 2001:db8::a/64 temporary", "eth1 2001:db8::7/64"],
+                "2001:db8::a: the kernel uses it",
+            ),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8:1::7/64"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 deprecated"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 tentative"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 temporary"], "no stable one"),
+            (
+                "fe80::1",
+                &["eth0 fe80::1/64"],
+                "none: the kernel would use fe80::1 on eth0 toward the internet, but it is a link",
+            ),
+            ("203.0.113.7", &[], "203.0.113.7: the kernel uses it"),
+        ];
+        for (route, addresses, expected) in table {
+            let chosen = shown(toward_internet(route.parse().expect("an address"), &rows(addresses)));
+            assert!(chosen.contains(expected), "{route} {addresses:?}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f5_numbers_count_interfaces_that_have_a_usable_address() {
+        let host = rows(&[
+            "lo0 127.0.0.1/8",
+            "eth1 169.254.3.3/16",
+            "eth2 192.168.1.2/24",
+            "eth2 203.0.113.7/24",
+            "eth3 10.0.0.2/8 deprecated",
+            "eth4 10.0.0.3/8",
+            "eth2 2001:db8::7/64",
+        ]);
+        let table = [
+            (0, Family::V4, "203.0.113.7: the public address of eth2, interface number 0"),
+            (1, Family::V4, "10.0.0.3: the private address of eth4, interface number 1"),
+            (2, Family::V4, "none: there is no interface number 2: 2 have a usable IPv4 address"),
+            (0, Family::V6, "2001:db8::7: the public address of eth2"),
+        ];
+        for (number, family, expected) in table {
+            let chosen = shown(nth_interface(number, family, &host));
+            assert!(chosen.contains(expected), "{number} {family}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f5_an_interface_gives_its_best_address_or_says_why_not() {
+        let table: [(&[&str], &str); 8] = [
+            (&["eth0 fd00::1/64", "eth0 2001:db8::7/64"], "2001:db8::7: the public address of eth0"),
+            (&["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64"], "2001:db8::7: the public address of eth0"),
+            (
+                &["eth0 2001:db8::a/64 temporary", "eth0 fd00::1/64"],
+                "2001:db8::a: the public address, a temporary one, of eth0",
+            ),
+            (&["eth0 fd00::1/64"], "fd00::1: the private address of eth0"),
+            (&["eth0 fe80::1/64"], "none: eth0 has no usable IPv6 address: fe80::1 is there, but it is a link-local"),
+            (&["eth0 2001:db8::7/64 dadfailed"], "but another host on the link has it too"),
+            (&["eth0 203.0.113.7/24"], "none: eth0 has no IPv6 address"),
+            (&["eth1 2001:db8::7/64"], "none: there is no interface eth0"),
+        ];
+        for (addresses, expected) in table {
+            let chosen = shown(of_interface("eth0", Family::V6, &rows(addresses)));
+            assert!(chosen.contains(expected), "{addresses:?}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f5_a_pattern_matches_from_the_start() {
+        let host =
+            rows(&["lo 127.0.0.1/8", "eth0 10.192.168.1/8", "eth0 192.168.1.5/24 deprecated", "eth0 2001:db8::7/64"]);
+        let table = [
+            (r"192\.168\..*", Family::V4, "192.168.1.5: the first local address that matches, on eth0"),
+            (r"127\.", Family::V4, "127.0.0.1"),
+            ("2001:", Family::V6, "2001:db8::7"),
+            ("2001:", Family::V4, "none: no local IPv4 address matches"),
+            (r"168\.", Family::V4, "none"),
+        ];
+        for (pattern, family, expected) in table {
+            let pattern = Regex::new(pattern).expect("a pattern");
+            let chosen = shown(matching(&pattern, family, &host));
+            assert!(chosen.starts_with(expected), "{pattern}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f7_what_the_system_says_of_an_address_counts() {
+        let table = [
+            ("eth0 2001:db8::7/64 permanent", None),
+            ("eth0 2001:db8::7/64 tentative", Some("tentative")),
+            ("eth0 2001:db8::7/64 deprecated", Some("deprecated")),
+            ("eth0 2001:db8::7/64 tentative dadfailed", Some("another host")),
+            ("lo 127.0.0.1/8", Some("loopback")),
+            ("eth0 169.254.1.1/16", Some("link-local")),
+            ("eth0 192.168.1.1/24", None),
+        ];
+        for (text, expected) in table {
+            let verdict = row(text).unusable();
+            assert_eq!(verdict.is_some(), expected.is_some(), "{text}: {verdict:?}");
+            assert!(expected.is_none_or(|part| verdict.is_some_and(|why| why.contains(part))), "{text}: {verdict:?}");
+        }
+    }
+}

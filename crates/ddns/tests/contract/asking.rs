@@ -1,0 +1,65 @@
+//! One source, asked by the built program: what the callback then tells, or that the configuration is refused.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Receiver, Run, Sandbox};
+
+/// How a synchronization with one list of sources ended.
+pub struct Asked {
+    /// The address that the callback told; none where the run ended with 1 and nothing was sent.
+    pub told: Option<String>,
+    pub run: Run,
+}
+
+/// A configuration that takes one family's address from `sources` and tells it to `id`.
+pub fn asking(family: u8, sources: &Value, id: &str) -> Value {
+    let (domains, index) = if family == 4 { ("ipv4", "index4") } else { ("ipv6", "index6") };
+    let mut config = json!({"dns": "callback", "id": id, "timeout": 3});
+    config[domains] = json!(["home.example.com"]);
+    config[index] = sources.clone();
+    config
+}
+
+/// Asks and tells; fails the test where the configuration is refused or the program crashes.
+#[track_caller]
+pub fn ask(family: u8, sources: &Value) -> Asked {
+    ask_in(&Sandbox::new(), family, sources)
+}
+
+#[track_caller]
+pub fn ask_in(sandbox: &Sandbox, family: u8, sources: &Value) -> Asked {
+    let receiver = Receiver::answering(|_| Answer::status(204));
+    let run = sandbox.sync(&asking(family, sources, &receiver.url("/__IP__")));
+    let seen = receiver.callbacks();
+    let told = match run.code {
+        0 => Some(receiver.only().target()[1..].to_owned()),
+        1 => None,
+        other => panic!("IPv{family} from {sources}: exit {other}:\n{}", run.stderr),
+    };
+    assert!(told.is_some() || seen.is_empty(), "IPv{family} from {sources}: sent without an address: {seen:?}");
+    Asked { told, run }
+}
+
+/// The configuration is wrong: exit 2, the field is named, nothing is sent, nothing crashes.
+#[track_caller]
+pub fn refused(family: u8, sources: &Value) -> Run {
+    let receiver = Receiver::new();
+    let run = Sandbox::new().sync(&asking(family, sources, &receiver.url("/__IP__")));
+    let (code, said) = (run.code, &run.stderr);
+    assert_eq!(code, 2, "IPv{family} from {sources}: exit status, having told {:?}\n{said}", receiver.callbacks());
+    assert!(said.contains(&format!("index{family}")), "{sources}: the field is not named:\n{said}");
+    assert!(!said.contains("panicked"), "{sources}: a crash:\n{said}");
+    assert_eq!(receiver.callbacks().len(), 0, "{sources}: something was sent");
+    run
+}
+
+/// The N of `character N` in a message about a source: a place in the source's text (or just behind it), from 1.
+#[track_caller]
+pub fn character(run: &Run, source: &str) -> usize {
+    let said = &run.stderr;
+    let behind = said.split("character ").nth(1).unwrap_or_else(|| panic!("{source}: no `character N`:\n{said}"));
+    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
+    let at = digits.parse().unwrap_or_else(|_| panic!("{source}: no number behind `character`:\n{said}"));
+    assert!((1..=source.chars().count() + 1).contains(&at), "{source}: there is no character {at}:\n{said}");
+    at
+}

@@ -1,0 +1,147 @@
+//! Where it is not known what an endpoint holds, and where a cache file is not what it should be: never a lost update,
+//! never damage to somebody's files.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Receiver, Sandbox};
+
+fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
+    json!({
+        "dns": "callback",
+        "id": receiver.url("/hook?ip=__IP__"),
+        "ipv4": ["home.example.com"],
+        "index4": format!("shell:echo {ip}"),
+        "cache": cache,
+    })
+}
+
+#[test]
+fn e4_after_a_kill_in_the_middle_of_a_change_the_old_address_is_told_again() {
+    let receiver = Receiver::answering(|request| {
+        let wait = if request.target().contains("198.51.100.1") { 3000 } else { 0 };
+        Answer::status(200).after(Duration::from_millis(wait))
+    });
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
+    sandbox.write("config.json", config(&receiver, "198.51.100.1", "cache.json").to_string());
+    let mut child = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    while receiver.callbacks().len() < 2 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("it has ended");
+    receiver.take();
+    // The endpoint may hold the new address by now: the old one is no longer known.
+    sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
+    assert!(receiver.only().target().ends_with("ip=203.0.113.7"));
+}
+
+#[test]
+fn e4_what_is_no_regular_file_is_left_alone() {
+    let sandbox = Sandbox::new();
+    let made = Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo runs");
+    assert!(made.success());
+    fs::create_dir(sandbox.path("folder")).expect("a folder");
+    for cache in ["pipe", "folder"] {
+        let receiver = Receiver::new();
+        sandbox.sync(&config(&receiver, "203.0.113.7", cache)).expect(0).says("is no regular file");
+        receiver.only();
+    }
+    let kind = fs::metadata(sandbox.path("pipe")).expect("still there").file_type();
+    assert!(kind.is_fifo() && sandbox.path("folder").is_dir());
+}
+
+#[test]
+fn e4_a_link_beside_the_cache_is_not_written_through() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    sandbox.write("victim", "precious");
+    symlink(sandbox.path("victim"), sandbox.path("cache.json.new")).expect("a link");
+    sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
+    assert_eq!(sandbox.read("victim"), "precious");
+    assert!(sandbox.path("cache.json").is_file());
+}
+
+#[test]
+fn e4_a_second_damaged_file_does_not_replace_the_first() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    for text in ["first", "second"] {
+        sandbox.write("cache.json", text);
+        sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0).says("set aside");
+    }
+    assert_eq!(sandbox.read("cache.json.damaged"), "first");
+    assert_eq!(sandbox.read("cache.json.damaged-2"), "second");
+}
+
+#[test]
+fn e4_a_configuration_cannot_be_its_own_cache() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    let text = config(&receiver, "203.0.113.7", "config.json").to_string();
+    sandbox.sync_text(&text).expect(2).says("which is a configuration");
+    assert_eq!(sandbox.read("config.json"), text);
+    assert!(receiver.callbacks().is_empty());
+}
+
+/// Answers 200 without a word about closing, and closes. Counts what arrives.
+fn closing_silently() -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("a port").port();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let counter = counter.clone();
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream);
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
+                    line.clear();
+                }
+                counter.fetch_add(1, Ordering::SeqCst);
+                let _ = reader.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            });
+        }
+    });
+    (port, count)
+}
+
+#[test]
+fn a7_an_endpoint_that_closes_without_saying_so_costs_few_failures_and_no_second_delivery() {
+    let (port, count) = closing_silently();
+    let domains: Vec<String> = (0..200).map(|number| format!("h{number}.example.com")).collect();
+    let sandbox = Sandbox::new();
+    let config = json!({
+        "dns": "callback", "id": format!("http://127.0.0.1:{port}/?d=__DOMAIN__"),
+        "ipv4": domains, "index4": "shell:echo 203.0.113.7",
+    });
+    let run = sandbox.sync(&config);
+    let failed = run.stderr.matches(": failed:").count();
+    assert!(failed < 70, "after the first break no connection is kept: {failed} failed");
+    assert!(count.load(Ordering::SeqCst) <= 200, "none was delivered twice");
+    if failed > 0 {
+        sandbox.sync(&config);
+    }
+}
+
+#[test]
+fn f4_half_a_page_gives_no_address() {
+    let page =
+        Receiver::answering(|_| Answer::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n203.0.113.1".to_vec()));
+    let receiver = Receiver::new();
+    let mut config = config(&receiver, "", "cache.json");
+    config["index4"] = json!(format!("url:{}", page.url("/")));
+    Sandbox::new().sync(&config).expect(1).says("cut off");
+    assert!(receiver.callbacks().is_empty());
+}

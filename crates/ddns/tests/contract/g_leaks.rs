@@ -1,0 +1,117 @@
+//! Secrets in places where they do not belong: typing mistakes must not print them (G2).
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
+use serde_json::json;
+
+use crate::support::{Answer, Receiver, Sandbox};
+
+const SECRET: &str = "s3cr3t-key-0123456789";
+
+#[test]
+fn g2_a_wrong_source_is_told_without_its_keys() {
+    let sources = [
+        format!("url:u:{SECRET}@ip.example/?key={SECRET}"),
+        format!("http://u:{SECRET}@ip.example/?key={SECRET}"),
+        format!("urll:https://ip.example/?key={SECRET}"),
+        format!("cmd:curl 'unclosed {SECRET}"),
+        format!("cmd:KEY={SECRET} ./getip"),
+        format!("quorum:1(nonsense:{SECRET})"),
+        format!("url:ftp://u:{SECRET}@h/"),
+    ];
+    for source in sources {
+        let sandbox = Sandbox::new();
+        let config = json!({"dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example", "index4": source});
+        sandbox.sync(&config).expect(2).says("index4").never_says(SECRET);
+        let rest = ["--dns", "callback", "--id", "http://127.0.0.1:9/", "--ipv4", "a.example", "--index4", &source];
+        sandbox.run(&rest).expect(2).says("--index4").never_says(SECRET);
+    }
+}
+
+#[test]
+fn g2_a_source_that_fails_is_told_without_its_keys() {
+    let sources = [
+        format!("url:http://u:{SECRET}@127.0.0.1:9/{SECRET}/ip?key={SECRET}"),
+        format!("shell:echo {SECRET}; exit 1"),
+        format!("cmd:/bin/false {SECRET}"),
+    ];
+    for source in sources {
+        let config = json!({
+            "dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example", "index4": source, "debug": true,
+        });
+        Sandbox::new().sync(&config).expect(1).says("no address from").never_says(SECRET);
+    }
+}
+
+#[test]
+fn g2_a_value_that_stands_alone_is_not_shown() {
+    let sandbox = Sandbox::new();
+    let wrong: [&[&str]; 3] = [
+        &["--token", "{key:", "s3cr3t-key-0123456789}"],
+        &["http://u:s3cr3t-key-0123456789@h/c.json?k=s3cr3t-key-0123456789"],
+        &["-c", "htps://u:s3cr3t-key-0123456789@h/c.json?k=s3cr3t-key-0123456789"],
+    ];
+    for arguments in wrong {
+        sandbox.run(arguments).expect(2).never_says(SECRET);
+    }
+    let sandbox = sandbox.env("DDNS_TOKEN_FILE", format!("{{\"k\":\"{SECRET}\"}}")).env("DDNS_DNS", "callback");
+    sandbox.run(&[]).expect(2).says("DDNS_TOKEN_FILE").never_says(SECRET);
+}
+
+#[test]
+fn g2_a_fetched_configuration_is_named_without_its_keys() {
+    let server = Receiver::answering(|_| Answer::with_body(200, r#"{"dns": "callback", "tokn": 1, "id": "x"}"#));
+    let address = server.url("/c.json").replace("http://", &format!("http://u:{SECRET}@"));
+    let run = Sandbox::new().run(&["-c", &format!("{address}?key={SECRET}")]);
+    run.expect(2).says("/c.json").never_says(SECRET);
+}
+
+#[test]
+fn g2_a_key_in_place_of_an_address_is_not_shown() {
+    let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.s3cr3tsignature0123";
+    let config = json!({"dns": "callback", "id": jwt, "ipv4": "a.example"});
+    Sandbox::new().sync(&config).expect(2).says("did you mean https://").never_says("s3cr3tsignature");
+}
+
+#[test]
+fn g2_a_password_with_an_at_sign_is_masked_in_an_answer() {
+    let receiver = Receiver::answering(|_| Answer::with_body(200, "you are user with p@ssw0rd-XYZ"));
+    let id = receiver.url("/").replace("http://", "http://user:p@ssw0rd-XYZ@");
+    let config = json!({
+        "dns": "callback", "id": id, "ipv4": "a.example", "index4": "shell:echo 203.0.113.7", "debug": true,
+    });
+    Sandbox::new().sync(&config).expect(0).never_says("ssw0rd");
+}
+
+#[test]
+fn b11_a_variable_that_is_no_unicode_is_an_error() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["--dns", "callback", "--id", "http://127.0.0.1:9/", "--ipv4", "a.example"]);
+    command.env("DDNS_TOKEN", OsString::from_vec(b"{\"k\":\"\xe4\"}".to_vec()));
+    let output = command.output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("DDNS_TOKEN"));
+}
+
+#[test]
+fn b8_a_blank_that_json_does_not_know_is_told_and_no_crash() {
+    let run = Sandbox::new().sync_text("{\u{a0}\"dns\": \"callback\"}");
+    run.expect(2).says("config.json:1:2").says("a key in double quotes");
+}
+
+#[test]
+fn b8_control_characters_of_a_configuration_do_not_reach_the_terminal() {
+    Sandbox::new().sync_text("{\"dns\": \"\\u001b[31mred\"}").expect(2).never_says("\u{1b}");
+}
+
+#[test]
+fn b12_a_fetched_configuration_names_no_files_of_this_host() {
+    for field in [json!({"cache": "/tmp/x"}), json!({"log": {"file": "/tmp/x"}})] {
+        let mut config = json!({"dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example"});
+        config.as_object_mut().expect("an object").extend(field.as_object().expect("an object").clone());
+        let text = config.to_string();
+        let server = Receiver::answering(move |_| Answer::with_body(200, &text));
+        Sandbox::new().run(&["-c", &server.url("/c.json")]).expect(2).says("fetched");
+    }
+}
