@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::callback::Callback;
 use crate::domain::Domain;
-use crate::log_format::LogFormat;
+use crate::log_format::{Level, LogFormat};
 use crate::record::Family;
 use crate::source::Source;
 
@@ -98,45 +98,5 @@ pub struct Log {
 impl Default for Log {
     fn default() -> Self {
         Self { level: Level::Info, file: None, format: LogFormat::Short, datefmt: None }
-    }
-}
-
-/// How important a line of the log is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Everything that helps to find a fault.
-    Debug,
-    /// What happened.
-    Info,
-    /// What may be wrong.
-    Warning,
-    /// What went wrong.
-    Error,
-    /// Nothing of this program's: silence.
-    Critical,
-}
-
-impl Level {
-    /// The name in capitals, as it stands in a log.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "DEBUG",
-            Self::Info => "INFO",
-            Self::Warning => "WARNING",
-            Self::Error => "ERROR",
-            Self::Critical => "CRITICAL",
-        }
-    }
-
-    /// Reads a name, in any case, with its usual other forms.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name.trim().to_ascii_uppercase().as_str() {
-            "DEBUG" | "NOTSET" => Some(Self::Debug),
-            "INFO" => Some(Self::Info),
-            "WARNING" | "WARN" => Some(Self::Warning),
-            "ERROR" => Some(Self::Error),
-            "CRITICAL" | "FATAL" => Some(Self::Critical),
-            _ => None,
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use regex_lite::Regex;
 
-use crate::observe::{Trust, unusable};
+use crate::observe::{Choice, Trust, unusable};
 use crate::record::Family;
 
 /// One address of one interface, as the system describes it.
@@ -70,15 +70,6 @@ pub enum Lifetime {
     Seconds(u32),
     /// The system does not tell.
     Unknown,
-}
-
-/// An address and the reason for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
-    /// The address.
-    pub ip: IpAddr,
-    /// Why this one, for people.
-    pub why: String,
 }
 
 impl LocalAddress {

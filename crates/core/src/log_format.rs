@@ -1,7 +1,46 @@
-//! The form of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or one JSON object a line (G3).
+//! Levels of the log, and the form of its lines: `%(asctime)s %(levelname)s %(name)s %(message)s`, or one JSON object a line (G3).
 
-use crate::config::Level;
 use crate::json::push_string;
+
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Everything that helps to find a fault.
+    Debug,
+    /// What happened.
+    Info,
+    /// What may be wrong.
+    Warning,
+    /// What went wrong.
+    Error,
+    /// Nothing of this program's: silence.
+    Critical,
+}
+
+impl Level {
+    /// The name in capitals, as it stands in a log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warning => "WARNING",
+            Self::Error => "ERROR",
+            Self::Critical => "CRITICAL",
+        }
+    }
+
+    /// Reads a name, in any case, with its usual other forms.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name.trim().to_ascii_uppercase().as_str() {
+            "DEBUG" | "NOTSET" => Some(Self::Debug),
+            "INFO" => Some(Self::Info),
+            "WARNING" | "WARN" => Some(Self::Warning),
+            "ERROR" => Some(Self::Error),
+            "CRITICAL" | "FATAL" => Some(Self::Critical),
+            _ => None,
+        }
+    }
+}
 
 /// A parsed `log.format`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::local::Choice;
 use crate::record::Family;
 
 /// What is known of one family's address now.
@@ -15,6 +14,15 @@ pub enum Observation {
     Unavailable,
     /// The user switched the family off, or it has no domains.
     Off,
+}
+
+/// An address and the reason for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The address.
+    pub ip: IpAddr,
+    /// Why this one, for people.
+    pub why: String,
 }
 
 /// Who gave an address: what the user named is taken more freely than what the program chose (F7).

@@ -10,9 +10,9 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use ddns_core::callback::Secrets;
+use ddns_core::config;
 use ddns_core::config::fields::{Field, Key};
-use ddns_core::config::{self, Level};
-use ddns_core::log_format::LogFormat;
+use ddns_core::log_format::{Level, LogFormat};
 use jiff::Zoned;
 use jiff::fmt::strtime;
 

@@ -13,8 +13,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::config::Entry;
-use ddns_core::local::{self, Choice};
-use ddns_core::observe::{Observation, agreed};
+use ddns_core::local;
+use ddns_core::observe::{Choice, Observation, agreed};
 use ddns_core::record::Family;
 use ddns_core::source::Source;
 use futures_util::future::join_all;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ddns_core::callback::{Callback, Fingerprint, Secrets, Timestamp};
-use ddns_core::config::{Cache, Config, Entry, Level};
+use ddns_core::config::{Cache, Config, Entry};
 use ddns_core::domain::Domain;
+use ddns_core::log_format::Level;
 use ddns_core::observe::Observation;
 use ddns_core::outcome::{Outcome, Tally};
 use ddns_core::pace::Pace;

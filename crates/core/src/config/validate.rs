@@ -7,12 +7,12 @@ use super::fields::{Field, Key};
 use super::layers::Layers;
 use super::raw::{Raw, Written};
 use super::read::{Choice, Reader};
-use super::{Cache, Concurrency, Config, Entry, Level, Log};
+use super::{Cache, Concurrency, Config, Entry, Log};
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
 use crate::diagnostic::{Diagnostic, Place, Severity, has_errors, without_repeats};
 use crate::domain::Domain;
 use crate::json::{Dialect, Node, Value, is_placeholder_name, parse};
-use crate::log_format::LogFormat;
+use crate::log_format::{Level, LogFormat};
 use crate::record::Family;
 use crate::source::{FORMS, Source};
 

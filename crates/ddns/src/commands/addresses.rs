@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use ddns_core::config::Entry;
 use ddns_core::json::{Value, pretty};
-use ddns_core::local::{Choice, Lifetime, LocalAddress, Scope};
+use ddns_core::local::{Lifetime, LocalAddress, Scope};
+use ddns_core::observe::Choice;
 use ddns_core::record::Family;
 use ddns_core::source::Source;
 

@@ -48,6 +48,16 @@ pub(super) fn explain(error: &io::Error, url: &Url) -> String {
         )) => {
             format!("the certificate of {origin} is not valid yet: is this host's clock right?")
         }
+        Some(Error::InvalidCertificate(other)) => {
+            let detail = format!("{other:?}");
+            if detail.contains("CaUsedAsEndEntity") {
+                format!("the certificate of {origin} is that of a CA, not of a server: it cannot be verified")
+            } else {
+                // The kind of fault without the bytes that libraries add to it.
+                let kind = detail.split([' ', '(', '{']).next().unwrap_or_default();
+                format!("the certificate of {origin} is not accepted ({kind})")
+            }
+        }
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
         Some(other) => format!("no TLS connection to {origin}: {other}"),
         None => {

@@ -6,8 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use ddns_core::local::Choice;
-use ddns_core::observe::first_address;
+use ddns_core::observe::{Choice, first_address};
 use ddns_core::record::Family;
 use ddns_core::source::file_name;
 use rustix::process::{Pid, Signal, kill_process_group};

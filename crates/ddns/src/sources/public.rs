@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use ddns_core::local::Choice;
-use ddns_core::observe::{Trust, unusable};
+use ddns_core::observe::{Choice, Trust, unusable};
 use ddns_core::record::Family;
 
 use super::url::page;

@@ -3,7 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-use ddns_core::local::{Choice, toward_internet};
+use ddns_core::local::toward_internet;
+use ddns_core::observe::Choice;
 use ddns_core::record::Family;
 
 /// Some address of the internet; which one does not matter, only that the way to it is the default route.

@@ -4,8 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::local::Choice;
-use ddns_core::observe::{Trust, unusable};
+use ddns_core::observe::{Choice, Trust, unusable};
 use ddns_core::record::Family;
 use ddns_core::stun::{Answer, TransactionId, read, request};
 use tokio::net::UdpSocket;

@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::callback::{Request, Url};
-use ddns_core::local::Choice;
-use ddns_core::observe::first_address;
+use ddns_core::observe::{Choice, first_address};
 use ddns_core::record::Family;
 
 use crate::http::{BODY_LIMIT, Client, Over, Want};

@@ -12,11 +12,16 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The blocks of a language in README, in order.
-fn blocks(language: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+/// The blocks of a language in a page, in order.
+fn blocks_of(page: &str, language: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(page)).expect("the page");
     let fence = format!("```{language}\n");
     text.split(&fence).skip(1).map(|rest| rest.split("```").next().expect("a block").to_owned()).collect()
+}
+
+/// The blocks of a language in README.
+fn blocks(language: &str) -> Vec<String> {
+    blocks_of("README.md", language)
 }
 
 /// Runs a configuration against the receiver; the addresses come from the command line.
@@ -36,8 +41,8 @@ fn readme_sends_the_request_it_shows() {
 }
 
 #[test]
-fn readme_configurations_run() {
-    for config in blocks("json") {
+fn configurations_of_the_pages_run() {
+    for config in blocks("json").into_iter().chain(blocks_of("docs/sources.md", "json")) {
         let receiver = Receiver::new();
         run(&config, &receiver);
         assert!(!receiver.callbacks().is_empty(), "{config}");
