@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -45,9 +45,11 @@ pub(crate) async fn load(
         return Ok(Vec::new());
     }
     let mut valid = Vec::new();
+    let mut identities = Vec::new();
     for file in &files {
         let loaded = match read(file, client).await {
-            Ok(document) => {
+            Ok((document, identity)) => {
+                identities.extend(identity);
                 let document = Rc::new(document);
                 let written = raw::read(&document).map_err(|error| vec![error]);
                 written.and_then(|written| validate(&document.name, Some(written), &around))
@@ -65,7 +67,7 @@ pub(crate) async fn load(
             Err(wrong) => told.extend(wrong),
         }
     }
-    told.extend(caches_that_are_configurations(&valid, &files, environment));
+    told.extend(caches_that_are_configurations(&valid, &identities, environment));
     if has_errors(&told) {
         return Err(without_repeats(told));
     }
@@ -76,20 +78,32 @@ pub(crate) async fn load(
 }
 
 /// `--cache config.json` for `-c config.json`: the cache would take the place of the configuration.
-fn caches_that_are_configurations(valid: &[Valid], files: &[String], environment: &Environment) -> Vec<Diagnostic> {
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    let files: Vec<PathBuf> = files.iter().filter_map(|file| real(Path::new(file))).collect();
+fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
     let caches = valid.iter().flat_map(|(config, _)| &config.entries).filter_map(|entry| match &entry.cache {
         Cache::File(path) => Some(path),
         _ => None,
     });
-    let wrong = caches.filter(|path| real(&environment.path(path)).is_some_and(|path| files.contains(&path)));
+    let is_file = |path: &&String| {
+        let there = fs::metadata(environment.path(path)).map(|metadata| identity(&metadata));
+        there.is_ok_and(|there| files.contains(&there))
+    };
+    let mut wrong: Vec<&String> = caches.collect();
+    wrong.dedup();
     wrong
+        .into_iter()
+        .filter(is_file)
         .map(|path| {
             let message = format!("`cache` is {path}, which is a configuration: it would be overwritten");
             Diagnostic::error(Place::Nowhere, message).hint("a configuration is named with -c")
         })
         .collect()
+}
+
+/// What tells two files apart: device and number.
+type Identity = (u64, u64);
+
+fn identity(metadata: &fs::Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
 }
 
 /// The places that are looked at without `-c` (B12).
@@ -187,21 +201,26 @@ fn nearest_variable(name: &str) -> Option<&'static str> {
     (near.len().abs_diff(name.len()) <= 2).then_some(near)
 }
 
-async fn read(name: &str, client: &Client) -> Result<Document, Diagnostic> {
+/// A configuration and, where it is a file of this host, which one.
+async fn read(name: &str, client: &Client) -> Result<(Document, Option<Identity>), Diagnostic> {
     let lower = name.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
-        return Box::pin(fetch(name, client)).await;
+        return Box::pin(fetch(name, client)).await.map(|document| (document, None));
     }
-    let text = read_text(name).map_err(|why| {
+    let (text, identity) = read_file(name).map_err(|why| {
         // A mistyped address may hold a key.
         let shown = if name.contains("://") { name.split("://").next().unwrap_or_default() } else { name };
         Diagnostic::error(Place::file(shown), format!("the configuration {why}"))
     })?;
-    Ok(Document { name: name.to_owned(), text, fetched: false })
+    Ok((Document { name: name.to_owned(), text, fetched: false }, identity))
 }
 
 /// The text of a file, or why there is none: a sentence that goes on from its name.
 fn read_text(path: &str) -> Result<String, String> {
+    read_file(path).map(|(text, _)| text)
+}
+
+fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     let cannot = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "is not there".to_owned(),
         std::io::ErrorKind::PermissionDenied => "may not be read by this user".to_owned(),
@@ -209,17 +228,19 @@ fn read_text(path: &str) -> Result<String, String> {
         _ => format!("cannot be read ({error})"),
     };
     let file = fs::File::open(path).map_err(cannot)?;
-    let size = file.metadata().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
+    let metadata = file.metadata().ok();
+    let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > FILE_LIMIT {
         return Err(format!("is larger than {} MiB", FILE_LIMIT >> 20));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
         format!("is no UTF-8 text (line {line}): save it as UTF-8")
-    })
+    })?;
+    Ok((text, metadata.as_ref().map(identity)))
 }
 
 /// A configuration over the network (B12). It is named by its origin and path: a query may hold a key.

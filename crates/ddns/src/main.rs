@@ -20,6 +20,7 @@ use cli::{Invocation, Settings};
 use ddns_core::config::validate::Valid;
 use ddns_core::diagnostic::Diagnostic;
 use ddns_core::outcome::Tally;
+use tokio::runtime::LocalOptions;
 
 use environment::Environment;
 use http::Client;
@@ -42,16 +43,17 @@ fn main() {
 }
 
 /// Runs one task to its end, on this thread.
-fn wait_for(task: impl Future<Output = u8>) -> u8 {
+fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     // Few events at a time: a buffer for a thousand would be most of our memory.
-    let runtime = builder.enable_all().max_blocking_threads(4).max_io_events_per_tick(64).build();
-    match runtime {
+    builder.enable_all().max_blocking_threads(4).max_io_events_per_tick(64);
+    match builder.build_local(LocalOptions::default()) {
         Ok(runtime) => {
-            let code = runtime.block_on(task);
+            // As a task of its own it is woken without a call to the system.
+            let code = runtime.block_on(async { tokio::task::spawn_local(task).await });
             // Not taken apart: the system takes everything back, and a name look-up that hangs is not waited for.
             std::mem::forget(runtime);
-            code
+            code.unwrap_or(1)
         }
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: the system gives no means to wait for the network ({error})");

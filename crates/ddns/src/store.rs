@@ -159,8 +159,10 @@ fn unfit(path: &Path) -> Option<&'static str> {
         return Some("is no regular file");
     }
     // In a folder that all share, one that another user made first is not for us.
+    let folder = folder_of(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(owner) = folder.strip_prefix("ddns-") else { return None };
     let own = rustix::process::getuid().as_raw();
-    let is_in_temporary = folder_of(path).file_name().is_some_and(|name| *name == *format!("ddns-{own}"));
+    let is_in_temporary = *owner == own.to_string();
     let is_foreign = |folder: Metadata| folder.is_symlink() || folder.uid() != own || folder.mode() & 0o022 != 0;
     let is_taken = is_in_temporary && fs::symlink_metadata(folder_of(path)).is_ok_and(is_foreign);
     is_taken.then_some("lies in a folder of another user")
