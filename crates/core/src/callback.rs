@@ -6,6 +6,7 @@
 
 mod body;
 mod mask;
+mod redirect;
 mod request;
 mod target;
 mod template;
@@ -15,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 pub use body::Body;
 pub use mask::Secrets;
+pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
 pub use target::{Target, TargetError, is_long};
 pub use template::{Timestamp, Variables};

@@ -2,18 +2,19 @@
 //!
 //! [`connect`] opens streams, [`tls`] secures them, [`wire`] speaks HTTP/1.1 on them. What is decided here: which
 //! connection a request takes, that a request which may have reached the endpoint is never sent a second time (A7), and
-//! how long everything may take. Redirects and proxies have their place in [`Client::send`] and [`connect`].
+//! how long everything may take. Proxies have their place in [`connect`].
 
 mod connect;
 mod tls;
 mod wire;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::callback::Request;
+use ddns_core::callback::{MOST_REDIRECTS, Request};
 use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
@@ -56,7 +57,8 @@ impl Client {
         Self { connector: Connector::new(), idle: RefCell::default(), fickle: RefCell::default() }
     }
 
-    /// Sends a request once and waits for its final status.
+    /// Sends a request once, follows where it is sent on (D3), and waits for the final status. The limit holds for all
+    /// of it together.
     pub(crate) async fn send(
         &self,
         request: &Request,
@@ -66,8 +68,8 @@ impl Client {
     ) -> Result<Answer, Failure> {
         let deadline = Instant::now() + limit;
         let is_sent = Cell::new(false);
-        let exchange = self.exchange(request, want, over, deadline, &is_sent);
-        let result = timeout_at(deadline, exchange).await.unwrap_or_else(|_| {
+        let exchanges = self.follow(request, want, over, deadline, &is_sent);
+        let result = timeout_at(deadline, exchanges).await.unwrap_or_else(|_| {
             let (origin, seconds) = (request.url.origin(), limit.as_secs_f64());
             Err(if is_sent.get() {
                 format!("{origin} took the request but did not answer within {seconds} s")
@@ -76,6 +78,28 @@ impl Client {
             })
         });
         result.map_err(|why| Failure { why, reached: is_sent.get() })
+    }
+
+    async fn follow(
+        &self,
+        request: &Request,
+        want: Want,
+        over: Over,
+        deadline: Instant,
+        is_sent: &Cell<bool>,
+    ) -> Result<Answer, String> {
+        let mut answer = self.exchange(request, want, over, deadline, is_sent).await?;
+        let mut current = Cow::Borrowed(request);
+        for _ in 0..MOST_REDIRECTS {
+            let Some(next) = current.redirected(answer.status, answer.location.as_deref()) else { return Ok(answer) };
+            let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
+            answer = self.exchange(&next, want, over, deadline, is_sent).await?;
+            current = Cow::Owned(next);
+        }
+        match current.redirected(answer.status, answer.location.as_deref()) {
+            None => Ok(answer),
+            Some(_) => Err(format!("{} redirects more than {MOST_REDIRECTS} times", request.url.origin())),
+        }
     }
 
     async fn exchange(

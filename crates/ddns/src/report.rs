@@ -56,7 +56,7 @@ pub(crate) fn with_reason(status: u16) -> String {
 /// What a status usually means for who configured the callback.
 fn advice(status: u16) -> &'static str {
     match status {
-        300..=399 => ", a redirection, which this version does not follow: set `id` to the address it leads to",
+        300..=399 => ", a redirection that leads nowhere: is the address in `id` right?",
         401 | 403 => ": are the keys in `id` or `token` right?",
         404 => ": is the path in `id` right?",
         405 => ": it may want a POST (set `token`) or a GET (leave `token` out)",

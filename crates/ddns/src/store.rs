@@ -160,7 +160,7 @@ fn unfit(path: &Path) -> Option<&'static str> {
     }
     // In a folder that all share, one that another user made first is not for us.
     let folder = folder_of(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let Some(owner) = folder.strip_prefix("ddns-") else { return None };
+    let owner = folder.strip_prefix("ddns-")?;
     let own = rustix::process::getuid().as_raw();
     let is_in_temporary = *owner == own.to_string();
     let is_foreign = |folder: Metadata| folder.is_symlink() || folder.uid() != own || folder.mode() & 0o022 != 0;

@@ -39,6 +39,8 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
     /// Whether the body is all there: neither cut off nor longer than [`BODY_LIMIT`].
     pub(crate) is_whole: bool,
+    /// Where the answer points to, if it does.
+    pub(super) location: Option<String>,
 }
 
 /// How the body of an answer matters.
@@ -99,7 +101,7 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
     let is_whole = matches!(read, Ok(Ok(true)));
     let can_be_kept = head.keeps_open && is_whole && incoming.is_empty();
-    Ok((Answer { status: head.status, body, is_whole }, can_be_kept))
+    Ok((Answer { status: head.status, body, is_whole, location: head.location }, can_be_kept))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
@@ -119,6 +121,7 @@ async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::R
 /// What matters of the head of an answer.
 struct Head {
     status: u16,
+    location: Option<String>,
     framing: Framing,
     keeps_open: bool,
 }
@@ -273,7 +276,7 @@ impl Head {
             Err(httparse::Error::TooManyHeaders) => {
                 let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
                 let status = response.code.unwrap_or_default();
-                let head = Self { status, framing: Framing::UntilClose, keeps_open: false };
+                let head = Self { status, location: None, framing: Framing::UntilClose, keeps_open: false };
                 Ok(end.map(|end| (head, end + 4)))
             }
             Err(error) => Err(error),
@@ -297,7 +300,9 @@ impl Head {
         };
         let closes = values("connection").any(|value| value.split(',').any(|word| word.trim() == "close"));
         let keeps_open = response.version == Some(1) && !closes && framing != Framing::UntilClose && status != 101;
-        Self { status, framing, keeps_open }
+        let location = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("location"));
+        let location = location.map(|header| String::from_utf8_lossy(header.value).into_owned());
+        Self { status, location, framing, keeps_open }
     }
 }
 

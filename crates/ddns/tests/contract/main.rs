@@ -20,6 +20,7 @@ mod b_layers;
 mod c;
 mod c_url;
 mod d;
+mod d_redirects;
 mod d_tls;
 mod docs;
 mod e;

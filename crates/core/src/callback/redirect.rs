@@ -1,0 +1,163 @@
+//! Where an answer sends a request next (D3).
+
+use super::request::Request;
+use super::url::{Url, UrlError, split_scheme};
+
+/// More redirections than this are a loop.
+pub const MOST_REDIRECTS: usize = 10;
+
+/// Why a redirection is not followed. Tells origins only: what stands behind them may hold keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RedirectError {
+    /// From https to http: the body carries the user's keys.
+    Unsecured(String),
+    /// To what is no address.
+    Nonsense(UrlError),
+}
+
+impl std::fmt::Display for RedirectError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unsecured(origin) => write!(f, "redirects from https to {origin}, which is not followed"),
+            Self::Nonsense(why) => write!(f, "redirects to an address that {why}"),
+        }
+    }
+}
+
+impl Request {
+    /// The request that follows an answer; none where the answer is final. 301, 302, 307 and 308 keep method and body,
+    /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
+    /// credentials.
+    pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, RedirectError>> {
+        let body = match status {
+            301 | 302 | 307 | 308 => self.body.clone(),
+            303 => None,
+            _ => return None,
+        };
+        let mut url = match join(&self.url, location?.trim()) {
+            Ok(url) => url,
+            Err(why) => return Some(Err(RedirectError::Nonsense(why))),
+        };
+        if self.url.secure && !url.secure {
+            return Some(Err(RedirectError::Unsecured(url.origin())));
+        }
+        url.credentials = if url.origin() == self.url.origin() { self.url.credentials.clone() } else { None };
+        Some(Ok(Self { url, body }))
+    }
+}
+
+/// The address that a reference means, seen from another (RFC 3986, 5.2).
+fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
+    let path = base.path.split('?').next().unwrap_or_default();
+    let text = if split_scheme(reference).is_some() {
+        return Url::parse(reference);
+    } else if reference.starts_with("//") {
+        format!("{}:{reference}", base.scheme())
+    } else if reference.starts_with('/') {
+        format!("{}{}", base.origin(), without_dots(reference))
+    } else if reference.is_empty() || reference.starts_with('#') {
+        base.to_string()
+    } else if reference.starts_with('?') {
+        format!("{}{path}{reference}", base.origin())
+    } else {
+        let folder = &path[..path.rfind('/').map_or(0, |at| at + 1)];
+        format!("{}{}", base.origin(), without_dots(&format!("{folder}{reference}")))
+    };
+    Url::parse(&text)
+}
+
+/// A path whose `.` and `..` segments were followed; query and fragment stay.
+fn without_dots(reference: &str) -> String {
+    let (path, rest) = reference.split_at(reference.find(['?', '#']).unwrap_or(reference.len()));
+    let mut segments: Vec<&str> = Vec::new();
+    let mut parts = path.split('/').skip(1).peekable();
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        match part {
+            "." => segments.extend(is_last.then_some("")),
+            ".." => {
+                segments.pop();
+                segments.extend(is_last.then_some(""));
+            }
+            _ => segments.push(part),
+        }
+    }
+    format!("/{}{rest}", segments.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn request(url: &str) -> Request {
+        Request { url: Url::parse(url).expect("an address"), body: Some("{}".to_owned()) }
+    }
+
+    fn next(url: &str, status: u16, location: &str) -> Option<Result<Request, RedirectError>> {
+        request(url).redirected(status, Some(location))
+    }
+
+    #[test]
+    fn d3_locations_are_resolved() {
+        let cases = [
+            ("https://other.example/x?y", "https://other.example/x?y"),
+            ("//other.example/x", "https://other.example/x"),
+            ("/x", "https://h:8443/x"),
+            ("/a/../b/./c/..", "https://h:8443/b/"),
+            ("x", "https://h:8443/a/x"),
+            ("../x?q=1", "https://h:8443/x?q=1"),
+            ("../../../x", "https://h:8443/x"),
+            ("?q=2", "https://h:8443/a/b?q=2"),
+            ("", "https://h:8443/a/b?k=1"),
+            ("#part", "https://h:8443/a/b?k=1"),
+            ("./", "https://h:8443/a/"),
+        ];
+        for (location, expected) in cases {
+            let next = next("https://h:8443/a/b?k=1", 307, location).expect("followed").expect("an address");
+            assert_eq!(next.url.to_string(), expected, "{location}");
+        }
+    }
+
+    #[test]
+    fn d3_method_and_body_are_kept_but_for_303() {
+        for status in [301, 302, 307, 308] {
+            assert!(next("http://h/", status, "/x").expect("followed").expect("a request").body.is_some(), "{status}");
+        }
+        assert!(next("http://h/", 303, "/x").expect("followed").expect("a request").body.is_none());
+        for status in [200, 204, 300, 304, 305, 306, 400, 500] {
+            assert!(next("http://h/", status, "/x").is_none(), "{status}");
+        }
+        assert!(request("http://h/").redirected(302, None).is_none());
+    }
+
+    #[test]
+    fn d3_from_https_to_http_is_not_followed() {
+        let error = next("https://h/", 302, "http://h/x").expect("a redirection").expect_err("refused");
+        assert_eq!(error, RedirectError::Unsecured("http://h".into()));
+        assert!(next("http://h/", 302, "https://h/x").expect("a redirection").is_ok());
+    }
+
+    #[test]
+    fn d3_credentials_stay_with_their_origin() {
+        let credentials = |location: &str| {
+            next("https://user:pw@h/", 308, location).expect("followed").expect("a request").url.credentials
+        };
+        assert!(credentials("/x").is_some() && credentials("https://h:443/x").is_some());
+        for other in ["https://h:444/x", "https://g/x", "https://a:b@g/x"] {
+            assert!(credentials(other).is_none(), "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn d3_no_location_panics_or_leaves_https(location in any::<String>(), tail in "[./?#a-z:@\\[\\]]{0,20}") {
+            for location in [location.as_str(), tail.as_str()] {
+                if let Some(Ok(next)) = next("https://h/a/b?c", 301, location) {
+                    prop_assert!(next.url.secure && next.url.path.starts_with('/'));
+                }
+            }
+        }
+    }
+}
