@@ -42,6 +42,8 @@ pub struct Entry {
     pub domains: [Vec<Domain>; 2],
     /// `index4` and `index6`: by [`Family::index`]; empty where the family is switched off.
     pub sources: [Vec<Source>; 2],
+    /// `ssl`
+    pub ssl: Ssl,
     /// `cache`
     pub cache: Cache,
     /// `cache_max_age`
@@ -60,6 +62,19 @@ impl Entry {
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]
     }
+}
+
+/// `ssl`: how the certificate of an https address is verified (D6).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Ssl {
+    /// With the system's roots; an unknown issuer is let pass, with a warning, where the host is a local one.
+    Auto,
+    /// With the system's roots.
+    Verify,
+    /// Not at all.
+    Off,
+    /// With the system's roots and those in this file.
+    Ca(String),
 }
 
 /// `cache`

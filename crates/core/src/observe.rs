@@ -54,17 +54,16 @@ pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
 
 /// The first address of a family in a text that may be told.
 ///
-/// An address counts only where it stands alone: `v1.2.3.4.5`, `999.1.2.3` and `std::cout` hold none. A port, a prefix
-/// length or a zone behind an address is left aside.
+/// An address counts only where it stands alone: `v1.2.3.4.5`, `999.1.2.3`, `7.113.0.203.in-addr.arpa` and `std::cout`
+/// hold none. A port, a prefix length or a zone behind an address is left aside.
 pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
     let mut at = 0;
     while let Some(start) = text[at..].iter().position(|&byte| may_begin(byte)).map(|skip| at + skip) {
         let length = text[start..].iter().take_while(|&&byte| may_hold(byte)).count();
         let end = start + length;
-        let glued_before = start > 0 && is_word(text[start - 1]) && is_word(text[start]);
-        let glued_after = text.get(end).is_some_and(|&byte| is_word(byte)) && is_word(text[end - 1]);
         let run = std::str::from_utf8(&text[start..end]).unwrap_or_default();
-        if let Some(ip) = address_in_run(run, glued_before, glued_after, family) {
+        let glued = (is_glued_before(&text[..start], run), ends_in_letter(&text[end..]));
+        if let Some(ip) = address_in_run(run, glued, family) {
             return Some(ip);
         }
         at = end;
@@ -72,21 +71,50 @@ pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
     None
 }
 
-/// What at least `need` of several sources agree on; the first of them where that holds for two addresses.
-///
-/// Without such an agreement the error tells who said what.
-pub fn agreed(need: usize, said: &[(String, Result<Choice, String>)]) -> Result<Choice, String> {
-    let votes = |ip: IpAddr| said.iter().filter(|(_, answer)| matches!(answer, Ok(choice) if choice.ip == ip)).count();
-    let mut addresses = said.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|choice| choice.ip);
-    if let Some(ip) = addresses.find(|ip| votes(*ip) >= need) {
-        return Ok(Choice { ip, why: format!("{} of {} sources agree", votes(ip), said.len()) });
+/// A text that was cut at `limit` without its last word: half an address may look like another.
+pub fn whole_words(text: &[u8], limit: usize) -> &[u8] {
+    if text.len() < limit {
+        return text;
     }
-    let answers = said.iter().map(|(source, answer)| match answer {
-        Ok(choice) => format!("{source} says {}", choice.ip),
-        Err(why) => format!("{source} has none ({why})"),
-    });
-    let answers: Vec<String> = answers.collect();
-    Err(format!("{need} of {} sources would have to agree: {}", said.len(), answers.join("; ")))
+    let end = text.iter().rposition(u8::is_ascii_whitespace).unwrap_or(0);
+    &text[..end]
+}
+
+/// What at least `need` of several sources agree on. Who says otherwise is part of the reason.
+///
+/// No address where none is agreed on, or two are; the error tells who said what.
+pub fn agreed(need: usize, said: &[(String, Result<Choice, String>)]) -> Result<Choice, String> {
+    let agreed = agreement(need, said);
+    let others =
+        said.iter().filter(|(_, answer)| !matches!((answer, agreed), (Ok(choice), Some(ip)) if choice.ip == ip));
+    let others: Vec<String> = others
+        .map(|(source, answer)| match answer {
+            Ok(choice) => format!("{source} says {}", choice.ip),
+            Err(why) => format!("{source} has none ({why})"),
+        })
+        .collect();
+    let others = others.join("; ");
+    match agreed {
+        Some(ip) if others.is_empty() => Ok(Choice { ip, why: format!("all {} sources agree", said.len()) }),
+        Some(ip) => Ok(Choice { ip, why: format!("{} of {} sources agree; {others}", votes(said, ip), said.len()) }),
+        None => Err(format!("{need} of {} sources would have to agree, on one address only: {others}", said.len())),
+    }
+}
+
+/// The one address that enough sources agree on so far.
+pub fn agreement(need: usize, said: &[(String, Result<Choice, String>)]) -> Option<IpAddr> {
+    let addresses = said.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|choice| choice.ip);
+    let mut enough: Vec<IpAddr> = addresses.filter(|ip| votes(said, *ip) >= need).collect();
+    enough.sort_unstable();
+    enough.dedup();
+    match enough.as_slice() {
+        [ip] => Some(*ip),
+        _ => None,
+    }
+}
+
+fn votes(said: &[(String, Result<Choice, String>)], ip: IpAddr) -> usize {
+    said.iter().filter(|(_, answer)| matches!(answer, Ok(choice) if choice.ip == ip)).count()
 }
 
 fn may_begin(byte: u8) -> bool {
@@ -97,48 +125,78 @@ fn may_hold(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')
 }
 
-/// Characters that, beside an address, make it part of something else. Bytes of other scripts' letters count too.
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii()
+/// Letters that, beside an address, make it part of something else. Scripts that set no blanks between words (Chinese,
+/// say) do not count.
+fn is_letter(letter: char) -> bool {
+    matches!(letter, '_' | '-') || (letter < '\u{600}' && letter.is_alphanumeric())
 }
 
-/// A run of hexadecimal digits, colons and dots: one address in it, or none.
-fn address_in_run(run: &str, glued_before: bool, glued_after: bool, family: Family) -> Option<IpAddr> {
+fn last_letter(text: &[u8]) -> Option<char> {
+    let from = text.len().saturating_sub(4);
+    let tail = (from..text.len()).find_map(|from| std::str::from_utf8(&text[from..]).ok())?;
+    tail.chars().next_back()
+}
+
+/// Whether a run goes on from a word: `v1.2.3.4`, `iso.3.6.1.2`, `Foo::bad`.
+fn is_glued_before(before: &[u8], run: &str) -> bool {
+    match last_letter(before) {
+        Some('.') => last_letter(&before[..before.len() - 1]).is_some_and(is_letter),
+        Some(letter) => is_letter(letter) && (!run.starts_with(':') || run.starts_with("::")),
+        None => false,
+    }
+}
+
+/// Whether a word goes on from a run.
+fn ends_in_letter(after: &[u8]) -> bool {
+    let head = &after[..after.len().min(4)];
+    let valid = std::str::from_utf8(head)
+        .unwrap_or_else(|error| std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default());
+    valid.chars().next().is_some_and(is_letter)
+}
+
+/// A run of hexadecimal digits, colons and dots: one address in it, or none. `glued` says whether words go on before
+/// and after it.
+fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: Family) -> Option<IpAddr> {
     let usable = |ip: IpAddr| (Family::of(ip) == Some(family) && unusable(ip, Trust::User).is_none()).then_some(ip);
     // The end of a sentence is no part of the address.
-    let trimmed = run.trim_end_matches('.');
-    let glued_after = glued_after && trimmed.len() == run.len();
+    let run = run.trim_end_matches('.');
     // `IP:2001:db8::1`: one colon before the address belongs to the text.
-    let (trimmed, glued_before) = match trimmed.strip_prefix(':') {
-        Some(rest) if !rest.starts_with(':') => (rest, false),
-        _ => (trimmed, glued_before),
+    let run = match run.strip_prefix(':') {
+        Some(rest) if !rest.starts_with(':') => rest,
+        _ => run,
     };
-    let (body, glued_after) = match trimmed.strip_suffix(':') {
+    let (run, glued_after) = match run.strip_suffix(':') {
         Some(rest) if !rest.ends_with(':') => (rest, false),
-        _ => (trimmed, glued_after),
+        _ => (run, glued_after),
     };
     // `ipv4:203.0.113.7`: what is glued to a word ends at the first colon.
-    let body = match (glued_before, body.split_once(':')) {
-        (false, _) => body,
+    let run = match (glued_before, run.split_once(':')) {
+        (false, _) => run,
         (true, Some((_, rest))) if !rest.starts_with(':') => rest,
         (true, _) => return None,
     };
-    if body.len() > 45 {
+    if run.len() > 45 || is_hardware_address(run) {
         return None;
     }
-    if let Ok(v6) = body.parse::<Ipv6Addr>() {
+    if let Ok(v6) = run.parse::<Ipv6Addr>() {
         return if glued_after { None } else { usable(v6.into()) };
     }
-    // `1.2.3.4:8080`: what follows the colon is a port, glued or not.
-    let (v4, glued_after) = match body.split_once(':') {
-        Some((v4, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (v4, false),
+    // `1.2.3.4:8080`: what follows the colon is a port, or the next word.
+    let (v4, glued_after) = match run.split_once(':') {
+        Some((v4, rest)) if !rest.contains(':') => (v4, false),
         Some(_) => return None,
-        None => (body, glued_after),
+        None => (run, glued_after),
     };
     if glued_after {
         return None;
     }
     v4.parse::<Ipv4Addr>().ok().and_then(|v4| usable(v4.into()))
+}
+
+/// Eight pairs of digits: a number of hardware that only looks like an address.
+fn is_hardware_address(run: &str) -> bool {
+    let pairs = run.split(':');
+    pairs.clone().count() == 8 && pairs.clone().all(|pair| pair.len() == 2)
 }
 
 #[cfg(test)]
@@ -170,6 +228,10 @@ mod tests {
             "Zeit 12:30:00 203.0.113.7\r\n",
             "ipv4:203.0.113.7",
             "iface:203.0.113.7",
+            "当前 IP：203.0.113.7  来自于：中国",
+            "地址203.0.113.7是",
+            "203.0.113.7:down",
+            "... 203.0.113.7 ...",
         ];
         for text in found {
             assert_eq!(first(text, Family::V4).as_deref(), Some("203.0.113.7"), "{text}");
@@ -187,6 +249,11 @@ mod tests {
             "x-1.2.3.4",
             "1.2.3.4-5",
             "ü1.2.3.4",
+            "7.113.0.203.in-addr.arpa",
+            "203.0.113.7.static.isp.net",
+            "1.2.3.4.example.com",
+            "iso.3.6.1.2",
+            "1.2.3.4ü",
             "::ffff:1.2.3.4",
             "64:ff9b::1.2.3.4",
             "0.0.0.0",
@@ -215,7 +282,18 @@ mod tests {
         for text in found {
             assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");
         }
-        let none = ["std::cout", "12:34:56", "::", "ff02::1", "::ffff:1.2.3.4", "2001:db8:::7", "g::1x"];
+        let none = [
+            "std::cout",
+            "in Foo::Bad",
+            "My::Cafe",
+            "50:06:01:60:3b:20:11:aa",
+            "12:34:56",
+            "::",
+            "ff02::1",
+            "::ffff:1.2.3.4",
+            "2001:db8:::7",
+            "g::1x",
+        ];
         for text in none {
             assert_eq!(first(text, Family::V6), None, "{text}");
         }
@@ -230,15 +308,21 @@ mod tests {
             };
             answers.iter().enumerate().map(|(at, text)| (format!("source {at}"), answer(text))).collect()
         };
-        let table: [(usize, &[&str], &str); 5] = [
-            (2, &["203.0.113.7", "198.51.100.1", "203.0.113.7"], "203.0.113.7"),
+        let table: [(usize, &[&str], &str); 6] = [
+            (2, &["203.0.113.7", "203.0.113.7", "198.51.100.1", "198.51.100.1"], "on one address only"),
+            (
+                2,
+                &["203.0.113.7", "198.51.100.1", "203.0.113.7"],
+                "203.0.113.7: 2 of 3 sources agree; source 1 says 198.51.100.1",
+            ),
             (1, &["down", "198.51.100.1"], "198.51.100.1"),
             (2, &["198.51.100.1", "203.0.113.7", "203.0.113.7"], "203.0.113.7"),
             (2, &["203.0.113.7", "down"], "source 0 says 203.0.113.7; source 1 has none (down)"),
             (3, &["203.0.113.7", "203.0.113.7"], "3 of 2"),
         ];
         for (need, answers, expected) in table {
-            let found = agreed(need, &said(answers)).map_or_else(|why| why, |choice| choice.ip.to_string());
+            let found =
+                agreed(need, &said(answers)).map_or_else(|why| why, |choice| format!("{}: {}", choice.ip, choice.why));
             assert!(found.contains(expected), "{need} of {answers:?}: {found}");
         }
     }
@@ -286,6 +370,16 @@ mod tests {
                     });
                     prop_assert!(stands, "{} in {:?}", ip, text);
                 }
+            }
+        }
+
+        #[test]
+        fn f4_an_address_that_is_glued_to_a_word_is_none(
+            bits in 1u32..0xe000_0000, before in "[g-z]{1,3}[.-]?", after in "[.-]?[g-z]{1,3}",
+        ) {
+            let ip = Ipv4Addr::from_bits(bits);
+            for text in [format!("{before}{ip}"), format!("{ip}{after}"), format!("{before}{ip}{after}")] {
+                prop_assert_eq!(first(&text, Family::V4), None, "{}", text);
             }
         }
 

@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::callback::{Callback, Target, Variables};
-    use crate::config::Cache;
+    use crate::config::{Cache, Ssl};
     use crate::domain::Domain;
     use crate::source::Source;
     use crate::state::{Accepted, EntryKey};
@@ -96,6 +96,7 @@ mod tests {
             callback: Callback { target, body: None, variables },
             domains: domains.map(parse),
             sources: [const { Vec::new() }; 2].map(|_: Vec<Source>| vec![Source::Default]),
+            ssl: Ssl::Auto,
             cache: Cache::Standard,
             cache_max_age: Duration::from_secs(100),
             timeout: Duration::from_secs(1),

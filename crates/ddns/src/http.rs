@@ -15,14 +15,29 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::callback::{MOST_REDIRECTS, Request};
+use ddns_core::config::Ssl;
 use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
 use connect::{Connection, Connector};
+pub(crate) use tls::read_ca;
 pub(crate) use wire::{Answer, BODY_LIMIT, Want};
 
 /// Who we say we are (D2).
 pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
+
+/// How a request is to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How<'a> {
+    /// How long everything may take, from connecting to the final status.
+    pub(crate) limit: Duration,
+    /// How the answer's body matters.
+    pub(crate) want: Want,
+    /// Which family connections go over.
+    pub(crate) over: Over,
+    /// How certificates are verified.
+    pub(crate) ssl: &'a Ssl,
+}
 
 /// Which family a connection goes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,33 +59,29 @@ pub(crate) struct Failure {
     pub(crate) reached: bool,
 }
 
-/// Sends requests and keeps connections for the next ones to the same origin.
+/// What a connection can be used again for: the same origin, verified in the same way.
+type Purpose = (String, Ssl);
+
+/// Sends requests and keeps connections for the next ones.
+#[derive(Default)]
 pub(crate) struct Client {
     connector: Connector,
-    idle: RefCell<HashMap<String, Vec<Connection>>>,
+    idle: RefCell<HashMap<Purpose, Vec<Connection>>>,
     /// Origins that broke a kept connection without a word: none is kept for them any more.
     fickle: RefCell<HashSet<String>>,
+    /// Origins whose missing verification was told.
+    told: RefCell<HashSet<String>>,
 }
 
 impl Client {
-    pub(crate) fn new() -> Self {
-        Self { connector: Connector::new(), idle: RefCell::default(), fickle: RefCell::default() }
-    }
-
     /// Sends a request once, follows where it is sent on (D3), and waits for the final status. The limit holds for all
     /// of it together.
-    pub(crate) async fn send(
-        &self,
-        request: &Request,
-        limit: Duration,
-        want: Want,
-        over: Over,
-    ) -> Result<Answer, Failure> {
-        let deadline = Instant::now() + limit;
+    pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
+        let deadline = Instant::now() + how.limit;
         let is_sent = Cell::new(false);
-        let exchanges = self.follow(request, want, over, deadline, &is_sent);
+        let exchanges = self.follow(request, how, deadline, &is_sent);
         let result = timeout_at(deadline, exchanges).await.unwrap_or_else(|_| {
-            let (origin, seconds) = (request.url.origin(), limit.as_secs_f64());
+            let (origin, seconds) = (request.url.origin(), how.limit.as_secs_f64());
             Err(if is_sent.get() {
                 format!("{origin} took the request but did not answer within {seconds} s")
             } else {
@@ -83,17 +94,16 @@ impl Client {
     async fn follow(
         &self,
         request: &Request,
-        want: Want,
-        over: Over,
+        how: How<'_>,
         deadline: Instant,
         is_sent: &Cell<bool>,
     ) -> Result<Answer, String> {
-        let mut answer = self.exchange(request, want, over, deadline, is_sent).await?;
+        let mut answer = self.exchange(request, how, deadline, is_sent).await?;
         let mut current = Cow::Borrowed(request);
         for _ in 0..MOST_REDIRECTS {
             let Some(next) = current.redirected(answer.status, answer.location.as_deref()) else { return Ok(answer) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
-            answer = self.exchange(&next, want, over, deadline, is_sent).await?;
+            answer = self.exchange(&next, how, deadline, is_sent).await?;
             current = Cow::Owned(next);
         }
         match current.redirected(answer.status, answer.location.as_deref()) {
@@ -105,32 +115,36 @@ impl Client {
     async fn exchange(
         &self,
         request: &Request,
-        want: Want,
-        over: Over,
+        how: How<'_>,
         deadline: Instant,
         is_sent: &Cell<bool>,
     ) -> Result<Answer, String> {
         let origin = request.url.origin();
-        let kept = self.take_idle(&origin, over);
+        let purpose = (origin.clone(), how.ssl.clone());
+        let kept = self.take_idle(&purpose, how.over);
         let was_kept = kept.is_some();
         let mut connection = if let Some(connection) = kept {
             connection
         } else {
             let left = deadline.saturating_duration_since(Instant::now());
-            self.connector.connect(&request.url, over, left).await?
+            self.connector.connect(&request.url, how.ssl, how.over, left).await?
         };
         is_sent.set(true);
-        let exchanged = wire::exchange(&mut connection.stream, request, want, deadline).await;
-        let (answer, can_be_kept) = exchanged.map_err(|error| {
+        let exchanged = wire::exchange(&mut connection.stream, request, how.want, deadline).await;
+        let (mut answer, can_be_kept) = exchanged.map_err(|error| {
             // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
             if was_kept {
-                self.idle.borrow_mut().remove(&origin);
+                self.idle.borrow_mut().remove(&purpose);
                 self.fickle.borrow_mut().insert(origin.clone());
             }
             error.told_of(&origin)
         })?;
+        if connection.is_unverified && self.told.borrow_mut().insert(origin.clone()) {
+            let why = "nobody that this system knows vouches for its certificate";
+            answer.doubt = Some(format!("{origin} is trusted unverified, because it is a local host: {why}"));
+        }
         if can_be_kept && !self.fickle.borrow().contains(&origin) {
-            self.idle.borrow_mut().entry(origin).or_default().push(connection);
+            self.idle.borrow_mut().entry(purpose).or_default().push(connection);
         }
         Ok(answer)
     }
@@ -141,9 +155,9 @@ impl Client {
     }
 
     /// A kept connection that fits and is still open.
-    fn take_idle(&self, origin: &str, over: Over) -> Option<Connection> {
+    fn take_idle(&self, purpose: &Purpose, over: Over) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
-        let kept = idle.get_mut(origin)?;
+        let kept = idle.get_mut(purpose)?;
         loop {
             let fits = |connection: &Connection| match over {
                 Over::Any => true,

@@ -8,17 +8,17 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::callback::{Request, Url};
-use ddns_core::config::Cache;
 use ddns_core::config::fields::{FIELDS, Key};
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::config::{Cache, Ssl};
 use ddns_core::diagnostic::{Diagnostic, Place, has_errors, nearest, without_repeats};
 use ddns_core::json::{Dialect, Node, Value, parse};
 use ddns_core::source::split_list;
 
 use crate::cli::Settings;
 use crate::environment::Environment;
-use crate::http::{BODY_LIMIT, Client, Over, Want};
+use crate::http::{BODY_LIMIT, Client, How, Over, Want, read_ca};
 use crate::report;
 
 /// No configuration is larger.
@@ -67,6 +67,7 @@ pub(crate) async fn load(
             Err(wrong) => told.extend(wrong),
         }
     }
+    told.extend(missing_authorities(&valid));
     told.extend(caches_that_are_configurations(&valid, &identities, environment));
     if has_errors(&told) {
         return Err(without_repeats(told));
@@ -75,6 +76,16 @@ pub(crate) async fn load(
         doubts.splice(0..0, told);
     }
     Ok(valid)
+}
+
+/// A CA file that cannot be used is a mistake in the configuration, not a failure of the network.
+fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
+    let entries = valid.iter().flat_map(|(config, _)| config.entries.iter().map(|entry| (&config.name, entry)));
+    let wrong = entries.filter_map(|(name, entry)| match &entry.ssl {
+        Ssl::Ca(path) => read_ca(path).err().map(|why| Diagnostic::error(Place::file(name), format!("`ssl`: {why}"))),
+        _ => None,
+    });
+    wrong.collect()
 }
 
 /// `--cache config.json` for `-c config.json`: the cache would take the place of the configuration.
@@ -251,8 +262,8 @@ async fn fetch(address: &str, client: &Client) -> Result<Document, Diagnostic> {
     let wrong =
         |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
     let request = Request { url, body: None };
-    let answer =
-        client.send(&request, FETCH_LIMIT, Want::Body, Over::Any).await.map_err(|failure| wrong(failure.why))?;
+    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, ssl: &Ssl::Verify };
+    let answer = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&answer.status) {
         return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));
     }

@@ -65,7 +65,7 @@ fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
 /// Loads everything, then tells everything.
 async fn synchronize(settings: Settings) -> u8 {
     let environment = Environment::read();
-    let client = Client::new();
+    let client = Client::default();
     let configs = match load::load(settings, &environment, &client).await {
         Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
         Ok(configs) => configs,

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::config::Entry;
+use ddns_core::config::{Entry, Ssl};
 use ddns_core::local;
 use ddns_core::observe::{Choice, Observation, agreed};
 use ddns_core::record::Family;
@@ -24,10 +24,25 @@ use crate::log::Log;
 
 pub(crate) use interfaces::list as local_addresses;
 
+/// What a source must keep to.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    /// How long it may take.
+    pub(crate) time: Duration,
+    /// How a page of the user's is verified.
+    pub(crate) ssl: &'a Ssl,
+}
+
+impl<'a> Limits<'a> {
+    pub(crate) fn of(entry: &'a Entry) -> Self {
+        Self { time: entry.timeout, ssl: &entry.ssl }
+    }
+}
+
 /// What was observed in this synchronization: a list of sources is asked once per family, however many entries use it.
 #[derive(Default)]
 pub(crate) struct Observations {
-    asked: HashMap<(Family, Vec<Source>), Observation>,
+    asked: HashMap<(Family, Vec<Source>, Ssl), Observation>,
 }
 
 impl Observations {
@@ -43,13 +58,13 @@ impl Observations {
             return Observation::Off;
         }
         let sources = entry.sources_of(family);
-        let key = (family, sources.to_vec());
+        let key = (family, sources.to_vec(), entry.ssl.clone());
         if let Some(known) = self.asked.get(&key) {
             return known.clone();
         }
         let mut observation = Observation::Unavailable;
         for source in sources {
-            match look(source, family, entry.timeout, client).await {
+            match look(source, family, Limits::of(entry), client).await {
                 Ok(Choice { ip, why }) => {
                     log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
                     observation = Observation::Found(ip, source.to_string());
@@ -64,18 +79,23 @@ impl Observations {
 }
 
 /// Asks one source. The sources of a quorum are asked at the same time.
-pub(crate) async fn look(source: &Source, family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
-    let Source::Quorum(need, sources) = source else { return look_at(source, family, limit, client).await };
-    let answers = join_all(sources.iter().map(|source| look_at(source, family, limit, client))).await;
+pub(crate) async fn look(
+    source: &Source,
+    family: Family,
+    limits: Limits<'_>,
+    client: &Client,
+) -> Result<Choice, String> {
+    let Source::Quorum(need, sources) = source else { return look_at(source, family, limits, client).await };
+    let answers = join_all(sources.iter().map(|source| look_at(source, family, limits, client))).await;
     let said: Vec<_> = sources.iter().map(ToString::to_string).zip(answers).collect();
     agreed(*need, &said)
 }
 
-async fn look_at(source: &Source, family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
+async fn look_at(source: &Source, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
     match source {
         Source::Default => route::look(family),
-        Source::Public => Box::pin(public::look(family, limit, client)).await,
-        Source::Url(address) => url::look(address, family, limit, client).await,
+        Source::Public => Box::pin(public::look(family, limits.time, client)).await,
+        Source::Url(address) => url::look(address, family, limits, client).await,
         Source::Number(number) => local::nth_interface(*number, family, &local_addresses()?),
         Source::Interface(name) => local::of_interface(name, family, &local_addresses()?),
         Source::Pattern(pattern) => local::matching(pattern.regex(), family, &local_addresses()?),

@@ -18,7 +18,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
 
 use crate::environment::Environment;
-use crate::http::{Client, Over, USER_AGENT, Want};
+use crate::http::{Client, How, Over, USER_AGENT, Want};
 use crate::log::Log;
 use crate::report;
 use crate::sources::Observations;
@@ -173,8 +173,11 @@ impl Teller<'_> {
         }
         let outcome = match self.entry.callback.render(&update, now) {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
-            Ok(request) => match self.client.send(&request, self.entry.timeout, Want::Status, Over::Any).await {
+            Ok(request) => match self.client.send(&request, self.how()).await {
                 Ok(answer) => {
+                    if let Some(doubt) = &answer.doubt {
+                        self.log.warning(doubt);
+                    }
                     self.log.debug(|| {
                         format!("< {} ({} ms)", report::with_reason(answer.status), start.elapsed().as_millis())
                     });
@@ -189,6 +192,10 @@ impl Teller<'_> {
         let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || report::line(&update, &outcome, start.elapsed()));
         (update, outcome)
+    }
+
+    fn how(&self) -> How<'_> {
+        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl }
     }
 
     /// The answer's body, masked before it is cut: a cut could split a secret so that its halves are not found (D4).

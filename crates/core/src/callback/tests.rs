@@ -166,6 +166,28 @@ fn c3_c7_c8_bodies() {
 }
 
 #[test]
+fn d6_which_hosts_are_local() {
+    let local =
+        ["127.0.0.1", "10.1.2.3", "192.168.1.1", "172.16.0.1", "169.254.1.1", "[::1]", "[fd00::1]", "[fe80::1]"];
+    let named = ["localhost", "nas", "nas.local", "nas.lan", "db.internal", "pi.home.arpa", "NAS.Local."];
+    let public = [
+        "1.1.1.1",
+        "172.32.0.1",
+        "100.64.0.1",
+        "[2001:db8::1]",
+        "example.com",
+        "local.example",
+        "xlan.de",
+        "mylocal.org",
+    ];
+    let is_local = |host: &&str| Url::parse(&format!("https://{host}/")).expect("an address").is_local();
+    assert!(local.iter().chain(&named).all(|host| is_local(host)));
+    for host in &public {
+        assert!(!is_local(host), "{host}");
+    }
+}
+
+#[test]
 fn d2_credentials_become_a_header_and_leave_the_request_line() {
     let request = render(&callback("", "http://us%40er:p%3Aw@h:8080/x", None, Variables::default()));
     let headers = request.headers("agent");

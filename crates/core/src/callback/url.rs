@@ -4,7 +4,7 @@
 //! splits, checks host and port, and encodes only what no address may hold.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::MASK;
 
@@ -71,6 +71,20 @@ impl Url {
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.port == default_port(self.secure) { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// Whether the host is on this network by its looks: a loopback, private or link-local address, or a name that no
+    /// public authority certifies (D6).
+    pub fn is_local(&self) -> bool {
+        match self.host.parse() {
+            Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
+            Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+            Err(_) => {
+                let name = self.host.trim_end_matches('.');
+                let endings = [".local", ".lan", ".internal", ".home.arpa", ".localhost"];
+                !name.contains('.') || endings.iter().any(|ending| name.ends_with(ending))
+            }
+        }
     }
 
     /// `http` or `https`.

@@ -196,7 +196,7 @@ pub const FIELDS: [Field; 25] = {
             .help("PROXY", "Proxies for callbacks, tried in order; this version knows `DIRECT` only"),
         field(K::Ssl, "ssl", ("DDNS_SSL", "ssl"), FlagOrText, Entry)
             .default("auto")
-            .help("MODE", "Verification of https: `auto` or `true`; this version knows no other"),
+            .help("MODE", "Verification of https: `auto`, `true`, `false`, or the file of a CA to trust too"),
         field(K::Cache, "cache", ("DDNS_CACHE", "cache"), FlagOrText, Entry)
             .default("true")
             .help("PATH", "Remember what was accepted: `true`, `false`, or the file to use"),

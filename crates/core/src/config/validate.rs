@@ -7,7 +7,7 @@ use super::fields::{Field, Key};
 use super::layers::Layers;
 use super::raw::{Raw, Written};
 use super::read::{Choice, Reader};
-use super::{Cache, Concurrency, Config, Entry, Log};
+use super::{Cache, Concurrency, Config, Entry, Log, Ssl};
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
 use crate::diagnostic::{Diagnostic, Place, Severity, has_errors, without_repeats};
 use crate::domain::Domain;
@@ -159,7 +159,7 @@ impl Maker<'_, '_> {
     fn entry(mut self) -> Option<Entry> {
         let before = self.errors();
         self.dns();
-        self.ssl();
+        let ssl = self.ssl();
         let variables = self.variables();
         let mut unknown = Vec::new();
         let target = self.target(&variables, &mut unknown);
@@ -195,6 +195,7 @@ impl Maker<'_, '_> {
             callback: Callback { target: target?, body, variables },
             domains,
             sources,
+            ssl,
             cache,
             cache_max_age: Duration::from_secs(max_age),
             timeout: Duration::from_secs_f64(timeout.unwrap_or(30.0)),
@@ -247,15 +248,23 @@ impl Maker<'_, '_> {
         }
     }
 
-    fn ssl(&mut self) {
+    fn ssl(&mut self) -> Ssl {
+        refuse_fetched_path(&mut self.reader, Key::Ssl);
         match self.reader.choice(Key::Ssl) {
-            None | Some(Choice::Flag(true)) => {}
-            Some(Choice::Text(text)) if text.eq_ignore_ascii_case("auto") => {}
-            Some(_) => {
-                let message = "`ssl` can be `auto` or `true` in this version; `false` and a CA file are not there yet";
-                let hint = "a private CA can be named in the environment: SSL_CERT_FILE=/path/to/ca.pem";
-                wrong_whole(&mut self.reader, Key::Ssl, message, Some(hint.to_owned()));
+            None => Ssl::Auto,
+            Some(Choice::Text(text)) if text.eq_ignore_ascii_case("auto") => Ssl::Auto,
+            Some(Choice::Flag(true)) => Ssl::Verify,
+            Some(Choice::Flag(false)) => {
+                let message = "`ssl` is off: whoever answers in the endpoint's place gets your keys";
+                warn_whole(
+                    &mut self.reader,
+                    Key::Ssl,
+                    message,
+                    "name the CA's file instead: \"ssl\": \"/path/to/ca.pem\"",
+                );
+                Ssl::Off
             }
+            Some(Choice::Text(path)) => Ssl::Ca(path),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use ddns_core::config::Entry;
+use ddns_core::config::{Entry, Ssl};
 use ddns_core::json::{Value, pretty};
 use ddns_core::local::{Lifetime, LocalAddress, Scope};
 use ddns_core::observe::Choice;
@@ -14,6 +14,7 @@ use ddns_core::source::Source;
 use crate::cli::{Form, Settings};
 use crate::environment::Environment;
 use crate::http::Client;
+use crate::sources::Limits;
 use crate::{complain, load, print, sources};
 
 /// A source without a configuration may take so long.
@@ -39,7 +40,7 @@ struct Report {
 /// Looks, asks and shows. 0 whatever was found; 2 for a wrong configuration.
 pub(crate) async fn run(settings: Settings, form: Form) -> u8 {
     let environment = Environment::read();
-    let client = Client::new();
+    let client = Client::default();
     let configs = match load::load(settings, &environment, &client).await {
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
@@ -51,9 +52,9 @@ pub(crate) async fn run(settings: Settings, form: Form) -> u8 {
     let entries: Vec<&Entry> = configs.iter().flat_map(|(config, _)| &config.entries).collect();
     let mut asked = Vec::new();
     for family in Family::ALL {
-        for (source, limit) in sources_of(&entries, family) {
+        for (source, limits) in sources_of(&entries, family) {
             let start = Instant::now();
-            let answer = sources::look(&source, family, limit, &client).await;
+            let answer = sources::look(&source, family, limits, &client).await;
             asked.push(Asked { family, source: source.to_string(), answer, took: start.elapsed() });
         }
     }
@@ -62,15 +63,15 @@ pub(crate) async fn run(settings: Settings, form: Form) -> u8 {
 }
 
 /// Every source of the configurations, each once and in order; `default` without a configuration.
-fn sources_of(entries: &[&Entry], family: Family) -> Vec<(Source, Duration)> {
+fn sources_of<'a>(entries: &[&'a Entry], family: Family) -> Vec<(Source, Limits<'a>)> {
     if entries.is_empty() {
-        return vec![(Source::Default, LIMIT)];
+        return vec![(Source::Default, Limits { time: LIMIT, ssl: &Ssl::Auto })];
     }
-    let mut all: Vec<(Source, Duration)> = Vec::new();
+    let mut all: Vec<(Source, Limits<'a>)> = Vec::new();
     for entry in entries {
         for source in entry.sources_of(family) {
             if !all.iter().any(|(known, _)| known == source) {
-                all.push((source.clone(), entry.timeout));
+                all.push((source.clone(), Limits::of(entry)));
             }
         }
     }

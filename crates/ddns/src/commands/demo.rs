@@ -56,7 +56,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let mut demo = Demo {
         config: load(&text)?,
         received: receive(listener),
-        client: Client::new(),
+        client: Client::default(),
         stores: [Store::in_memory(), Store::in_memory()],
     };
     let v4 = own_address(Family::V4);

@@ -1,6 +1,6 @@
 //! From an address to an open stream: name look-up, TCP, TLS. Proxies belong here.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,24 +9,28 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::callback::Url;
+use ddns_core::config::Ssl;
 use ddns_core::record::Family;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{Over, tls};
+use super::Over;
+use super::tls::{self, Tls};
 
 /// One of several addresses of a host gets so long at most before the next one is tried.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// An open connection and the family it goes over.
+/// An open connection.
 pub(super) struct Connection {
     pub(super) stream: Stream,
+    /// The family it goes over.
     pub(super) family: Option<Family>,
+    /// Whether an unknown issuer was let pass, because the host is a local one.
+    pub(super) is_unverified: bool,
 }
 
 /// An open stream, secured or not.
@@ -79,41 +83,47 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Opens streams. Remembers the addresses of hosts for one synchronization, and sets TLS up at the first https.
+/// Opens streams. Remembers the addresses of hosts for one synchronization.
+#[derive(Default)]
 pub(super) struct Connector {
-    tls: OnceCell<TlsConnector>,
+    tls: Tls,
     hosts: RefCell<HashMap<String, Vec<IpAddr>>>,
 }
 
 impl Connector {
-    pub(super) fn new() -> Self {
-        Self { tls: OnceCell::new(), hosts: RefCell::default() }
+    /// A connection to the host of `url`. The error says what was tried.
+    pub(super) async fn connect(
+        &self,
+        url: &Url,
+        ssl: &Ssl,
+        over: Over,
+        limit: Duration,
+    ) -> Result<Connection, String> {
+        let stream = self.tcp(url, over, limit).await?;
+        let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
+        let plain = |stream| Connection { stream, family, is_unverified: false };
+        if !url.secure {
+            return Ok(plain(Stream::Plain(stream)));
+        }
+        let error = match self.secure(stream, url, ssl).await? {
+            Ok(stream) => return Ok(plain(stream)),
+            Err(error) => error,
+        };
+        if *ssl == Ssl::Auto && url.is_local() && tls::is_unknown_issuer(&error) {
+            let stream = self.tcp(url, over, limit).await?;
+            if let Ok(stream) = self.secure(stream, url, &Ssl::Off).await? {
+                return Ok(Connection { stream, family, is_unverified: true });
+            }
+        }
+        Err(tls::explain(&error, url))
     }
 
-    /// A connection to the host of `url`. The error says what was tried.
-    pub(super) async fn connect(&self, url: &Url, over: Over, limit: Duration) -> Result<Connection, String> {
-        let stream = self.tcp(url, over, limit).await?;
-        // A request is one small write: nothing is gained by waiting for more.
-        let _ = stream.set_nodelay(true);
-        let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
-        if !url.secure {
-            return Ok(Connection { stream: Stream::Plain(stream), family });
-        }
-        let connector = self.tls()?;
+    async fn secure(&self, stream: TcpStream, url: &Url, ssl: &Ssl) -> Result<io::Result<Stream>, String> {
+        let connector = self.tls.connector(ssl)?;
         let name = tls::server_name(&url.host)?;
         // Boxed: a handshake is large, and most of what waits here is none.
-        match Box::pin(connector.connect(name, stream)).await {
-            Ok(stream) => Ok(Connection { stream: Stream::Tls(Box::new(stream)), family }),
-            Err(error) => Err(tls::explain(&error, url)),
-        }
-    }
-
-    fn tls(&self) -> Result<&TlsConnector, String> {
-        if let Some(connector) = self.tls.get() {
-            return Ok(connector);
-        }
-        let made = tls::connector()?;
-        Ok(self.tls.get_or_init(|| made))
+        let secured = Box::pin(connector.connect(name, stream)).await;
+        Ok(secured.map(|stream| Stream::Tls(Box::new(stream))))
     }
 
     async fn tcp(&self, url: &Url, over: Over, limit: Duration) -> Result<TcpStream, String> {
@@ -124,7 +134,11 @@ impl Connector {
         for ip in addresses {
             let address = SocketAddr::new(ip, url.port);
             match timeout(patience, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Ok(stream)) => {
+                    // A request is one small write: nothing is gained by waiting for more.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
                 Ok(Err(error)) => tried.push(format!("{address}: {}", reason(&error))),
                 Err(_) => tried.push(format!("{address}: no answer within {} s", patience.as_secs_f32())),
             }

@@ -1,68 +1,206 @@
-//! TLS: set up once, at the first https address, with the system's roots.
+//! TLS (D6): set up at the first https address that needs it, once for each way to verify.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 
 use ddns_core::callback::Url;
+use ddns_core::config::Ssl;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{CertificateError, ClientConfig, Error, RootCertStore, crypto};
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 
-/// A connector that verifies against the system's roots, or against the usual public ones where the system has none
-/// (a container without a CA bundle).
-pub(super) fn connector() -> Result<TlsConnector, String> {
+/// Connectors, made when they are first needed.
+#[derive(Default)]
+pub(super) struct Tls {
+    verified: OnceCell<TlsConnector>,
+    unverified: OnceCell<TlsConnector>,
+    with_ca: std::cell::RefCell<HashMap<String, TlsConnector>>,
+}
+
+impl Tls {
+    /// The connector for a way to verify. `Auto` begins as `Verify` does.
+    pub(super) fn connector(&self, ssl: &Ssl) -> Result<TlsConnector, String> {
+        match ssl {
+            Ssl::Auto | Ssl::Verify => Ok(self.verified.get_or_init(|| connector(system_roots())).clone()),
+            Ssl::Off => Ok(self.unverified.get_or_init(unverified).clone()),
+            Ssl::Ca(path) => {
+                if let Some(known) = self.with_ca.borrow().get(path) {
+                    return Ok(known.clone());
+                }
+                let mut roots = system_roots();
+                roots.add_parsable_certificates(read_ca(path)?);
+                let made = connector(roots);
+                self.with_ca.borrow_mut().insert(path.clone(), made.clone());
+                Ok(made)
+            }
+        }
+    }
+}
+
+/// The certificates in a file; an error that goes on from its name where there are none.
+pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let file =
+        CertificateDer::pem_file_iter(path).map_err(|error| format!("the CA file {path} cannot be read ({error})"))?;
+    let certificates: Vec<_> = file.filter_map(Result::ok).collect();
+    if certificates.is_empty() {
+        return Err(format!("the CA file {path} holds no certificate in PEM form"));
+    }
+    Ok(certificates)
+}
+
+/// The system's roots, or the usual public ones where it has none (a container without a CA bundle).
+fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    let provider = Arc::new(crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| format!("TLS cannot be set up: {error}"))?;
-    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    roots
+}
+
+fn connector(roots: RootCertStore) -> TlsConnector {
+    finished(builder().with_root_certificates(roots).with_no_client_auth())
+}
+
+fn unverified() -> TlsConnector {
+    let verifier = Arc::new(Unverified(ring::default_provider()));
+    finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+type Builder = tokio_rustls::rustls::ConfigBuilder<ClientConfig, tokio_rustls::rustls::WantsVerifier>;
+
+fn builder() -> Builder {
+    let provider = Arc::new(ring::default_provider());
+    let versions = tokio_rustls::rustls::DEFAULT_VERSIONS;
+    // The provider that is built in has all of the default versions; a test makes every connector there is.
+    ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .expect("the versions of the provider")
+}
+
+fn finished(mut config: ClientConfig) -> TlsConnector {
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+    TlsConnector::from(Arc::new(config))
+}
+
+/// Takes any certificate; signatures are checked all the same, so that the keys of the handshake are those of its owner.
+#[derive(Debug)]
+struct Unverified(CryptoProvider);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} cannot be the name on a certificate"))
 }
 
+/// Whether a handshake failed because nobody known vouches for the certificate: an unknown issuer, or the server's own.
+pub(super) fn is_unknown_issuer(error: &io::Error) -> bool {
+    match rustls_error(error) {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => true,
+        Some(Error::InvalidCertificate(other)) => is_self_issued(other),
+        _ => false,
+    }
+}
+
+fn rustls_error(error: &io::Error) -> Option<&Error> {
+    error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())
+}
+
+/// A certificate that is its own CA: what `openssl req -x509` makes.
+fn is_self_issued(error: &CertificateError) -> bool {
+    format!("{error:?}").contains("CaUsedAsEndEntity")
+}
+
 /// Why a handshake failed, and what can be done.
 pub(super) fn explain(error: &io::Error, url: &Url) -> String {
     let origin = url.origin();
-    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    match cause {
-        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
-            format!("the certificate of {origin} is from an issuer that this system does not know")
-        }
-        Some(Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })) => {
-            format!("the certificate of {origin} has expired")
-        }
-        Some(Error::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => format!("the certificate of {origin} is for another name"),
-        Some(Error::InvalidCertificate(
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
-        )) => {
-            format!("the certificate of {origin} is not valid yet: is this host's clock right?")
-        }
-        Some(Error::InvalidCertificate(other)) => {
-            let detail = format!("{other:?}");
-            if detail.contains("CaUsedAsEndEntity") {
-                format!("the certificate of {origin} is that of a CA, not of a server: it cannot be verified")
-            } else {
+    let way_out = "set `ssl` to the file of the CA that issued it, if you trust it";
+    match rustls_error(error) {
+        Some(Error::InvalidCertificate(why)) => match why {
+            CertificateError::UnknownIssuer => {
+                format!("the certificate of {origin} is from an issuer that this system does not know; {way_out}")
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                format!("the certificate of {origin} has expired: it must be renewed there")
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                format!("the certificate of {origin} is for another name: is the host in `id` right?")
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                format!("the certificate of {origin} is not valid yet: is this host's clock right?")
+            }
+            other if is_self_issued(other) => {
+                format!(
+                    "the certificate of {origin} is signed by itself; let a CA of your own issue one and set `ssl` to it"
+                )
+            }
+            other => {
                 // The kind of fault without the bytes that libraries add to it.
+                let detail = format!("{other:?}");
                 let kind = detail.split([' ', '(', '{']).next().unwrap_or_default();
                 format!("the certificate of {origin} is not accepted ({kind})")
             }
-        }
+        },
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
         Some(other) => format!("no TLS connection to {origin}: {other}"),
         None => {
             let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
             format!("no TLS connection to {origin}: {error}{source}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connector_can_be_made() {
+        let tls = Tls::default();
+        for ssl in [Ssl::Auto, Ssl::Verify, Ssl::Off] {
+            assert!(tls.connector(&ssl).is_ok(), "{ssl:?}");
+        }
+        assert!(tls.connector(&Ssl::Ca("/nowhere/ca.pem".to_owned())).is_err());
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Answer {
     pub(crate) is_whole: bool,
     /// Where the answer points to, if it does.
     pub(super) location: Option<String>,
+    /// What is doubtful about who answered, told once for an origin.
+    pub(crate) doubt: Option<String>,
 }
 
 /// How the body of an answer matters.
@@ -101,7 +103,7 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
     let is_whole = matches!(read, Ok(Ok(true)));
     let can_be_kept = head.keeps_open && is_whole && incoming.is_empty();
-    Ok((Answer { status: head.status, body, is_whole, location: head.location }, can_be_kept))
+    Ok((Answer { status: head.status, body, is_whole, location: head.location, doubt: None }, can_be_kept))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {

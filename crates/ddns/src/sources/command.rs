@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use ddns_core::observe::{Choice, first_address};
+use ddns_core::observe::{Choice, first_address, whole_words};
 use ddns_core::record::Family;
 use ddns_core::source::file_name;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -38,7 +38,7 @@ pub(super) async fn look(words: &[String], family: Family) -> Result<Choice, Str
         Ok(Ok(Some(status))) if !status.success() => {
             Err(format!("`{program}` failed ({status}): run it by hand to see what it says"))
         }
-        Ok(Ok(_)) => match first_address(&output, family) {
+        Ok(Ok(_)) => match first_address(whole_words(&output, OUTPUT_LIMIT), family) {
             Some(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
             None => Err(format!("the output of `{program}` holds no {family} address")),
         },
@@ -49,6 +49,12 @@ pub(super) async fn look(words: &[String], family: Family) -> Result<Choice, Str
 struct Group(Child);
 
 impl Group {
+    fn end(&self) {
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
     /// Listens until the program ends: what it left running in the background may keep the output open for longer.
     /// None where it said all that is listened to and was not waited for.
     async fn run(&mut self, output: &mut Vec<u8>) -> io::Result<Option<ExitStatus>> {
@@ -71,8 +77,11 @@ impl Group {
                 return Ok(None);
             }
             if let Some(status) = self.0.try_wait()? {
-                // What it said last may still be on its way through the pipe.
-                while let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await {}
+                // What it left in the background says nothing more; what it said last may still be in the pipe.
+                self.end();
+                while output.len() < OUTPUT_LIMIT
+                    && let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await
+                {}
                 return Ok(Some(status));
             }
         }
@@ -81,9 +90,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        self.end();
         // Nothing is left behind, not even the name of an ended process.
         let _ = self.0.wait();
     }

@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use ddns_core::config::Ssl;
 use ddns_core::observe::{Choice, Trust, unusable};
 use ddns_core::record::Family;
 
+use super::Limits;
 use super::url::page;
 use crate::http::{Client, Over};
 
@@ -37,9 +39,10 @@ pub(super) async fn look(family: Family, limit: Duration, client: &Client) -> Re
         Family::V4 => SERVICES_V4,
         Family::V6 => SERVICES_V6,
     };
+    let limits = Limits { time: limit.min(PATIENCE), ssl: &Ssl::Verify };
     let mut refused = Vec::new();
     for service in services {
-        match page(service, family, limit.min(PATIENCE), Over::Only(family), client).await {
+        match page(service, family, limits, Over::Only(family), client).await {
             Ok(ip) => match unusable(ip, Trust::Own) {
                 None => return Ok(Choice { ip, why: format!("{service} saw it") }),
                 Some(why) => refused.push(format!("{service} saw {ip}, but {why}")),

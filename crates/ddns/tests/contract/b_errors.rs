@@ -276,7 +276,6 @@ fn b_an_address_with_another_scheme_a_bad_host_or_a_bad_port_is_refused() {
 fn not_built_yet_is_refused_and_names_the_field() {
     let cases = [
         ("proxy", json!(["http://127.0.0.1:3128", ["DIRECT", "socks5://127.0.0.1:1080"], "127.0.0.1:3128"])),
-        ("ssl", json!([false, "false", "ca.pem"])),
         ("interval", json!([5, "90s", "5m", "1h"])),
     ];
     for (field, values) in cases {
@@ -289,7 +288,6 @@ fn not_built_yet_is_refused_and_names_the_field() {
     }
     let sandbox = Sandbox::new();
     sandbox.write("config.json", wrong(&json!({})).to_string());
-    sandbox.run(&["-c", "config.json", "--no-ssl"]).expect(2).says("ssl");
     sandbox.run(&["-c", "config.json", "--proxy", "http://127.0.0.1:3128"]).expect(2).says("--proxy");
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::given::{home, with};
 use crate::support::{Receiver, Sandbox};
+use crate::tools::{inside, sh};
 
 /// An authority of the test's own.
 struct Authority {
@@ -65,6 +66,8 @@ fn params_for(name: &str) -> CertificateParams {
 struct TlsReceiver {
     port: u16,
     seen: Arc<Mutex<Vec<String>>>,
+    /// Where requests are sent on to; nowhere where it is empty.
+    location: Arc<Mutex<String>>,
 }
 
 impl TlsReceiver {
@@ -72,15 +75,20 @@ impl TlsReceiver {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let port = listener.local_addr().expect("the port that was bound").port();
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
-        let record = seen.clone();
+        let location: Arc<Mutex<String>> = Arc::default();
+        let (record, onward) = (seen.clone(), location.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
-                let (config, record) = (config.clone(), record.clone());
-                thread::spawn(move || answer(stream, config, &record));
+                let (config, record, onward) = (config.clone(), record.clone(), onward.clone());
+                thread::spawn(move || answer(stream, config, &record, &onward));
             }
         });
-        Self { port, seen }
+        Self { port, seen, location }
+    }
+
+    fn redirect_to(&self, location: &str) {
+        location.clone_into(&mut self.location.lock().expect("no test thread failed"));
     }
 
     fn url(&self, path: &str) -> String {
@@ -94,7 +102,7 @@ impl TlsReceiver {
 }
 
 /// Reads one whole request (its end is that of a JSON body or of the head), answers 204 and closes.
-fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<String>>) {
+fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<String>>, onward: &Mutex<String>) {
     let mut connection = ServerConnection::new(config).expect("a server side");
     let mut tls = rustls::Stream::new(&mut connection, &mut stream);
     let mut request = Vec::new();
@@ -106,7 +114,12 @@ fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<S
         }
     }
     record.lock().expect("no test thread failed").push(String::from_utf8_lossy(&request).into_owned());
-    let _ = tls.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+    let location = onward.lock().expect("no test thread failed").clone();
+    let head = match location.as_str() {
+        "" => "204 No Content".to_owned(),
+        location => format!("307 Onward\r\nLocation: {location}\r\nContent-Length: 0"),
+    };
+    let _ = tls.write_all(format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n").as_bytes());
     connection.send_close_notify();
     let _ = connection.complete_io(&mut stream);
 }
@@ -201,4 +214,101 @@ fn e2_https_toward_a_plain_server_is_a_failure() {
     let config = with(&secure(&id, &json!(true)), &json!({"timeout": 1}));
     Authority::new("known").trusted().sync(&config).expect(1).says("failed");
     assert_eq!(receiver.callbacks().len(), 0, "nothing is sent in the clear");
+}
+
+#[test]
+fn d6_auto_lets_an_unknown_issuer_pass_for_a_local_host_and_warns_once() {
+    let server = Authority::new("stranger").server("localhost");
+    let sandbox = Authority::new("known").trusted();
+    let more = json!({"ipv4": ["a.example.com", "b.example.com"]});
+    let run = sandbox.sync(&with(&secure(&server.url("/hook"), &json!("auto")), &more)).expect(0);
+    assert_eq!(run.stderr.matches("is trusted unverified").count(), 1, "{}", run.stderr);
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[test]
+fn d6_auto_lets_nothing_else_pass() {
+    let authority = Authority::new("known");
+    let mut expired = params_for("localhost");
+    (expired.not_before, expired.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
+    for (params, part) in [(expired, "has expired"), (params_for("other.example.com"), "is for another name")] {
+        let server = authority.server_with(&params, &[&version::TLS13]);
+        authority.trusted().sync(&secure(&server.url("/hook"), &json!("auto"))).expect(1).says(part);
+        assert_eq!(server.seen(), [""; 0], "{part}");
+    }
+}
+
+#[test]
+fn d6_a_public_host_is_never_trusted_unverified_by_itself() {
+    let test = "d_tls::d6_a_public_host_is_never_trusted_unverified_by_itself";
+    if !inside(test, "ip link set lo up") {
+        return;
+    }
+    let sandbox = Authority::new("known").trusted();
+    let hosts = sandbox.write("hosts", "127.0.0.1 localhost dns.example.com\n");
+    sh(&format!("mount --bind {} /etc/hosts", hosts.display()));
+    let server = Authority::new("stranger").server("dns.example.com");
+    let id = server.url("/hook").replace("localhost", "dns.example.com");
+    for ssl in [json!("auto"), json!(true)] {
+        let run = sandbox.sync(&secure(&id, &ssl)).expect(1);
+        run.says("an issuer that this system does not know").says("set `ssl`");
+    }
+    assert_eq!(server.seen(), [""; 0]);
+    sandbox.sync(&secure(&id, &json!(false))).expect(0);
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn d6_off_takes_any_certificate_and_warns() {
+    let mut expired = params_for("other.example.com");
+    (expired.not_before, expired.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
+    for version in [&version::TLS13, &version::TLS12] {
+        let server = Authority::new("stranger").server_with(&expired, &[version]);
+        let run = Authority::new("known").trusted().sync(&secure(&server.url("/hook"), &json!(false))).expect(0);
+        run.says("`ssl` is off");
+        assert_eq!(server.seen().len(), 1);
+    }
+    let server = Authority::new("stranger").server("localhost");
+    let sandbox = Authority::new("known").trusted();
+    sandbox.write("config.json", secure(&server.url("/hook"), &json!(true)).to_string());
+    sandbox.run(&["-c", "config.json", "--no-ssl"]).expect(0);
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn d6_a_ca_file_is_trusted_besides_the_systems_roots() {
+    let (own, system) = (Authority::new("own"), Authority::new("system"));
+    for authority in [&own, &system] {
+        let server = authority.server("localhost");
+        let sandbox = system.trusted();
+        sandbox.write("ca.pem", &own.pem);
+        let run = sandbox.sync(&secure(&server.url("/hook"), &json!("ca.pem"))).expect(0);
+        run.never_says("warning");
+        assert_eq!(server.seen().len(), 1);
+    }
+    let server = Authority::new("stranger").server("localhost");
+    let sandbox = system.trusted();
+    sandbox.write("ca.pem", &own.pem);
+    sandbox.sync(&secure(&server.url("/hook"), &json!("ca.pem"))).expect(1);
+    assert_eq!(server.seen(), [""; 0]);
+}
+
+#[test]
+fn d6_a_ca_file_that_cannot_be_used_is_a_mistake_in_the_configuration() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.pem", "nothing");
+    for (file, part) in [("missing.pem", "cannot be read"), ("empty.pem", "holds no certificate")] {
+        sandbox.sync(&secure("https://127.0.0.1:9/", &json!(file))).expect(2).says(part).says(file);
+    }
+}
+
+#[test]
+fn d3_from_https_to_http_is_not_followed() {
+    let plain = Receiver::new();
+    let authority = Authority::new("known");
+    let server = authority.server("localhost");
+    server.redirect_to(&plain.url("/end"));
+    let run = authority.trusted().sync(&secure(&server.url("/start"), &json!(true))).expect(1);
+    run.says("redirects from https to http://");
+    assert!(plain.callbacks().is_empty());
 }
