@@ -90,33 +90,37 @@ impl LocalAddress {
 
     /// Whether both have the same network part, as long as this one's prefix says it is.
     fn shares_prefix(&self, other: &Self) -> bool {
-        match (self.ip, other.ip) {
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                let mask = u128::MAX.checked_shl(128_u32.saturating_sub(self.prefix.into())).unwrap_or(0);
-                (own.to_bits() ^ other.to_bits()) & mask == 0
-            }
-            _ => false,
-        }
+        let (own, other, width) = match (self.ip, other.ip) {
+            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), 128_u32),
+            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits().into(), other.to_bits().into(), 32),
+            _ => return false,
+        };
+        let differ = own ^ other;
+        differ.checked_shr(width.saturating_sub(self.prefix.into())).unwrap_or(0) == 0
     }
 }
 
-/// `default` (F2): the address the kernel uses toward the internet or, where that is temporary, the stable one of the
-/// same prefix and interface. What the list does not know stands as it is, if it may be told.
+/// `default` (F2): the address the kernel uses toward the internet or, where that is temporary or deprecated, the stable
+/// one of the same prefix and interface. What the list does not know stands as it is, if it may be told.
 pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choice, String> {
-    let Some(own) = addresses.iter().find(|address| address.ip == route) else {
+    // The same address may stand on two interfaces: one of them will do.
+    let own = addresses.iter().filter(|address| address.ip == route).min_by_key(|address| address.unusable().is_some());
+    let Some(own) = own else {
         return match unusable(route, Trust::Own) {
             None => Ok(Choice { ip: route, why: "the kernel uses it toward the internet".to_owned() }),
             Some(why) => Err(format!("the kernel would use {route} toward the internet, but {why}")),
         };
     };
     let name = &own.interface;
-    if own.flags.temporary
-        && let Some(stable) = addresses.iter().find(|other| {
+    if own.flags.temporary || own.flags.deprecated {
+        let is_stable = |other: &&LocalAddress| {
             other.index == own.index && !other.flags.temporary && own.shares_prefix(other) && other.unusable().is_none()
-        })
-    {
-        let why = format!("the stable address beside {route}, the temporary one that the kernel uses on {name}");
-        return Ok(Choice { ip: stable.ip, why });
+        };
+        if let Some(stable) = addresses.iter().find(is_stable) {
+            let kind = if own.flags.temporary { "temporary" } else { "deprecated" };
+            let why = format!("the stable address beside {route}, the {kind} one that the kernel uses on {name}");
+            return Ok(Choice { ip: stable.ip, why });
+        }
     }
     match own.unusable() {
         None if own.flags.temporary => {
@@ -131,8 +135,10 @@ pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choi
 
 /// `0`, `1`, … (F5): the best address of the Nth interface that has a usable one; loopback is left out.
 pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
-    let mut indexes: Vec<u32> =
-        addresses.iter().filter(|address| address.is_usable(family)).map(|address| address.index).collect();
+    // Whatever else an interface of loopback holds, it is not counted.
+    let is_loopback = |index: u32| addresses.iter().any(|address| address.index == index && address.ip.is_loopback());
+    let usable = addresses.iter().filter(|address| address.is_usable(family) && !is_loopback(address.index));
+    let mut indexes: Vec<u32> = usable.map(|address| address.index).collect();
     indexes.sort_unstable();
     indexes.dedup();
     let Some(index) = indexes.get(number) else {
@@ -164,15 +170,17 @@ pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> R
     }
 }
 
-/// `regex:` (F5): the first local address whose text the pattern matches from its start. The user named it, so any
-/// unicast address passes (F7).
+/// `regex:` (F5): the first local address whose text the pattern matches from its start; one that is stable and in good
+/// order before one that is not. The user named it, so any unicast address passes (F7).
 pub fn matching(pattern: &Regex, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
     let fits = |address: &&LocalAddress| {
         Family::of(address.ip) == Some(family)
             && unusable(address.ip, Trust::User).is_none()
             && pattern.find(&address.ip.to_string()).is_some_and(|found| found.start() == 0)
     };
-    let first = addresses.iter().find(fits).ok_or_else(|| format!("no local {family} address matches"))?;
+    let order = |address: &&LocalAddress| (address.unusable().is_some(), address.flags.temporary);
+    let first = addresses.iter().filter(fits).min_by_key(order);
+    let first = first.ok_or_else(|| format!("no local {family} address matches"))?;
     Ok(Choice { ip: first.ip, why: format!("the first local address that matches, on {}", first.interface) })
 }
 
@@ -194,11 +202,19 @@ fn quality(address: &LocalAddress) -> &'static str {
     }
 }
 
+/// Whether an address is somewhere on the internet, behind the default route.
+pub fn is_far(ip: IpAddr) -> bool {
+    !is_private(ip) && unusable(ip, Trust::Own).is_none()
+}
+
 /// Not reachable from the internet: told all the same where there is nothing better.
-fn is_private(ip: IpAddr) -> bool {
+pub fn is_private(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),
-        IpAddr::V6(v6) => v6.is_unique_local(),
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            v4.is_private() || matches!((a, b, c), (100, 64..128, _) | (192, 0, 0) | (198, 18..20, _) | (240.., _, _))
+        }
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.segments()[0] & 0xffc0 == 0xfec0,
     }
 }
 
@@ -241,7 +257,13 @@ mod tests {
 
     #[test]
     fn f2_the_stable_address_stands_in_for_the_temporary_one() {
-        let table: [(&str, &[&str], &str); 9] = [
+        let table: [(&str, &[&str], &str); 11] = [
+            ("10.0.0.1", &["eth0 10.0.0.1/24 deprecated", "eth1 10.0.0.1/24"], "10.0.0.1: the kernel uses it"),
+            (
+                "203.0.113.7",
+                &["eth0 203.0.113.7/24 deprecated", "eth0 203.0.113.8/24"],
+                "203.0.113.8: the stable address",
+            ),
             ("2001:db8::a", &["eth0 2001:db8::a/64"], "2001:db8::a: the kernel uses it"),
             (
                 "2001:db8::a",
@@ -274,6 +296,7 @@ mod tests {
     fn f5_numbers_count_interfaces_that_have_a_usable_address() {
         let host = rows(&[
             "lo0 127.0.0.1/8",
+            "lo0 10.255.255.254/32",
             "eth1 169.254.3.3/16",
             "eth2 192.168.1.2/24",
             "eth2 203.0.113.7/24",
@@ -316,12 +339,18 @@ mod tests {
 
     #[test]
     fn f5_a_pattern_matches_from_the_start() {
-        let host =
-            rows(&["lo 127.0.0.1/8", "eth0 10.192.168.1/8", "eth0 192.168.1.5/24 deprecated", "eth0 2001:db8::7/64"]);
+        let host = rows(&[
+            "lo 127.0.0.1/8",
+            "eth0 10.192.168.1/8",
+            "eth0 192.168.1.5/24 deprecated",
+            "eth0 2001:db8::a/64 temporary",
+            "eth0 2001:db8::7/64",
+        ]);
         let table = [
             (r"192\.168\..*", Family::V4, "192.168.1.5: the first local address that matches, on eth0"),
             (r"127\.", Family::V4, "127.0.0.1"),
             ("2001:", Family::V6, "2001:db8::7"),
+            (".*", Family::V4, "10.192.168.1"),
             ("2001:", Family::V4, "none: no local IPv4 address matches"),
             (r"168\.", Family::V4, "none"),
         ];

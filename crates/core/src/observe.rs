@@ -105,6 +105,8 @@ pub fn agreed(need: usize, said: &[(String, Result<Choice, String>)]) -> Result<
 pub fn agreement(need: usize, said: &[(String, Result<Choice, String>)]) -> Option<IpAddr> {
     let addresses = said.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|choice| choice.ip);
     let mut enough: Vec<IpAddr> = addresses.filter(|ip| votes(said, *ip) >= need).collect();
+    // One that is enough by itself needs nobody's consent: the first in order will do.
+    enough.truncate(if need == 1 { 1 } else { enough.len() });
     enough.sort_unstable();
     enough.dedup();
     match enough.as_slice() {
@@ -308,7 +310,8 @@ mod tests {
             };
             answers.iter().enumerate().map(|(at, text)| (format!("source {at}"), answer(text))).collect()
         };
-        let table: [(usize, &[&str], &str); 6] = [
+        let table: [(usize, &[&str], &str); 7] = [
+            (1, &["203.0.113.7", "198.51.100.1"], "203.0.113.7: 1 of 2 sources agree"),
             (2, &["203.0.113.7", "203.0.113.7", "198.51.100.1", "198.51.100.1"], "on one address only"),
             (
                 2,

@@ -66,6 +66,9 @@ pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), int
 /// The first words of the forms.
 const WORDS: [&str; 10] = ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "quorum", "false"];
 
+/// No address needs a longer pattern.
+const LONGEST_PATTERN: usize = 500;
+
 /// Whatever follows one of these is taken whole, separators included (B9).
 const TAKES_ALL: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
 
@@ -189,6 +192,9 @@ fn address(url: &str) -> Result<Source, String> {
 
 /// `regex:`, with the character where it goes wrong: the first one that no right beginning of the pattern reaches.
 fn expression(pattern: &str) -> Result<Source, String> {
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(format!("the pattern behind `regex:` is longer than {LONGEST_PATTERN} bytes"));
+    }
     Regex::new(pattern).map(|regex| Source::Pattern(Pattern(regex))).map_err(|error| {
         let mut ends = pattern.char_indices().map(|(at, _)| at).rev();
         let right = ends.find(|at| Regex::new(&pattern[..*at]).is_ok()).unwrap_or(0);
@@ -209,10 +215,12 @@ fn server_and_port(server: &str) -> Result<Source, String> {
     Ok(Source::Stun(url.host, if has_port { url.port } else { stun::PORT }))
 }
 
-/// `quorum:N(source, source, …)`. Inside of it a comma outside of parentheses separates. `before` is how many characters of the source
-/// stand before `text`.
+/// `quorum:N(source, source, …)`. `before` is how many bytes of the source stand before `text`.
 fn quorum(text: &str, before: usize) -> Result<Source, String> {
-    let wrong = |at: usize, why: &str| Err(format!("`quorum:` is wrong at character {}: {why}", before + at + 1));
+    let wrong = |at: usize, why: &str| {
+        let character = before + text.get(..at).unwrap_or(text).chars().count() + 1;
+        Err(format!("`quorum:` is wrong at character {character}: {why}"))
+    };
     let Some((number, rest)) = text.split_once('(') else {
         return wrong(text.len(), "a `(` is missing: quorum:2(source, source, source)");
     };
@@ -221,14 +229,15 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
     };
     let mut sources = Vec::new();
     let mut at = number.len() + 1;
-    for item in split_outside_parentheses(inside) {
+    for item in split_sources(inside) {
+        let start = at + item.len() - item.trim_start().len();
         if item.trim().is_empty() {
             return wrong(at, "a source is missing");
         }
         match Source::parse(item) {
-            Ok(Source::Quorum(..)) => return wrong(at, "a quorum cannot stand inside of a quorum"),
+            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot stand inside of a quorum"),
             Ok(source) => sources.push(source),
-            Err(why) => return wrong(at, &why),
+            Err(why) => return wrong(start, &why),
         }
         at += item.len() + 1;
     }
@@ -237,6 +246,30 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
         Ok(_) => wrong(0, &format!("the number must be between 1 and {}, the number of its sources", sources.len())),
         Err(_) => wrong(0, "a number is missing: quorum:2(source, source, source)"),
     }
+}
+
+/// Cuts the inside of a quorum at its commas. Behind `url:`, `regex:`, `cmd:` and `shell:`, which may hold commas of their
+/// own, only a comma counts that a source follows.
+fn split_sources(text: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let (mut start, mut from) = (0, 0);
+    while let Some(comma) = text[from..].find(',').map(|skip| from + skip) {
+        let takes_all = TAKES_ALL.iter().any(|form| starts_with(text[start..].trim_start(), form));
+        if !takes_all || begins_a_source(&text[comma + 1..]) {
+            items.push(&text[start..comma]);
+            start = comma + 1;
+        }
+        from = comma + 1;
+    }
+    items.push(&text[start..]);
+    items
+}
+
+fn begins_a_source(text: &str) -> bool {
+    let item = text.split(',').next().unwrap_or_default().trim();
+    let is_word = ["default", "public"].iter().any(|word| item.eq_ignore_ascii_case(word));
+    let form = item.split_once(':').map(|(form, _)| form.trim().to_ascii_lowercase());
+    is_word || form.is_some_and(|form| WORDS.contains(&form.as_str()))
 }
 
 /// The name of a program without its folder.
@@ -294,24 +327,6 @@ fn closing(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Cuts a text at the commas that stand in no parentheses.
-fn split_outside_parentheses(text: &str) -> Vec<&str> {
-    let (mut items, mut start, mut depth) = (Vec::new(), 0, 0_usize);
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                items.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    items.push(&text[start..]);
-    items
 }
 
 fn starts_with(text: &str, form: &str) -> bool {
@@ -414,15 +429,24 @@ mod tests {
         let two = Source::parse("quorum:2(default, url:https://h/a, stun:s.example:5)").expect("a quorum");
         assert!(matches!(&two, Source::Quorum(2, sources) if sources.len() == 3));
         assert_eq!(two.to_string(), "quorum:2(default, url:https://h/a, stun:s.example:5)");
-        let nested = Source::parse("quorum:2(shell:echo $(a, b), shell:(c))").expect("a quorum");
-        assert!(matches!(&nested, Source::Quorum(2, sources) if sources.len() == 2));
+        let two_with_commas = [
+            "quorum:2(shell:echo $(a, b), shell:(c))",
+            "quorum:2(url:https://h/?a=1,2, default)",
+            "quorum:2(regex:[(], default)",
+            "quorum:2(shell:curl -d a,s3cr3t x, public)",
+        ];
+        for text in two_with_commas {
+            let two = Source::parse(text).expect(text);
+            assert!(matches!(&two, Source::Quorum(2, sources) if sources.len() == 2), "{text}: {two:?}");
+        }
+        assert!(Source::parse(&format!("regex:({}", "a".repeat(30_000))).is_err());
         let items = ["quorum:1(default, public)", "default"];
         assert_eq!(split_list("quorum:1(default, public), default"), items);
         let wrong = [
             ("quorum:2", 9, "`(` is missing"),
             ("quorum:2(a", 11, "`)` is missing"),
             ("quorum:2(default,,public)", 18, "a source is missing"),
-            ("quorum:1(default, nonsense)", 18, "no source"),
+            ("quorum:1(default, nonsense)", 19, "no source"),
             ("quorum:3(default, public)", 8, "between 1 and 2"),
             ("quorum:0(default)", 8, "between 1 and 1"),
             ("quorum:x(default)", 8, "a number is missing"),

@@ -37,6 +37,8 @@ pub(crate) struct How<'a> {
     pub(crate) over: Over,
     /// How certificates are verified.
     pub(crate) ssl: &'a Ssl,
+    /// The address of ours to ask from; none: the system's choice.
+    pub(crate) from: Option<IpAddr>,
 }
 
 /// Which family a connection goes over.
@@ -127,7 +129,7 @@ impl Client {
             connection
         } else {
             let left = deadline.saturating_duration_since(Instant::now());
-            self.connector.connect(&request.url, how.ssl, how.over, left).await?
+            self.connector.connect(&request.url, how, left).await?
         };
         is_sent.set(true);
         let exchanged = wire::exchange(&mut connection.stream, request, how.want, deadline).await;

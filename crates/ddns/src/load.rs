@@ -125,6 +125,11 @@ fn default_places(environment: &Environment) -> Vec<String> {
     ["config.json".to_owned()].into_iter().chain(home).chain(etc).collect()
 }
 
+/// Whether some file is run where no option names one.
+pub(crate) fn has_file(environment: &Environment) -> bool {
+    environment.get("DDNS_CONFIG").is_some() || default_file(environment).is_some()
+}
+
 fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
@@ -262,7 +267,7 @@ async fn fetch(address: &str, client: &Client) -> Result<Document, Diagnostic> {
     let wrong =
         |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
     let request = Request { url, body: None };
-    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, ssl: &Ssl::Verify };
+    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, ssl: &Ssl::Verify, from: None };
     let answer = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&answer.status) {
         return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));

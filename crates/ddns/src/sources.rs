@@ -14,15 +14,19 @@ use std::time::Duration;
 
 use ddns_core::config::{Entry, Ssl};
 use ddns_core::local;
-use ddns_core::observe::{Choice, Observation, agreed};
+use ddns_core::observe::{Choice, Observation, agreed, agreement};
 use ddns_core::record::Family;
 use ddns_core::source::Source;
-use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::time::{Instant, timeout_at};
 
 use crate::http::Client;
 use crate::log::Log;
 
 pub(crate) use interfaces::list as local_addresses;
+
+/// How long those are waited for who do not matter any more: what they say is told, if they say it soon.
+const QUORUM_GRACE: Duration = Duration::from_millis(500);
 
 /// What a source must keep to.
 #[derive(Clone, Copy)]
@@ -78,7 +82,7 @@ impl Observations {
     }
 }
 
-/// Asks one source. The sources of a quorum are asked at the same time.
+/// Asks one source. The sources of a quorum are asked at the same time; once enough agree, the others have a moment left.
 pub(crate) async fn look(
     source: &Source,
     family: Family,
@@ -86,9 +90,31 @@ pub(crate) async fn look(
     client: &Client,
 ) -> Result<Choice, String> {
     let Source::Quorum(need, sources) = source else { return look_at(source, family, limits, client).await };
-    let answers = join_all(sources.iter().map(|source| look_at(source, family, limits, client))).await;
-    let said: Vec<_> = sources.iter().map(ToString::to_string).zip(answers).collect();
-    agreed(*need, &said)
+    let mut asked: FuturesUnordered<_> = sources
+        .iter()
+        .enumerate()
+        .map(async |(at, source)| (at, look_at(source, family, limits, client).await))
+        .collect();
+    let late = || Err("no answer in time".to_owned());
+    let mut said: Vec<(String, Result<Choice, String>)> =
+        sources.iter().map(|source| (source.to_string(), late())).collect();
+    let mut end = None;
+    loop {
+        let next = match end {
+            None => asked.next().await,
+            Some(end) => timeout_at(end, asked.next()).await.unwrap_or(None),
+        };
+        let Some((at, answer)) = next else { return agreed(*need, &said) };
+        said[at].1 = answer;
+        if agreement(*need, &said).is_some() {
+            end.get_or_insert_with(|| Instant::now() + QUORUM_GRACE);
+        }
+    }
+}
+
+/// The stable address to ask somebody on the internet from, so that he does not see a temporary one.
+fn stable_source(server: IpAddr) -> Option<IpAddr> {
+    if server.is_ipv6() && local::is_far(server) { own_address(Family::V6) } else { None }
 }
 
 async fn look_at(source: &Source, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
@@ -104,7 +130,7 @@ async fn look_at(source: &Source, family: Family, limits: Limits<'_>, client: &C
             let words = ["sh".to_owned(), "-c".to_owned(), line.clone()];
             Box::pin(command::look(&words, family)).await
         }
-        Source::Stun(host, port) => Box::pin(stun::look(host, *port, family, client)).await,
+        Source::Stun(host, port) => Box::pin(stun::look((host, *port), family, limits.time, client)).await,
         Source::Quorum(..) => Err("a quorum cannot stand inside of a quorum".to_owned()),
     }
 }

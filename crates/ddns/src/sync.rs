@@ -195,7 +195,7 @@ impl Teller<'_> {
     }
 
     fn how(&self) -> How<'_> {
-        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl }
+        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl, from: None }
     }
 
     /// The answer's body, masked before it is cut: a cut could split a secret so that its halves are not found (D4).

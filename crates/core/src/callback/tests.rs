@@ -181,7 +181,7 @@ fn d6_which_hosts_are_local() {
         "mylocal.org",
     ];
     let is_local = |host: &&str| Url::parse(&format!("https://{host}/")).expect("an address").is_local();
-    assert!(local.iter().chain(&named).all(|host| is_local(host)));
+    assert!(local.iter().chain(&named).all(&is_local));
     for host in &public {
         assert!(!is_local(host), "{host}");
     }

@@ -4,12 +4,13 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use ddns_core::config::{Entry, Ssl};
-use ddns_core::json::{Value, pretty};
-use ddns_core::local::{Lifetime, LocalAddress, Scope};
+use ddns_core::config::Entry;
+use ddns_core::config::fields::{Field, Key};
+use ddns_core::config::raw::Origin;
+use ddns_core::json::{Node, Value, pretty};
+use ddns_core::local::{Lifetime, LocalAddress, Scope, is_private};
 use ddns_core::observe::Choice;
 use ddns_core::record::Family;
-use ddns_core::source::Source;
 
 use crate::cli::{Form, Settings};
 use crate::environment::Environment;
@@ -17,30 +18,37 @@ use crate::http::Client;
 use crate::sources::Limits;
 use crate::{complain, load, print, sources};
 
-/// A source without a configuration may take so long.
-const LIMIT: Duration = Duration::from_secs(30);
-
 /// No line is wider, unless that was asked for.
 const WIDTH: usize = 80;
 
 /// What one source said.
 struct Asked {
-    family: Family,
     source: String,
     answer: Result<Choice, String>,
     took: Duration,
 }
 
-/// Everything that is shown.
-struct Report {
-    local: Vec<LocalAddress>,
+/// The sources of some domains, in the order in which they are asked.
+struct List {
+    family: Family,
+    domains: Vec<String>,
     asked: Vec<Asked>,
 }
 
+/// Everything that is shown.
+struct Report {
+    local: Vec<LocalAddress>,
+    lists: Vec<List>,
+}
+
 /// Looks, asks and shows. 0 whatever was found; 2 for a wrong configuration.
-pub(crate) async fn run(settings: Settings, form: Form) -> u8 {
+pub(crate) async fn run(mut settings: Settings, form: Form) -> u8 {
     let environment = Environment::read();
     let client = Client::default();
+    let is_configured = !settings.files.is_empty() || load::has_file(&environment);
+    if !is_configured {
+        complete(&mut settings, &environment);
+    }
     let configs = match load::load(settings, &environment, &client).await {
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
@@ -50,41 +58,86 @@ pub(crate) async fn run(settings: Settings, form: Form) -> u8 {
         Vec::new()
     });
     let entries: Vec<&Entry> = configs.iter().flat_map(|(config, _)| &config.entries).collect();
-    let mut asked = Vec::new();
+    let mut report = Report { local, lists: Vec::new() };
     for family in Family::ALL {
-        for (source, limits) in sources_of(&entries, family) {
-            let start = Instant::now();
-            let answer = sources::look(&source, family, limits, &client).await;
-            asked.push(Asked { family, source: source.to_string(), answer, took: start.elapsed() });
+        for (asked_by, mut domains) in lists_of(&entries, family) {
+            let mut asked = Vec::new();
+            for source in asked_by.sources_of(family) {
+                let start = Instant::now();
+                let answer = sources::look(source, family, Limits::of(asked_by), &client).await;
+                asked.push(Asked { source: source.to_string(), answer, took: start.elapsed() });
+            }
+            domains.truncate(if is_configured { domains.len() } else { 0 });
+            report.lists.push(List { family, domains, asked });
         }
     }
-    let report = Report { local, asked };
     print(&if form.json { pretty(&report.json()) } else { report.text(form.wide) })
 }
 
-/// Every source of the configurations, each once and in order; `default` without a configuration.
-fn sources_of<'a>(entries: &[&'a Entry], family: Family) -> Vec<(Source, Limits<'a>)> {
-    if entries.is_empty() {
-        return vec![(Source::Default, Limits { time: LIMIT, ssl: &Ssl::Auto })];
-    }
-    let mut all: Vec<(Source, Limits<'a>)> = Vec::new();
-    for entry in entries {
-        for source in entry.sources_of(family) {
-            if !all.iter().any(|(known, _)| known == source) {
-                all.push((source.clone(), Limits::of(entry)));
-            }
+/// Sources can be tried without a configuration: what else one needs is filled in, and not used.
+fn complete(settings: &mut Settings, environment: &Environment) {
+    let needed = [
+        (Key::Dns, "callback"),
+        (Key::Id, "http://localhost/"),
+        (Key::Ipv4, "this-host.example"),
+        (Key::Ipv6, "this-host.example"),
+    ];
+    for (key, value) in needed {
+        let variable = Field::of(key).variable.unwrap_or_default();
+        if settings.options.get(key).is_none() && environment.get(variable).is_none() {
+            settings.options.set(key, Node::synthetic(Value::string(value)), Origin::Option(String::new()));
         }
     }
-    all
+}
+
+/// Each distinct list of sources once: an entry that has it, and the domains of all that do.
+fn lists_of<'a>(entries: &[&'a Entry], family: Family) -> Vec<(&'a Entry, Vec<String>)> {
+    let mut lists: Vec<(&Entry, Vec<String>)> = Vec::new();
+    for entry in entries.iter().filter(|entry| !entry.domains_of(family).is_empty()) {
+        let names = entry.domains_of(family).iter().map(ToString::to_string);
+        match lists.iter_mut().find(|(known, _)| known.sources_of(family) == entry.sources_of(family)) {
+            Some((_, domains)) => domains.extend(names),
+            None => lists.push((entry, names.collect())),
+        }
+    }
+    lists
+}
+
+impl List {
+    /// The first source that gave an address.
+    fn chosen(&self) -> Option<(&Asked, &Choice)> {
+        self.asked.iter().find_map(|asked| asked.answer.as_ref().ok().map(|choice| (asked, choice)))
+    }
+
+    fn text(&self, wide: bool) -> String {
+        let domains = match self.domains.as_slice() {
+            [] => String::new(),
+            [one] => format!(" for {one}"),
+            [one, .., last] => format!(" for {one} to {last} ({} domains)", self.domains.len()),
+        };
+        let mut text = fitted(&format!("\n{} ({})", self.family, self.family.record_type()), &domains, wide);
+        for asked in &self.asked {
+            let took = asked.took.as_millis();
+            let said = match &asked.answer {
+                Ok(choice) => format!("{} ({took} ms): {}", choice.ip, choice.why),
+                Err(why) => format!("no address ({took} ms): {why}"),
+            };
+            text += &fitted(&format!("  {}", asked.source), &said, wide);
+        }
+        let Some((asked, choice)) = self.chosen() else {
+            return text + "  => no address: nothing would be told\n";
+        };
+        let verdict = format!("{} would be told: {} is the first source to give one.", choice.ip, asked.source);
+        text += &fitted("  =>", &verdict, wide);
+        if is_private(choice.ip) {
+            let hint = "It is private: nobody outside can reach it. `public` or `stun:` give the router's address.";
+            text += &fitted("    ", hint, wide);
+        }
+        text
+    }
 }
 
 impl Report {
-    /// The first source that gave an address.
-    fn chosen(&self, family: Family) -> Option<(&Asked, &Choice)> {
-        let mut own = self.asked.iter().filter(|asked| asked.family == family);
-        own.find_map(|asked| asked.answer.as_ref().ok().map(|choice| (asked, choice)))
-    }
-
     fn json(&self) -> Value {
         let string = |text: &dyn ToString| Value::string(text.to_string());
         let local = self.local.iter().map(|address| {
@@ -99,13 +152,14 @@ impl Report {
                 ("verdict", Value::string(address.unusable().unwrap_or("usable"))),
             ])
         });
-        let asked = self.asked.iter().map(|asked| {
+        let all = self.lists.iter().flat_map(|list| list.asked.iter().map(move |asked| (list.family, asked)));
+        let asked = all.map(|(family, asked)| {
             let (ip, why) = match &asked.answer {
                 Ok(choice) => (string(&choice.ip), &choice.why),
                 Err(why) => (Value::Null, why),
             };
             Value::object([
-                ("family", string(&asked.family)),
+                ("family", string(&family)),
                 ("source", string(&asked.source)),
                 ("ip", ip),
                 ("why", string(why)),
@@ -113,7 +167,8 @@ impl Report {
             ])
         });
         let chosen = Family::ALL.map(|family| {
-            let value = self.chosen(family).map_or(Value::Null, |(asked, choice)| {
+            let first = self.lists.iter().find(|list| list.family == family).and_then(List::chosen);
+            let value = first.map_or(Value::Null, |(asked, choice)| {
                 Value::object([
                     ("ip", string(&choice.ip)),
                     ("source", string(&asked.source)),
@@ -138,30 +193,20 @@ impl Report {
         for row in &self.local {
             let head = format!("  {:<name_width$}  {:<ip_width$}", row.interface, shown_ip(row));
             let verdict = match row.unusable() {
+                None if is_private(row.ip) => "usable, but private".to_owned(),
                 None => "usable".to_owned(),
                 Some(why) => format!("not told: {why}"),
             };
-            text += &fitted(&head, &[verdict, described(row)].join("; "), wide);
+            text += &fitted(&head, &format!("{verdict} ({})", described(row)), wide);
         }
         for family in Family::ALL {
-            text += &format!("\n{family} ({}): what each source says\n", family.record_type());
-            for asked in self.asked.iter().filter(|asked| asked.family == family) {
-                let took = asked.took.as_millis();
-                let said = match &asked.answer {
-                    Ok(choice) => format!("{} ({took} ms): {}", choice.ip, choice.why),
-                    Err(why) => format!("no address ({took} ms): {why}"),
-                };
-                text += &fitted(&format!("  {}", asked.source), &said, wide);
+            if !self.lists.iter().any(|list| list.family == family) {
+                text +=
+                    &format!("\n{family} ({}): no domain, or switched off; nothing is asked\n", family.record_type());
             }
-            text += &match self.chosen(family) {
-                Some((asked, choice)) => {
-                    fitted("  =>", &format!("{} is told: {} is the first to give one", choice.ip, asked.source), wide)
-                }
-                None if self.asked.iter().any(|asked| asked.family == family) => {
-                    "  => no address: nothing is told\n".to_owned()
-                }
-                None => "  => switched off\n".to_owned(),
-            };
+            for list in self.lists.iter().filter(|list| list.family == family) {
+                text += &list.text(wide);
+            }
         }
         text
     }
@@ -173,7 +218,10 @@ fn fitted(head: &str, rest: &str, wide: bool) -> String {
     if wide || one.chars().count() <= WIDTH {
         return format!("{}\n", one.trim_end());
     }
-    let mut lines = vec![head.trim_end().to_owned(), String::from("     ")];
+    let mut lines = vec![String::from("     ")];
+    if !head.trim().is_empty() {
+        lines.insert(0, head.trim_end().to_owned());
+    }
     for word in rest.split(' ') {
         let last = lines.last_mut().map_or(0, |line| line.chars().count());
         if last + 1 + word.chars().count() > WIDTH && last > 5 {
@@ -189,7 +237,7 @@ fn fitted(head: &str, rest: &str, wide: bool) -> String {
 
 /// Scope, flags and lifetimes in words.
 fn described(row: &LocalAddress) -> String {
-    let mut words = vec![scope(row.scope).to_owned()];
+    let mut words = vec![format!("scope {}", scope(row.scope))];
     words.extend(flags(row).into_iter().filter(|flag| *flag != "permanent").map(str::to_owned));
     words.push(match (row.valid, row.preferred) {
         (Lifetime::Forever, _) => "forever".to_owned(),

@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
+use ddns_core::local::is_far;
 use ddns_core::record::Family;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
-use super::Over;
 use super::tls::{self, Tls};
+use super::{How, Over};
 
 /// One of several addresses of a host gets so long at most before the next one is tried.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -92,14 +93,9 @@ pub(super) struct Connector {
 
 impl Connector {
     /// A connection to the host of `url`. The error says what was tried.
-    pub(super) async fn connect(
-        &self,
-        url: &Url,
-        ssl: &Ssl,
-        over: Over,
-        limit: Duration,
-    ) -> Result<Connection, String> {
-        let stream = self.tcp(url, over, limit).await?;
+    pub(super) async fn connect(&self, url: &Url, how: How<'_>, limit: Duration) -> Result<Connection, String> {
+        let How { ssl, over, from, .. } = how;
+        let stream = self.tcp(url, over, from, limit).await?;
         let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
         let plain = |stream| Connection { stream, family, is_unverified: false };
         if !url.secure {
@@ -110,7 +106,7 @@ impl Connector {
             Err(error) => error,
         };
         if *ssl == Ssl::Auto && url.is_local() && tls::is_unknown_issuer(&error) {
-            let stream = self.tcp(url, over, limit).await?;
+            let stream = self.tcp(url, over, from, limit).await?;
             if let Ok(stream) = self.secure(stream, url, &Ssl::Off).await? {
                 return Ok(Connection { stream, family, is_unverified: true });
             }
@@ -126,14 +122,14 @@ impl Connector {
         Ok(secured.map(|stream| Stream::Tls(Box::new(stream))))
     }
 
-    async fn tcp(&self, url: &Url, over: Over, limit: Duration) -> Result<TcpStream, String> {
+    async fn tcp(&self, url: &Url, over: Over, from: Option<IpAddr>, limit: Duration) -> Result<TcpStream, String> {
         let addresses = self.look_up(&url.host, over).await?;
         // A dead first address leaves time for the next.
         let patience = CONNECT_PATIENCE.min(limit / u32::try_from(addresses.len() + 1).unwrap_or(u32::MAX));
         let mut tried = Vec::new();
         for ip in addresses {
             let address = SocketAddr::new(ip, url.port);
-            match timeout(patience, TcpStream::connect(address)).await {
+            match timeout(patience, open(address, from)).await {
                 Ok(Ok(stream)) => {
                     // A request is one small write: nothing is gained by waiting for more.
                     let _ = stream.set_nodelay(true);
@@ -183,6 +179,17 @@ impl Connector {
         self.hosts.borrow_mut().insert(host.to_owned(), addresses.clone());
         Ok(addresses)
     }
+}
+
+/// A stream; from this address of ours where one is given and the way to the other side can begin there.
+async fn open(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+    if let Some(from) = from.filter(|from| from.is_ipv6() == address.is_ipv6() && is_far(address.ip())) {
+        let socket = if from.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
+        if socket.bind(SocketAddr::new(from, 0)).is_ok() {
+            return socket.connect(address).await;
+        }
+    }
+    TcpStream::connect(address).await
 }
 
 /// What an error of the system means, without its number.

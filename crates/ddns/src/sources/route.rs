@@ -7,9 +7,10 @@ use ddns_core::local::toward_internet;
 use ddns_core::observe::Choice;
 use ddns_core::record::Family;
 
-/// Some address of the internet; which one does not matter, only that the way to it is the default route.
-const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(1, 1, 1, 1));
-const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2606, 0x4700, 0x4700, 0, 0, 0, 0, 0x1111));
+/// Some address of the internet; which one does not matter, only that the way to it is the default route. A root server
+/// of the DNS: nobody has a route of his own to it.
+const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4));
+const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30));
 
 pub(super) fn look(family: Family) -> Result<Choice, String> {
     let (own, far) = match family {
@@ -21,6 +22,12 @@ pub(super) fn look(family: Family) -> Result<Choice, String> {
         socket.local_addr()
     });
     let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();
-    // Where the system does not list its addresses, the kernel's choice stands.
-    toward_internet(route, &super::local_addresses().unwrap_or_default())
+    match super::local_addresses() {
+        Ok(addresses) => toward_internet(route, &addresses),
+        // The kernel's choice stands, with a word about what is not known of it.
+        Err(error) => toward_internet(route, &[]).map(|choice| Choice {
+            why: format!("{} (the addresses of this host cannot be listed: {error})", choice.why),
+            ..choice
+        }),
+    }
 }

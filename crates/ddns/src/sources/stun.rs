@@ -18,11 +18,24 @@ const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1)
 /// No answer is longer.
 const LARGEST: usize = 1500;
 
-pub(super) async fn look(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
+/// So many addresses of a server are asked.
+const MOST_SERVERS: usize = 3;
+
+pub(super) async fn look(
+    (host, port): (&str, u16),
+    family: Family,
+    limit: Duration,
+    client: &Client,
+) -> Result<Choice, String> {
+    let looked = timeout(limit, look_within(host, port, family, client)).await;
+    looked.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
+}
+
+async fn look_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
     let servers = client.look_up(host, Over::Only(family)).await?;
     let mut refused = Vec::new();
-    for server in servers.into_iter().map(|ip| SocketAddr::new(ip, port)) {
-        match ask(server).await {
+    for server in servers.into_iter().take(MOST_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
+        match ask(server, super::stable_source(server.ip())).await {
             Ok(Answer::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
                 None => return Ok(Choice { ip, why: format!("{server} saw it") }),
                 Some(why) => refused.push(format!("{server} saw {ip}, but {why}")),
@@ -39,9 +52,9 @@ pub(super) async fn look(host: &str, port: u16, family: Family, client: &Client)
     Err(refused.join("; "))
 }
 
-async fn ask(server: SocketAddr) -> io::Result<Answer> {
+async fn ask(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Answer> {
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = UdpSocket::bind((any, 0)).await?;
+    let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
     socket.connect(server).await?;
     let mut id: TransactionId = [0; 12];
     getrandom::fill(&mut id).map_err(|_| io::Error::other("the system has no random numbers"))?;

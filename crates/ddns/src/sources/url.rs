@@ -26,7 +26,9 @@ pub(super) async fn page(
 ) -> Result<IpAddr, String> {
     let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
     let request = Request { url, body: None };
-    let how = How { limit: limits.time, want: Want::Body, over, ssl: limits.ssl };
+    // Whoever is asked over IPv6 shall see the stable address.
+    let from = if family == Family::V6 { super::own_address(family) } else { None };
+    let how = How { limit: limits.time, want: Want::Body, over, ssl: limits.ssl, from };
     let answer = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if !(200..300).contains(&answer.status) {
         return Err(format!("it answered {}", report::with_reason(answer.status)));

@@ -30,6 +30,7 @@ mod e_long;
 mod f;
 mod f_local;
 mod f_netns;
+mod f_programs;
 mod f_public;
 mod f_quorum;
 mod f_stun;
