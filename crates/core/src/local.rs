@@ -59,6 +59,8 @@ pub struct Flags {
     pub dad_failed: bool,
     /// Set by hand, without a lifetime.
     pub permanent: bool,
+    /// Its interface is switched off.
+    pub down: bool,
 }
 
 /// How long an address lasts.
@@ -75,8 +77,9 @@ pub enum Lifetime {
 impl LocalAddress {
     /// Why it must not be told; none where it may be (F7).
     pub fn unusable(&self) -> Option<&'static str> {
-        let Flags { deprecated, tentative, dad_failed, .. } = self.flags;
+        let Flags { deprecated, tentative, dad_failed, down, .. } = self.flags;
         match () {
+            () if down => Some("its interface is down"),
             () if dad_failed => Some("another host on the link has it too"),
             () if tentative => Some("it is tentative: not yet known to be unique"),
             () if deprecated => Some("it is deprecated"),
@@ -241,6 +244,7 @@ mod tests {
                 tentative: has("tentative"),
                 dad_failed: has("dadfailed"),
                 permanent: has("permanent"),
+                down: has("down"),
             },
             valid: Lifetime::Unknown,
             preferred: Lifetime::Unknown,
@@ -366,6 +370,7 @@ mod tests {
         let table = [
             ("eth0 2001:db8::7/64 permanent", None),
             ("eth0 2001:db8::7/64 tentative", Some("tentative")),
+            ("eth0 192.168.1.1/24 permanent down", Some("interface is down")),
             ("eth0 2001:db8::7/64 deprecated", Some("deprecated")),
             ("eth0 2001:db8::7/64 tentative dadfailed", Some("another host")),
             ("lo 127.0.0.1/8", Some("loopback")),

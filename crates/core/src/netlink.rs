@@ -1,4 +1,5 @@
-//! What the Linux kernel answers when it is asked for all addresses (rtnetlink, `RTM_GETADDR`), from its bytes.
+//! What the Linux kernel answers when it is asked for all addresses or interfaces (rtnetlink, `RTM_GETADDR` and
+//! `RTM_GETLINK`), from its bytes.
 //!
 //! The few fields that are needed are read here, because a crate that knows all of netlink is many times this file.
 //! An answer is a row of messages, a message is a header and attributes, and both start with their own length:
@@ -6,6 +7,7 @@
 //! ```text
 //! nlmsghdr   length u32 │ kind u16 │ flags u16 │ sequence u32 │ port u32
 //! ifaddrmsg  family u8 │ prefix u8 │ flags u8 │ scope u8 │ index u32
+//! ifinfomsg  family u8 │ unused u8 │ type u16 │ index u32 │ flags u32 │ change u32
 //! rtattr     length u16 │ kind u16 │ value, filled up to a multiple of 4
 //! ```
 //!
@@ -22,6 +24,8 @@ const ATTRIBUTE_HEADER: usize = 4;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const GET_ADDRESS: u16 = 22;
 const REQUEST_DUMP: u16 = 0x301;
@@ -33,6 +37,9 @@ const ADDRESS: u16 = 1;
 const LOCAL: u16 = 2;
 const CACHE_INFO: u16 = 6;
 const FLAGS: u16 = 8;
+
+/// Among the flags of an interface: it is switched on.
+const UP: u32 = 0x01;
 
 const FAMILY_V4: u8 = 2;
 const FAMILY_V6: u8 = 10;
@@ -50,13 +57,27 @@ pub enum Progress {
     Refused(i32),
 }
 
-/// The request for all addresses of both families.
-pub fn request() -> Vec<u8> {
-    const LENGTH: u8 = 24;
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// All addresses of both families.
+    Addresses,
+    /// All interfaces.
+    Links,
+}
+
+/// The bytes of a question.
+pub fn request(question: Question) -> Vec<u8> {
+    // Both messages may be as short as their beginning: what is left out is empty, and so nothing is left out.
+    const LENGTH: u8 = 32;
+    let kind = match question {
+        Question::Addresses => GET_ADDRESS,
+        Question::Links => GET_LINK,
+    };
     let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
-    bytes.extend(GET_ADDRESS.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
     bytes.extend(REQUEST_DUMP.to_ne_bytes());
-    // The rest stays empty: one question on a socket of its own needs no number, and nothing is left out.
+    // One question on a socket of its own needs no number.
     bytes.resize(LENGTH.into(), 0);
     bytes
 }
@@ -70,6 +91,29 @@ pub fn addresses(
     name: impl Fn(u32) -> Option<String>,
     found: &mut Vec<LocalAddress>,
 ) -> Result<Progress, String> {
+    each(message_bytes, NEW_ADDRESS, |body| {
+        found.extend(address(body, &name)?);
+        Ok(())
+    })
+}
+
+/// Reads one piece of the answer and appends the numbers of the interfaces that are switched off to `down`.
+pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<Progress, String> {
+    each(message_bytes, NEW_LINK, |body| {
+        let field = |at: usize| number(body.get(at..).unwrap_or_default());
+        if field(8)? & UP == 0 {
+            down.push(field(4)?);
+        }
+        Ok(())
+    })
+}
+
+/// Goes through the messages of a piece and hands on those of a kind.
+fn each(
+    message_bytes: &[u8],
+    kind: u16,
+    mut take: impl FnMut(&[u8]) -> Result<(), Broken>,
+) -> Result<Progress, String> {
     let mut rest = message_bytes;
     while !rest.is_empty() {
         let message = Message::first(rest)?;
@@ -78,7 +122,6 @@ pub fn addresses(
             return Ok(Progress::Changed);
         }
         match message.kind {
-            NEW_ADDRESS => found.extend(address(message.body, &name)?),
             // Both carry an error number, negative; 0 is no error.
             ERROR | DONE => match number(message.body) {
                 Ok(code) if code.cast_signed() < 0 => {
@@ -89,6 +132,7 @@ pub fn addresses(
                 Err(error) => return Err(error.into()),
             },
             OVERRUN => return Ok(Progress::Changed),
+            found if found == kind => take(message.body)?,
             _ => {}
         }
     }
@@ -181,6 +225,8 @@ fn flags_of(bits: u32, ip: IpAddr) -> Flags {
         deprecated: has(0x20),
         tentative: has(0x40),
         permanent: has(0x80),
+        // Its interface has the say in that.
+        down: false,
     }
 }
 
@@ -264,10 +310,30 @@ mod tests {
     }
 
     #[test]
-    fn the_request_is_one_whole_message() {
-        let bytes = request();
-        let message = Message::first(&bytes).ok().expect("a message");
-        assert_eq!((message.kind, message.flags, message.body.len(), message.rest.len()), (22, 0x301, 8, 0));
+    fn a_request_is_one_whole_message() {
+        for (question, kind) in [(Question::Addresses, 22), (Question::Links, 18)] {
+            let bytes = request(question);
+            let message = Message::first(&bytes).ok().expect("a message");
+            assert_eq!((message.kind, message.flags, message.body.len(), message.rest.len()), (kind, 0x301, 16, 0));
+        }
+    }
+
+    #[test]
+    fn interfaces_that_are_switched_off_are_found() {
+        let link = |index: u32, flags: u32| {
+            let mut bytes = 32_u32.to_ne_bytes().to_vec();
+            bytes.extend(NEW_LINK.to_ne_bytes());
+            bytes.resize(16 + 4, 0);
+            bytes.extend(index.to_ne_bytes());
+            bytes.extend(flags.to_ne_bytes());
+            bytes.resize(32, 0);
+            bytes
+        };
+        let mut down = Vec::new();
+        let piece = [link(1, 0x49), link(2, 0x1002), link(3, 0x1043)].concat();
+        assert_eq!(links_that_are_down(&piece, &mut down), Ok(Progress::More));
+        assert_eq!(down, [2]);
+        assert!(links_that_are_down(&piece[..40], &mut down).is_err());
     }
 
     #[test]

@@ -277,6 +277,7 @@ fn flags(row: &LocalAddress) -> Vec<&'static str> {
         (flags.tentative, "tentative"),
         (flags.dad_failed, "dadfailed"),
         (flags.permanent, "permanent"),
+        (flags.down, "down"),
     ];
     all.into_iter().filter(|(is_set, _)| *is_set).map(|(_, name)| name).collect()
 }

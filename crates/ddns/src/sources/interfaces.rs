@@ -17,7 +17,7 @@ mod system {
     use std::time::Duration;
 
     use ddns_core::local::LocalAddress;
-    use ddns_core::netlink::{Progress, addresses, request};
+    use ddns_core::netlink::{Progress, Question, addresses, links_that_are_down, request};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::net::netdevice::index_to_name;
     use rustix::net::netlink::SocketAddrNetlink;
@@ -35,24 +35,32 @@ mod system {
 
     pub(super) fn list() -> Result<Vec<LocalAddress>, String> {
         for _ in 0..TRIES {
-            if let Some(found) = dump()? {
+            let (mut found, mut down) = (Vec::new(), Vec::new());
+            let is_listed =
+                dump(Question::Addresses, |piece, socket| addresses(piece, |index| name(socket, index), &mut found))?;
+            if is_listed && dump(Question::Links, |piece, _| links_that_are_down(piece, &mut down))? {
+                for address in &mut found {
+                    address.flags.down = down.contains(&address.index);
+                }
                 return Ok(found);
             }
         }
         Err("the addresses keep changing while they are listed".to_owned())
     }
 
-    /// One list, on a socket of its own, so that no rest of an earlier answer is in the way; none where the addresses
-    /// changed meanwhile.
-    fn dump() -> Result<Option<Vec<LocalAddress>>, String> {
-        let socket = ask().map_err(|error| why(&error.into()))?;
+    /// One list, on a socket of its own, so that no rest of an earlier answer is in the way; false where it changed
+    /// meanwhile.
+    fn dump(
+        question: Question,
+        mut read: impl FnMut(&[u8], &OwnedFd) -> Result<Progress, String>,
+    ) -> Result<bool, String> {
+        let socket = ask(question).map_err(|error| why(&error.into()))?;
         let mut buffer = vec![0; BUFFER];
-        let mut found = Vec::new();
         loop {
             // TRUNC: the length is that of the whole message, even where it did not fit.
             let length = match retry_on_intr(|| recv(&socket, buffer.as_mut_slice(), RecvFlags::TRUNC)) {
                 Ok((_, length)) => length,
-                Err(Errno::NOBUFS) => return Ok(None),
+                Err(Errno::NOBUFS) => return Ok(false),
                 Err(Errno::AGAIN) => return Err(format!("the kernel did not list them within {} s", LIMIT.as_secs())),
                 Err(error) => return Err(why(&error.into())),
             };
@@ -60,21 +68,21 @@ mod system {
             if piece.is_empty() {
                 return Err("the kernel's list of addresses has no end".to_owned());
             }
-            match addresses(piece, |index| name(&socket, index), &mut found)? {
+            match read(piece, &socket)? {
                 Progress::More => {}
-                Progress::Complete => return Ok(Some(found)),
-                Progress::Changed => return Ok(None),
+                Progress::Complete => return Ok(true),
+                Progress::Changed => return Ok(false),
                 Progress::Refused(number) => return Err(why(&io::Error::from_raw_os_error(number))),
             }
         }
     }
 
     /// A socket on which the kernel was asked. It is connected to the kernel, so nobody else can answer.
-    fn ask() -> Result<OwnedFd, Errno> {
+    fn ask(question: Question) -> Result<OwnedFd, Errno> {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(LIMIT))?;
         connect(&socket, &SocketAddrNetlink::new(0, 0))?;
-        retry_on_intr(|| send(&socket, &request(), SendFlags::empty()))?;
+        retry_on_intr(|| send(&socket, &request(question), SendFlags::empty()))?;
         Ok(socket)
     }
 

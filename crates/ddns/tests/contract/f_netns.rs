@@ -93,6 +93,21 @@ fn f2_f7_an_address_is_added_deprecated_and_removed() {
 }
 
 #[test]
+fn f7_an_address_of_an_interface_that_is_down_is_not_told() {
+    if !inside("f_netns::f7_an_address_of_an_interface_that_is_down_is_not_told", ONE_INTERFACE) {
+        return;
+    }
+    sh("ip addr add 203.0.113.7/24 dev d0; ip link set d0 down");
+    let report = addresses();
+    let off = row(&report, "203.0.113.7");
+    assert!(off["verdict"].as_str().is_some_and(|why| why.contains("down")), "{off}");
+    assert_eq!(ask(4, &json!("interface:d0")).told, None);
+    assert_eq!(ask(4, &json!(0)).told, None);
+    sh("ip link set d0 up");
+    assert_eq!(ask(4, &json!("interface:d0")).told.as_deref(), Some("203.0.113.7"));
+}
+
+#[test]
 fn f2_the_stable_address_is_told_in_place_of_the_temporary_one() {
     let setup = format!("{ONE_INTERFACE}\necho 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77\n");
     if !inside("f_netns::f2_the_stable_address_is_told_in_place_of_the_temporary_one", &setup) {
