@@ -4,6 +4,7 @@
 //! place; [`layers`] says which of several writings counts; [`validate`](mod@validate) makes a [`Config`] of it, or
 //! tells everything that is wrong at once.
 
+mod entry;
 pub mod fields;
 pub mod layers;
 pub mod raw;

@@ -36,6 +36,32 @@ impl<'a> Reader<'a> {
         self.diagnostics.push(error);
     }
 
+    /// Notes an error at a whole setting.
+    pub(super) fn wrong_whole(&mut self, key: Key, message: impl Into<String>, hint: Option<String>) {
+        if let Some(setting) = self.setting(key) {
+            self.wrong(key, &setting.node, message, hint);
+        }
+    }
+
+    /// Notes a doubt about a whole setting.
+    pub(super) fn warn_whole(&mut self, key: Key, message: impl Into<String>, hint: &str) {
+        if let Some(setting) = self.setting(key) {
+            let place = setting.place(Field::of(key), setting.node.span);
+            self.diagnostics.push(Diagnostic::warning(place, message).hint(hint));
+        }
+    }
+
+    /// A file that came over the network must not say which files of this host are written or trusted.
+    pub(super) fn refuse_fetched_path(&mut self, key: Key) {
+        let is_path = |setting: &Setting| {
+            setting.is_fetched() && setting.node.value.text().is_some_and(|text| text.contains(['/', '.']))
+        };
+        if self.setting(key).is_some_and(is_path) {
+            let message = format!("`{}` names a file, which a fetched configuration may not", Field::of(key).name);
+            self.wrong_whole(key, message, Some("set it with an option or in the environment".to_owned()));
+        }
+    }
+
     fn wrong_type(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
         let message = format!("`{}` must be {}, not {}", field.name, field.allowed(), at.value.kind());
