@@ -9,6 +9,8 @@ use ddns_core::json::{Dialect, Node, Value, parse as parse_json};
 use ddns_core::source::split_list;
 use lexopt::{Arg, Parser, ValueExt as _};
 
+use crate::layout::beside;
+
 /// What the user asked for.
 #[derive(Debug)]
 pub(crate) enum Invocation {
@@ -43,7 +45,11 @@ pub(crate) struct Form {
 /// The commands, with what they do.
 const COMMANDS: [(&str, &str); 2] = [
     ("demo", "Show what it does, on this machine alone, without a configuration"),
-    ("addresses", "Show every address of this host, what each source says, and which one is told and why"),
+    (
+        "addresses",
+        "Show every address of this host, what each source says, and which one is told and why; takes --json for \
+         programs and --wide for long lines",
+    ),
 ];
 
 /// Options that set no field.
@@ -59,16 +65,17 @@ const NEGATIONS: [(&str, Key); 2] = [("no-cache", Key::Cache), ("no-ssl", Key::S
 const EXAMPLES: &str = "\
 Tells any HTTP endpoint this host's address when it changes.
 
-  ddns demo                  see in ten seconds what it does; needs no configuration
+  ddns demo                  see in ten seconds what it does
   ddns -c config.json        find the address and tell every domain that changed
-  ddns addresses             see which address would be told, and why (--json, --wide)
+  ddns addresses             see which address would be told, and why
   ddns --dns callback --ipv4 home.example.com \\
        --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__'
 ";
 
 const NOTES: &str = "\
-Each option can also stand in the configuration file, or in the environment (DDNS_ID, DDNS_TOKEN, …).
-Exit status: 0 all told or already known, 1 something failed, 2 wrong configuration or usage.
+Each option can also stand in the configuration file, or in the environment
+(DDNS_ID, DDNS_TOKEN, …). Exit status: 0 all told or already known, 1 something
+failed, 2 wrong configuration or usage.
 ";
 
 /// Reads the arguments behind the program's name.
@@ -214,14 +221,7 @@ fn unexpected(value: &str, is_first: bool) -> Diagnostic {
 
 /// The text of `--help`.
 pub(crate) fn help() -> String {
-    let row = |left: &str, right: &str| {
-        // A long name has its line to itself.
-        if left.chars().count() > 24 {
-            format!("  {left}\n{:28}{right}\n", "")
-        } else {
-            format!("  {left:<26}{right}\n")
-        }
-    };
+    let row = |left: &str, right: &str| beside(&format!("  {left}"), right, 28);
     let mut help = format!("{EXAMPLES}\nCommands:\n");
     for (name, what) in COMMANDS {
         help += &row(name, what);
@@ -326,6 +326,9 @@ mod tests {
         let help = help();
         for field in &FIELDS {
             assert!(field.option.is_none_or(|option| help.contains(&format!("--{option}"))), "{}", field.name);
+        }
+        for line in help.lines() {
+            assert!(line.chars().count() <= crate::layout::WIDTH, "{line}");
         }
     }
 }

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod environment;
 mod http;
+mod layout;
 mod load;
 mod log;
 mod report;

@@ -15,11 +15,9 @@ use ddns_core::record::Family;
 use crate::cli::{Form, Settings};
 use crate::environment::Environment;
 use crate::http::Client;
+use crate::layout::{WIDTH, broken};
 use crate::sources::Limits;
 use crate::{complain, load, print, sources};
-
-/// No line is wider, unless that was asked for.
-const WIDTH: usize = 80;
 
 /// What one source said.
 struct Asked {
@@ -218,21 +216,8 @@ fn fitted(head: &str, rest: &str, wide: bool) -> String {
     if wide || one.chars().count() <= WIDTH {
         return format!("{}\n", one.trim_end());
     }
-    let mut lines = vec![String::from("     ")];
-    if !head.trim().is_empty() {
-        lines.insert(0, head.trim_end().to_owned());
-    }
-    for word in rest.split(' ') {
-        let last = lines.last_mut().map_or(0, |line| line.chars().count());
-        if last + 1 + word.chars().count() > WIDTH && last > 5 {
-            lines.push(String::from("     "));
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push(' ');
-            line.push_str(word);
-        }
-    }
-    lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect()
+    let head = if head.trim().is_empty() { String::new() } else { format!("{}\n", head.trim_end()) };
+    head + &broken(rest, 6)
 }
 
 /// Scope, flags and lifetimes in words.
