@@ -28,9 +28,31 @@ pub(crate) struct Store {
     /// None: in memory only.
     path: Option<PathBuf>,
     state: State,
+    /// The file that `state` is known to hold: while it is there, nobody else has written.
+    seen: Option<Stamp>,
     unsaved: News,
     oldest_unsaved: Option<Instant>,
     has_warned: bool,
+}
+
+/// Tells one file from any other, and from itself at another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    size: u64,
+    changed: (i64, i64),
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            file: (metadata.dev(), metadata.ino()),
+            size: metadata.size(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
 }
 
 /// How much a write must withstand.
@@ -55,7 +77,7 @@ impl Store {
             return Self::in_memory();
         }
         match load(path) {
-            Ok(Some(state)) => return Self::with(Some(path.to_owned()), state),
+            Ok(Some((state, seen))) => return Self { seen, ..Self::with(Some(path.to_owned()), state) },
             Ok(None) => {}
             Err(why) => {
                 let aside = set_aside(path);
@@ -70,7 +92,7 @@ impl Store {
     }
 
     fn with(path: Option<PathBuf>, state: State) -> Self {
-        Self { path, state, unsaved: News::new(), oldest_unsaved: None, has_warned: false }
+        Self { path, state, seen: None, unsaved: News::new(), oldest_unsaved: None, has_warned: false }
     }
 
     /// Makes a file, or takes the one that another process made just now: processes that start at the same moment
@@ -134,14 +156,20 @@ impl Store {
     /// What other processes saved meanwhile is kept: the file is read again under the lock and our news is put on top.
     fn write(&mut self, path: &Path, max_age: Duration, now: u64, durability: Durability) -> io::Result<()> {
         let mut file = lock(path)?;
-        match parse(&mut file) {
+        let is_ours = self.seen.is_some() && self.seen == stamp(&file);
+        let on_disk = if is_ours { Ok(None) } else { parse(&mut file) };
+        match on_disk {
             Ok(Some(mut on_disk)) if on_disk.salt() == self.state.salt() => {
                 on_disk.merge(&self.unsaved, max_age, now);
                 self.state = on_disk;
             }
-            _ => {}
+            _ => self.state.merge(&News::new(), max_age, now),
         }
-        replace(path, self.state.to_text().as_bytes(), durability)
+        self.seen = None;
+        replace(path, self.state.to_text().as_bytes(), durability)?;
+        // Still under the lock on what was there before: nobody else can have put another in its place.
+        self.seen = fs::metadata(path).ok().as_ref().map(Stamp::of);
+        Ok(())
     }
 }
 
@@ -168,10 +196,18 @@ fn unfit(path: &Path) -> Option<&'static str> {
     is_taken.then_some("lies in a folder of another user")
 }
 
+fn stamp(file: &File) -> Option<Stamp> {
+    file.metadata().ok().as_ref().map(Stamp::of)
+}
+
 /// None where there is no file; why it is of no use where there is one.
-fn load(path: &Path) -> Result<Option<State>, String> {
+fn load(path: &Path) -> Result<Option<(State, Option<Stamp>)>, String> {
     match File::open(path) {
-        Ok(mut file) => parse(&mut file),
+        Ok(mut file) => {
+            // Taken before it is read: a change that comes between does not pass unnoticed.
+            let seen = stamp(&file);
+            Ok(parse(&mut file)?.map(|state| (state, seen)))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("cannot be read ({error})")),
     }
