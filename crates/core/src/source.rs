@@ -112,7 +112,7 @@ impl Source {
                 let shown = if rest.is_some() { format!("{form}:…") } else { text.to_owned() };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
-                        let colon = if rest.is_some() { ":" } else { "" };
+                        let colon = if matches!(near, "default" | "public" | "false") { "" } else { ":" };
                         format!("`{shown}` is no source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()

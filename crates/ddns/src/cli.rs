@@ -182,7 +182,11 @@ fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Dia
 /// Everything up to the next option; at least one.
 fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
     let values = parser.values().map_err(|_| wrong(format!("{option} needs a value behind it")))?;
-    values.map(text).collect()
+    let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
+    if values.iter().any(|value| value.trim().is_empty()) {
+        return Err(wrong(format!("{option} has an empty value behind it: is a variable of the shell not set?")));
+    }
+    Ok(values)
 }
 
 fn text(value: OsString) -> Result<String, Diagnostic> {
@@ -210,6 +214,10 @@ fn unknown(name: &str) -> Diagnostic {
 fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     match nearest(value, COMMANDS.map(|(name, _)| name)).filter(|_| is_first) {
         Some(near) => wrong(format!("there is no command `{value}`")).hint(format!("did you mean `ddns {near}`?")),
+        // A short word of letters is a command that we do not have, and no secret.
+        None if is_first && value.len() < 12 && value.bytes().all(|byte| byte.is_ascii_lowercase()) => {
+            wrong(format!("there is no command `{value}`"))
+        }
         None if value.contains(".json") && !value.contains("://") => {
             wrong(format!("`{value}` stands alone: no option takes it"))
                 .hint(format!("did you mean `ddns -c {value}`?"))
@@ -307,6 +315,8 @@ mod tests {
         let cases = [
             (vec!["--tokne", "x"], "--token"),
             (vec!["dmo"], "ddns demo"),
+            (vec!["run"], "no command `run`"),
+            (vec!["--index4", ""], "empty value"),
             (vec!["my.json"], "ddns -c my.json"),
             (vec!["--ttl"], "whole number"),
             (vec!["-c"], "--config needs a value"),

@@ -71,7 +71,7 @@ pub(crate) struct Client {
     idle: RefCell<HashMap<Purpose, Vec<Connection>>>,
     /// Origins that broke a kept connection without a word: none is kept for them any more.
     fickle: RefCell<HashSet<String>>,
-    /// Origins whose missing verification was told.
+    /// What was told of origins, so that it is told once.
     told: RefCell<HashSet<String>>,
 }
 
@@ -106,6 +106,11 @@ impl Client {
             let Some(next) = current.redirected(answer.status, answer.location.as_deref()) else { return Ok(answer) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             answer = self.exchange(&next, how, deadline, is_sent).await?;
+            let (from, to) = (request.url.origin(), next.url.origin());
+            if from != to && self.told.borrow_mut().insert(format!("{from} {to}")) {
+                let told = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
+                answer.doubt.get_or_insert(told);
+            }
             current = Cow::Owned(next);
         }
         match current.redirected(answer.status, answer.location.as_deref()) {

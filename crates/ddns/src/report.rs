@@ -5,14 +5,21 @@ use std::time::Duration;
 use ddns_core::outcome::Outcome;
 use ddns_core::record::Update;
 
-/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`
-pub(crate) fn line(update: &Update<'_>, outcome: &Outcome, took: Duration) -> String {
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` where there are several endpoints.
+pub(crate) fn line(update: &Update<'_>, outcome: &Outcome, took: Duration, origin: Option<&str>) -> String {
     let took = took.as_millis();
+    let whom = origin.unwrap_or("the endpoint");
     match outcome {
-        Outcome::Accepted(status) => format!("{update}: accepted ({status}, {took} ms)"),
+        Outcome::Accepted(status) => {
+            let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
+            format!("{update}: accepted{by} ({status}, {took} ms)")
+        }
         Outcome::Refused(status) => {
             let advice = advice(*status);
-            format!("{update}: failed: the endpoint answered {}{advice} ({took} ms)", with_reason(*status))
+            format!(
+                "{update}: failed: {whom} answered {}{advice}; --debug shows what it said ({took} ms)",
+                with_reason(*status)
+            )
         }
         Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms)"),
     }

@@ -60,7 +60,8 @@ impl<'a> Sync<'a> {
                 continue;
             }
             let pace = Pace::new(config.concurrency);
-            let teller = Teller { entry, client: self.client, log };
+            let is_one_of_several = config.entries.len() > 1;
+            let teller = Teller { entry, client: self.client, log, is_one_of_several };
             let store = cache_path(entry, self.environment)
                 .map(|path| self.stores.entry(path).or_insert_with_key(|path| Store::open(path, log)));
             tally = tally.plus(teller.tell(&observed, store, pace).await);
@@ -94,6 +95,8 @@ pub(crate) struct Teller<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) client: &'a Client,
     pub(crate) log: &'a Log<'a>,
+    /// Whether other endpoints are told too: lines then say which one.
+    pub(crate) is_one_of_several: bool,
 }
 
 impl Teller<'_> {
@@ -171,7 +174,9 @@ impl Teller<'_> {
                 self.log.debug(|| format!("> {line}"));
             }
         }
-        let outcome = match self.entry.callback.render(&update, now) {
+        let request = self.entry.callback.render(&update, now);
+        let origin = request.as_ref().ok().map(|request| request.url.origin());
+        let outcome = match request {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
             Ok(request) => match self.client.send(&request, self.how()).await {
                 Ok(answer) => {
@@ -190,7 +195,8 @@ impl Teller<'_> {
             },
         };
         let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
-        self.log.line(level, || report::line(&update, &outcome, start.elapsed()));
+        let origin = origin.filter(|_| self.is_one_of_several);
+        self.log.line(level, || report::line(&update, &outcome, start.elapsed(), origin.as_deref()));
         (update, outcome)
     }
 

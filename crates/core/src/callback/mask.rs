@@ -27,7 +27,8 @@ impl Secrets {
     /// a placeholder is no secret: it is shown everywhere.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
         let is_public = |literal: &str| {
-            let is_value = literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(literal);
+            let is_value =
+                literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(&literal.to_ascii_uppercase());
             is_value || public.iter().any(|text| text.contains(literal))
         };
         let mut plain: Vec<String> = literals

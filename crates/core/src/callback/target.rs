@@ -89,6 +89,16 @@ impl Target {
                 (_, piece) => joined.push(piece),
             }
         }
+        // `http://::1:9/`: which colon is the port's? (A placeholder that becomes an IPv6 address leaves no such doubt.)
+        if let Some(Piece::Literal(first)) = joined.first()
+            && let Some((_, rest)) = split_scheme(first)
+        {
+            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            if !host.starts_with('[') && host.matches(':').count() > 1 {
+                return Err(UrlError::Host(host.to_owned()));
+            }
+        }
         // Whatever the values will be, some of these stand for them: a host may be `__IP__`, a port `__TTL__`.
         let attempts = [("192.0.2.1", "1"), ("2001:db8::1", "1"), ("192.0.2.1", "a"), ("2001:db8::1", "a")];
         let mut tried = attempts.into_iter().map(|(ip, other)| {

@@ -78,9 +78,16 @@ fn b1_and_b5_what_makes_no_address_is_refused() {
     assert_eq!(error("", "ftp://h/x"), TargetError::Id(UrlError::Scheme("ftp".into())));
     assert_eq!(error("ws://h", "x"), TargetError::Endpoint(UrlError::Scheme("ws".into())));
     assert_eq!(error("h.example", "x"), TargetError::Endpoint(UrlError::Relative));
-    for bad in
-        ["http:///x", "http://a b/", "http://a..b/", "http://[::1/", "http://[1.2.3.4]/", "http://1.2.3/", "http://ü/"]
-    {
+    for bad in [
+        "http:///x",
+        "http://a b/",
+        "http://a..b/",
+        "http://[::1/",
+        "http://[1.2.3.4]/",
+        "http://1.2.3/",
+        "http://ü/",
+        "http://::1:9/ok",
+    ] {
         assert!(matches!(error("", bad), TargetError::Id(UrlError::Host(_))), "{bad}");
     }
     for bad in ["http://h:99999/", "http://h:0/", "http://h:x/", "http://h:-1/"] {
@@ -339,6 +346,8 @@ fn g2_a_literal_that_is_part_of_a_domain_is_shown() {
     let secrets =
         Secrets::new(["example.com".to_owned(), "on".to_owned(), "k3y-k3y".to_owned()], &["home.example.com"]);
     assert_eq!(secrets.mask("home.example.com one k3y-k3y"), "home.example.com one ***");
+    let typo = Secrets::new(["__domain__".to_owned()], &[]);
+    assert_eq!(typo.mask("__domain__: did you mean __DOMAIN__?"), "__domain__: did you mean __DOMAIN__?");
 }
 
 #[test]

@@ -120,6 +120,9 @@ impl fmt::Display for UrlError {
             Self::Host(host) if !host.is_ascii() => {
                 write!(f, "names the host `{host}`; write it in its ASCII form (xn--…)")
             }
+            Self::Host(host) if host.matches(':').count() > 1 => {
+                write!(f, "names the host `{host}`; an IPv6 address stands in brackets, as in http://[::1]:8080/")
+            }
             Self::Host(host) => write!(f, "names the host `{host}`, which is none"),
             Self::Port => f.write_str("names a port that is not between 1 and 65535"),
         }

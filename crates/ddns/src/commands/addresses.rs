@@ -147,6 +147,7 @@ impl Report {
                 ("flags", Value::list(flags(address).into_iter().map(Value::string))),
                 ("valid", lifetime_json(address.valid)),
                 ("preferred", lifetime_json(address.preferred)),
+                ("private", Value::Bool(is_private(address.ip))),
                 ("verdict", Value::string(address.unusable().unwrap_or("usable"))),
             ])
         });
@@ -188,6 +189,9 @@ impl Report {
             |of: &dyn Fn(&LocalAddress) -> String| self.local.iter().map(|row| of(row).len()).max().unwrap_or(0);
         let shown_ip = |row: &LocalAddress| format!("{}/{}", row.ip, row.prefix);
         let (name_width, ip_width) = (widest(&|row| row.interface.clone()), widest(&shown_ip));
+        if self.local.is_empty() {
+            text += "  (none)\n";
+        }
         for row in &self.local {
             let head = format!("  {:<name_width$}  {:<ip_width$}", row.interface, shown_ip(row));
             let verdict = match row.unusable() {

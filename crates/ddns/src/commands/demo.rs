@@ -128,7 +128,7 @@ impl Demo {
         for (entry, store) in self.config.entries.iter().zip(&mut self.stores) {
             let print = entry.callback.fingerprint(store.state().salt());
             let steps = plan(entry, &observed, Some((store.state(), print)), unix_time().seconds);
-            let teller = Teller { entry, client: &self.client, log: &quiet };
+            let teller = Teller { entry, client: &self.client, log: &quiet, is_one_of_several: false };
             for step in steps {
                 match step {
                     Step::Known(update, _) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,

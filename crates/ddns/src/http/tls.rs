@@ -10,9 +10,11 @@ use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
@@ -35,9 +37,7 @@ impl Tls {
                 if let Some(known) = self.with_ca.borrow().get(path) {
                     return Ok(known.clone());
                 }
-                let mut roots = system_roots();
-                roots.add_parsable_certificates(read_ca(path)?);
-                let made = connector(roots);
+                let made = with_ca(read_ca(path)?)?;
                 self.with_ca.borrow_mut().insert(path.clone(), made.clone());
                 Ok(made)
             }
@@ -70,6 +70,17 @@ fn connector(roots: RootCertStore) -> TlsConnector {
     finished(builder().with_root_certificates(roots).with_no_client_auth())
 }
 
+/// Trusts the system's roots, what these certificates vouch for, and these certificates themselves.
+fn with_ca(own: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
+    let mut roots = system_roots();
+    roots.add_parsable_certificates(own.iter().cloned());
+    let provider = Arc::new(ring::default_provider());
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let inner = inner.map_err(|error| format!("the CA file cannot be used ({error})"))?;
+    let verifier = Arc::new(Named { inner, own });
+    Ok(finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
+}
+
 fn unverified() -> TlsConnector {
     let verifier = Arc::new(Unverified(ring::default_provider()));
     finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
@@ -89,6 +100,53 @@ fn builder() -> Builder {
 fn finished(mut config: ClientConfig) -> TlsConnector {
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     TlsConnector::from(Arc::new(config))
+}
+
+/// Verifies as usual, but a server may also show the very certificate that the user named: one that signed itself, as
+/// routers and NAS boxes have it. Its name must be right all the same.
+#[derive(Debug)]
+struct Named {
+    inner: Arc<WebPkiServerVerifier>,
+    own: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Named {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.own.iter().any(|own| own == certificate) {
+            verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.inner.verify_server_cert(certificate, between, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
 }
 
 /// Takes any certificate; signatures are checked all the same, so that the keys of the handshake are those of its owner.

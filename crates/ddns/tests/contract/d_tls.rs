@@ -312,3 +312,28 @@ fn d3_from_https_to_http_is_not_followed() {
     run.says("redirects from https to http://");
     assert!(plain.callbacks().is_empty());
 }
+
+/// What `openssl req -x509` makes: a certificate that is its own CA.
+#[test]
+fn d6_the_servers_own_certificate_can_be_named_in_place_of_a_ca() {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = params_for("localhost");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the default versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], private)
+        .expect("a certificate with its key");
+    let server = TlsReceiver::start(Arc::new(config));
+    let sandbox = Authority::new("known").trusted();
+    sandbox.sync(&secure(&server.url("/hook"), &json!(true))).expect(1).says("signed by itself");
+    sandbox.write("own.pem", certificate.pem());
+    sandbox.sync(&secure(&server.url("/hook"), &json!("own.pem"))).expect(0).never_says("warning");
+    assert_eq!(server.seen().len(), 1);
+    // Its name counts all the same.
+    let elsewhere = server.url("/hook").replace("localhost", "127.0.0.1");
+    sandbox.sync(&secure(&elsewhere, &json!("own.pem"))).expect(1).says("another name");
+}
