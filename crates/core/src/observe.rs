@@ -8,8 +8,8 @@ use crate::record::Family;
 /// What is known of one family's address now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
-    /// This address, from this source (as named in messages).
-    Found(IpAddr, String),
+    /// This address.
+    Found(IpAddr),
     /// No source gave one.
     Unavailable,
     /// The user switched the family off, or it has no domains.

@@ -58,7 +58,7 @@ pub fn plan<'a>(
 ) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
     for family in Family::ALL {
-        let Observation::Found(ip, _) = observed[family.index()] else { continue };
+        let Observation::Found(ip) = observed[family.index()] else { continue };
         for domain in entry.domains_of(family) {
             let update = Update { domain, family, ip };
             steps.push(match memory {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn found(text: &str) -> Observation {
-        Observation::Found(ip(text), "test".to_owned())
+        Observation::Found(ip(text))
     }
 
     /// The verdict on each domain, in order.

@@ -61,6 +61,14 @@ pub(crate) struct Failure {
     pub(crate) reached: bool,
 }
 
+/// One sending under way: what holds for it over all redirections.
+struct Sending<'a> {
+    how: How<'a>,
+    deadline: Instant,
+    /// Whether the endpoint may have got something by now.
+    is_sent: Cell<bool>,
+}
+
 /// What a connection can be used again for: the same origin, verified in the same way.
 type Purpose = (String, Ssl);
 
@@ -79,33 +87,26 @@ impl Client {
     /// Sends a request once, follows where it is sent on (D3), and waits for the final status. The limit holds for all
     /// of it together.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
-        let deadline = Instant::now() + how.limit;
-        let is_sent = Cell::new(false);
-        let exchanges = self.follow(request, how, deadline, &is_sent);
-        let result = timeout_at(deadline, exchanges).await.unwrap_or_else(|_| {
+        let sending = Sending { how, deadline: Instant::now() + how.limit, is_sent: Cell::new(false) };
+        let exchanges = self.follow(request, &sending);
+        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| {
             let (origin, seconds) = (request.url.origin(), how.limit.as_secs_f64());
-            Err(if is_sent.get() {
+            Err(if sending.is_sent.get() {
                 format!("{origin} took the request but did not answer within {seconds} s")
             } else {
                 format!("no connection to {origin} within {seconds} s")
             })
         });
-        result.map_err(|why| Failure { why, reached: is_sent.get() })
+        result.map_err(|why| Failure { why, reached: sending.is_sent.get() })
     }
 
-    async fn follow(
-        &self,
-        request: &Request,
-        how: How<'_>,
-        deadline: Instant,
-        is_sent: &Cell<bool>,
-    ) -> Result<Answer, String> {
-        let mut answer = self.exchange(request, how, deadline, is_sent).await?;
+    async fn follow(&self, request: &Request, sending: &Sending<'_>) -> Result<Answer, String> {
+        let mut answer = self.exchange(request, sending).await?;
         let mut current = Cow::Borrowed(request);
         for _ in 0..MOST_REDIRECTS {
             let Some(next) = current.redirected(answer.status, answer.location.as_deref()) else { return Ok(answer) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
-            answer = self.exchange(&next, how, deadline, is_sent).await?;
+            answer = self.exchange(&next, sending).await?;
             let (from, to) = (request.url.origin(), next.url.origin());
             if from != to && self.told.borrow_mut().insert(format!("{from} {to}")) {
                 let told = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
@@ -119,13 +120,8 @@ impl Client {
         }
     }
 
-    async fn exchange(
-        &self,
-        request: &Request,
-        how: How<'_>,
-        deadline: Instant,
-        is_sent: &Cell<bool>,
-    ) -> Result<Answer, String> {
+    async fn exchange(&self, request: &Request, sending: &Sending<'_>) -> Result<Answer, String> {
+        let (how, deadline) = (sending.how, sending.deadline);
         let origin = request.url.origin();
         let purpose = (origin.clone(), how.ssl.clone());
         let kept = self.take_idle(&purpose, how.over);
@@ -136,7 +132,7 @@ impl Client {
             let left = deadline.saturating_duration_since(Instant::now());
             self.connector.connect(&request.url, how, left).await?
         };
-        is_sent.set(true);
+        sending.is_sent.set(true);
         let exchanged = wire::exchange(&mut connection.stream, request, how.want, deadline).await;
         let (mut answer, can_be_kept) = exchanged.map_err(|error| {
             // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).

@@ -71,7 +71,7 @@ impl Observations {
             match look(source, family, Limits::of(entry), client).await {
                 Ok(Choice { ip, why }) => {
                     log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
-                    observation = Observation::Found(ip, source.to_string());
+                    observation = Observation::Found(ip);
                     break;
                 }
                 Err(why) => log.warning(format!("{family}: no address from {source}: {why}")),

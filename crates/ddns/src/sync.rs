@@ -56,7 +56,7 @@ impl<'a> Sync<'a> {
                 observed[family.index()] = observation;
             }
             // Without an address nothing is looked up in the cache, and nothing about it changes (E6).
-            if !observed.iter().any(|observation| matches!(observation, Observation::Found(..))) {
+            if !observed.iter().any(|observation| matches!(observation, Observation::Found(_))) {
                 continue;
             }
             let pace = Pace::new(config.concurrency);

@@ -110,8 +110,8 @@ impl List {
     fn text(&self, wide: bool) -> String {
         let domains = match self.domains.as_slice() {
             [] => String::new(),
-            [one] => format!(" for {one}"),
-            [one, .., last] => format!(" for {one} to {last} ({} domains)", self.domains.len()),
+            [one] => format!("for {one}"),
+            [one, .., last] => format!("for {one} to {last} ({} domains)", self.domains.len()),
         };
         let mut text = fitted(&format!("\n{} ({})", self.family, self.family.record_type()), &domains, wide);
         for asked in &self.asked {

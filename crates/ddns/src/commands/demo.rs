@@ -121,8 +121,7 @@ struct Demo {
 impl Demo {
     /// One synchronization with these addresses, shown as it goes out and as it arrives.
     async fn round(&mut self, v4: IpAddr, v6: IpAddr, out: &mut impl Write) -> io::Result<()> {
-        let found = |ip| Observation::Found(ip, "demo".to_owned());
-        let observed = [found(v4), found(v6)];
+        let observed = [v4, v6].map(Observation::Found);
         let quiet =
             Log::open(&config::Log { level: Level::Critical, ..config::Log::default() }, None, Secrets::default, false);
         for (entry, store) in self.config.entries.iter().zip(&mut self.stores) {

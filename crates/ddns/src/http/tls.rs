@@ -32,7 +32,7 @@ impl Tls {
     pub(super) fn connector(&self, ssl: &Ssl) -> Result<TlsConnector, String> {
         match ssl {
             Ssl::Auto | Ssl::Verify => Ok(self.verified.get_or_init(|| connector(system_roots())).clone()),
-            Ssl::Off => Ok(self.unverified.get_or_init(unverified).clone()),
+            Ssl::Off => Ok(self.unverified.get_or_init(|| Verifier::connector(Belief::Any)).clone()),
             Ssl::Ca(path) => {
                 if let Some(known) = self.with_ca.borrow().get(path) {
                     return Ok(known.clone());
@@ -77,13 +77,7 @@ fn with_ca(own: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
     let provider = Arc::new(ring::default_provider());
     let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
     let inner = inner.map_err(|error| format!("the CA file cannot be used ({error})"))?;
-    let verifier = Arc::new(Named { inner, own });
-    Ok(finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
-}
-
-fn unverified() -> TlsConnector {
-    let verifier = Arc::new(Unverified(ring::default_provider()));
-    finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+    Ok(Verifier::connector(Belief::Named(inner, own)))
 }
 
 type Builder = tokio_rustls::rustls::ConfigBuilder<ClientConfig, tokio_rustls::rustls::WantsVerifier>;
@@ -102,15 +96,31 @@ fn finished(mut config: ClientConfig) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// Verifies as usual, but a server may also show the very certificate that the user named: one that signed itself, as
-/// routers and NAS boxes have it. Its name must be right all the same.
+/// Whom a server is believed besides the usual authorities. Signatures are always checked, so that the keys of a
+/// handshake are those of the certificate's owner.
 #[derive(Debug)]
-struct Named {
-    inner: Arc<WebPkiServerVerifier>,
-    own: Vec<CertificateDer<'static>>,
+enum Belief {
+    /// Any certificate.
+    Any,
+    /// What this verifies, and these very certificates: one that signed itself, as routers and NAS boxes have it. Its
+    /// name must be right all the same.
+    Named(Arc<WebPkiServerVerifier>, Vec<CertificateDer<'static>>),
 }
 
-impl ServerCertVerifier for Named {
+#[derive(Debug)]
+struct Verifier {
+    belief: Belief,
+    provider: CryptoProvider,
+}
+
+impl Verifier {
+    fn connector(belief: Belief) -> TlsConnector {
+        let verifier = Arc::new(Self { belief, provider: ring::default_provider() });
+        finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -119,49 +129,13 @@ impl ServerCertVerifier for Named {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if self.own.iter().any(|own| own == certificate) {
-            verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
-            return Ok(ServerCertVerified::assertion());
+        match &self.belief {
+            Belief::Any => {}
+            Belief::Named(_, own) if own.iter().any(|own| own == certificate) => {
+                verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+            }
+            Belief::Named(usual, _) => return usual.verify_server_cert(certificate, between, name, ocsp, now),
         }
-        self.inner.verify_server_cert(certificate, between, name, ocsp, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
-
-/// Takes any certificate; signatures are checked all the same, so that the keys of the handshake are those of its owner.
-#[derive(Debug)]
-struct Unverified(CryptoProvider);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
         Ok(ServerCertVerified::assertion())
     }
 
@@ -171,7 +145,7 @@ impl ServerCertVerifier for Unverified {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -180,11 +154,11 @@ impl ServerCertVerifier for Unverified {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::b::{basic, ends, with, without};
-use crate::support::{Receiver, Run, Sandbox};
+use crate::support::{Answer, Receiver, Run, Sandbox};
 
 const SECRET: &str = "s3cr3t-key-0123456789";
 
@@ -230,6 +230,16 @@ fn b_what_belongs_outside_of_providers_is_refused_inside() {
 }
 
 #[test]
+fn b_with_several_providers_a_line_says_which_endpoint_is_meant() {
+    let (good, bad) = (Receiver::new(), Receiver::answering(|_| Answer::status(500)));
+    let entries = json!([{"provider": "callback", "id": good.url("/")}, {"provider": "callback", "id": bad.url("/")}]);
+    let config = with(without(basic(&good), "dns"), &json!({"providers": entries}));
+    let run = Sandbox::new().sync(&config).expect(1);
+    run.says(&format!("accepted by http://127.0.0.1:{}", good.port()))
+        .says(&format!("http://127.0.0.1:{} answered 500", bad.port()));
+}
+
+#[test]
 fn b_debug_inside_of_providers_holds_for_the_file() {
     let receiver = Receiver::new();
     let entries =
@@ -271,7 +281,7 @@ fn b_an_address_with_another_scheme_a_bad_host_or_a_bad_port_is_refused() {
     refused(wrong(&json!({"endpoint": "dns.example.net/api", "id": "hook"})).to_string(), "endpoint without a scheme");
 }
 
-/// What does not exist yet is refused and never ignored; each line goes when its issue is done.
+/// What does not exist yet (proxies, D5; `interval`) is refused and never ignored; each line goes when it is built.
 #[test]
 fn not_built_yet_is_refused_and_names_the_field() {
     let cases = [
