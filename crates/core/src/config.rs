@@ -90,7 +90,7 @@ pub enum Cache {
 }
 
 /// `concurrency`
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Concurrency {
     /// The program finds out how many the endpoint takes.
     Auto,

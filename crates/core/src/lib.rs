@@ -11,6 +11,7 @@
 //! Each arrow is one function, in the file named after its result. Looking for addresses and sending are the shell's;
 //! all else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 
+pub mod backoff;
 pub mod callback;
 pub mod config;
 pub mod diagnostic;
@@ -24,7 +25,9 @@ pub mod observe;
 pub mod outcome;
 pub mod pace;
 pub mod plan;
+pub mod queue;
 pub mod record;
+pub mod retry_after;
 pub mod source;
 pub mod state;
 pub mod stun;

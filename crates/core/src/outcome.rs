@@ -27,6 +27,11 @@ impl Outcome {
         matches!(self, Self::Accepted(_))
     }
 
+    /// Whether the endpoint is overloaded or out of reach: others that go there fare no better now.
+    pub fn is_trouble(&self) -> bool {
+        matches!(self, Self::Refused(429 | 503) | Self::Failed { .. })
+    }
+
     /// Whether the endpoint may have taken the update, whatever it answered.
     pub fn may_have_reached(&self) -> bool {
         !matches!(self, Self::Failed { reached: false, .. })

@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 /// The most that `auto` has under way.
 const MOST: usize = 64;
 
-/// The pace of one callback in one synchronization.
+/// The pace toward one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
     limit: usize,
@@ -34,20 +34,18 @@ impl Pace {
     /// Takes in how one of them ended.
     pub fn learn(&mut self, outcome: &Outcome) {
         let Some(clean) = &mut self.clean else { return };
-        match outcome {
-            Outcome::Accepted(_) => {
-                *clean += 1;
-                if *clean >= self.limit {
-                    *clean = 0;
-                    self.limit = (self.limit * 2).min(MOST);
-                }
-            }
-            Outcome::Refused(429 | 503) | Outcome::Failed { .. } => {
+        if outcome.is_accepted() {
+            *clean += 1;
+            if *clean >= self.limit {
                 *clean = 0;
-                self.limit = (self.limit / 2).max(1);
+                self.limit = (self.limit * 2).min(MOST);
             }
-            // The endpoint works and says no: neither a reason to hurry nor to slow down.
-            Outcome::Refused(_) => *clean = 0,
+            return;
+        }
+        *clean = 0;
+        // Where the endpoint works and says no, there is neither a reason to hurry nor to slow down.
+        if outcome.is_trouble() {
+            self.limit = (self.limit / 2).max(1);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! This crate does; [`ddns_core`] decides. Arguments and environment are read here, once, and handed on.
 
 mod cli;
+mod clock;
 mod commands;
 mod environment;
 mod http;
@@ -72,24 +73,29 @@ async fn synchronize(settings: Settings) -> u8 {
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };
-    let mut sync = Sync::new(&client, &environment);
-    let mut tally = Tally::default();
-    for valid in &configs {
-        tally = tally.plus(run(&mut sync, valid, &environment).await);
+    let logs: Vec<Log<'_>> = configs.iter().map(|valid| open_log(valid, &environment)).collect();
+    let tellers = sync::tellers(&configs, &logs, &client);
+    let mut sync = Sync::new(&tellers, &environment, None);
+    sync.look();
+    while !sync.is_done() {
+        sync.turn().await;
     }
-    tally.exit_code()
+    let mut all = Tally::default();
+    for (tally, log) in sync.finish().iter().zip(&logs) {
+        log.info(tally.to_string());
+        all = all.plus(*tally);
+    }
+    all.exit_code()
 }
 
-/// Runs one configuration with its own log.
-async fn run(sync: &mut Sync<'_>, (config, warnings): &Valid, environment: &Environment) -> Tally {
+/// The log of one configuration, with what is doubtful about it as its first lines.
+fn open_log<'a>((config, warnings): &'a Valid, environment: &Environment) -> Log<'a> {
     let path = config.log.file.as_deref().map(|file| environment.path(file));
     let log = Log::open(&config.log, path.as_deref(), || sync::secrets(config), environment.allows_colour());
     for warning in warnings {
         log.warning(warning.one_line());
     }
-    let tally = sync.run(config, &log).await;
-    log.info(tally.to_string());
-    tally
+    log
 }
 
 /// Tells everything that is wrong at once.

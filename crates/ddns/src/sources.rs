@@ -8,7 +8,6 @@ mod route;
 mod stun;
 mod url;
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -43,43 +42,18 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// What was observed in this synchronization: a list of sources is asked once per family, however many entries use it.
-#[derive(Default)]
-pub(crate) struct Observations {
-    asked: HashMap<(Family, Vec<Source>, Ssl), Observation>,
-}
-
-impl Observations {
-    /// Asks the sources in order; the first usable address wins.
-    pub(crate) async fn observe(
-        &mut self,
-        entry: &Entry,
-        family: Family,
-        client: &Client,
-        log: &Log<'_>,
-    ) -> Observation {
-        if entry.domains_of(family).is_empty() {
-            return Observation::Off;
-        }
-        let sources = entry.sources_of(family);
-        let key = (family, sources.to_vec(), entry.ssl.clone());
-        if let Some(known) = self.asked.get(&key) {
-            return known.clone();
-        }
-        let mut observation = Observation::Unavailable;
-        for source in sources {
-            match look(source, family, Limits::of(entry), client).await {
-                Ok(Choice { ip, why }) => {
-                    log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
-                    observation = Observation::Found(ip);
-                    break;
-                }
-                Err(why) => log.warning(format!("{family}: no address from {source}: {why}")),
+/// Asks the sources of an entry in order; the first usable address wins.
+pub(crate) async fn observe(entry: &Entry, family: Family, client: &Client, log: &Log<'_>) -> Observation {
+    for source in entry.sources_of(family) {
+        match look(source, family, Limits::of(entry), client).await {
+            Ok(Choice { ip, why }) => {
+                log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
+                return Observation::Found(ip);
             }
+            Err(why) => log.warning(format!("{family}: no address from {source}: {why}")),
         }
-        self.asked.insert(key, observation.clone());
-        observation
     }
+    Observation::Unavailable
 }
 
 /// Asks one source. The sources of a quorum are asked at the same time; once enough agree, the others have a moment left.

@@ -31,6 +31,8 @@ pub(crate) struct Store {
     /// The file that `state` is known to hold: while it is there, nobody else has written.
     seen: Option<Stamp>,
     unsaved: News,
+    /// Entries younger than this are kept.
+    keep: Duration,
     oldest_unsaved: Option<Instant>,
     has_warned: bool,
 }
@@ -92,7 +94,15 @@ impl Store {
     }
 
     fn with(path: Option<PathBuf>, state: State) -> Self {
-        Self { path, state, seen: None, unsaved: News::new(), oldest_unsaved: None, has_warned: false }
+        Self {
+            path,
+            state,
+            seen: None,
+            unsaved: News::new(),
+            keep: Duration::ZERO,
+            oldest_unsaved: None,
+            has_warned: false,
+        }
     }
 
     /// Makes a file, or takes the one that another process made just now: processes that start at the same moment
@@ -121,6 +131,11 @@ impl Store {
         &self.state
     }
 
+    /// Keeps entries that are younger than `max_age`.
+    pub(crate) fn keep(&mut self, max_age: Duration) {
+        self.keep = self.keep.max(max_age);
+    }
+
     /// Takes in what was learned; it is on the disk after the next [`Store::save`].
     pub(crate) fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
         if entry.is_none() && self.state.last(key.callback, &key.domain, key.family).is_none() {
@@ -136,13 +151,13 @@ impl Store {
         self.oldest_unsaved.map(|since| since + SAVE_EVERY)
     }
 
-    /// Writes the news, where there is some. Entries younger than `max_age` are kept.
-    pub(crate) fn save(&mut self, max_age: Duration, now: u64, durability: Durability, log: &Log<'_>) {
+    /// Writes the news, where there is some.
+    pub(crate) fn save(&mut self, now: u64, durability: Durability, log: &Log<'_>) {
         let Some(path) = self.path.clone().filter(|_| !self.unsaved.is_empty()) else {
             self.oldest_unsaved = None;
             return;
         };
-        let written = self.write(&path, max_age, now, durability);
+        let written = self.write(&path, now, durability);
         if written.is_ok() {
             self.unsaved.clear();
             self.oldest_unsaved = None;
@@ -154,16 +169,16 @@ impl Store {
     }
 
     /// What other processes saved meanwhile is kept: the file is read again under the lock and our news is put on top.
-    fn write(&mut self, path: &Path, max_age: Duration, now: u64, durability: Durability) -> io::Result<()> {
+    fn write(&mut self, path: &Path, now: u64, durability: Durability) -> io::Result<()> {
         let mut file = lock(path)?;
         let is_ours = self.seen.is_some() && self.seen == stamp(&file);
         let on_disk = if is_ours { Ok(None) } else { parse(&mut file) };
         match on_disk {
             Ok(Some(mut on_disk)) if on_disk.salt() == self.state.salt() => {
-                on_disk.merge(&self.unsaved, max_age, now);
+                on_disk.merge(&self.unsaved, self.keep, now);
                 self.state = on_disk;
             }
-            _ => self.state.merge(&News::new(), max_age, now),
+            _ => self.state.merge(&News::new(), self.keep, now),
         }
         self.seen = None;
         replace(path, self.state.to_text().as_bytes(), durability)?;

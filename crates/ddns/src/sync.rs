@@ -1,72 +1,387 @@
-//! One synchronization: observe, plan, render, send, fold, save. Decides nothing: each step asks the core.
+//! Synchronizing: observe, judge, render, send, fold, save. Decides nothing: each step asks the core.
+//!
+//! One [`Sync`] holds everything that is told, over all configurations. A look for addresses puts what must be told
+//! into the queue; [`Sync::turn`] starts what may start and takes in what ended. A single synchronization turns until
+//! nothing is left; `ddns watch` goes on turning.
 
-use std::collections::HashMap;
+mod teller;
+
+use std::cell::OnceCell;
+use std::future::poll_fn;
+use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::task::Poll;
+use std::time::Instant;
 
-use ddns_core::callback::{Callback, Fingerprint, Secrets, Timestamp};
-use ddns_core::config::{Cache, Config, Entry};
+use ddns_core::backoff::Backoff;
+use ddns_core::callback::{Fingerprint, Secrets};
+use ddns_core::config::validate::Valid;
+use ddns_core::config::{Cache, Concurrency, Config, Entry, Ssl};
 use ddns_core::domain::Domain;
-use ddns_core::log_format::Level;
 use ddns_core::observe::Observation;
-use ddns_core::outcome::{Outcome, Tally};
-use ddns_core::pace::Pace;
-use ddns_core::plan::{Reason, Step, plan};
+use ddns_core::outcome::Tally;
+use ddns_core::plan::{Verdict, judge};
+use ddns_core::queue::{Job, Lane, Queue, Road};
 use ddns_core::record::{Family, Update};
+use ddns_core::source::Source;
 use ddns_core::state::{EntryKey, learned};
+use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
 
+use crate::clock::{Calendar, steady_time, unix_time};
 use crate::environment::Environment;
-use crate::http::{Client, How, Over, USER_AGENT, Want};
+use crate::http::Client;
 use crate::log::Log;
-use crate::report;
-use crate::sources::Observations;
+use crate::sources;
 use crate::store::{Durability, Store};
 
-/// As much of an answer's body is shown in the debug log.
-const SHOWN_BODY: usize = 500;
+use teller::Sent;
+pub(crate) use teller::Teller;
 
-/// What one synchronization works with, over all of its configurations.
+/// Everything that is told.
 pub(crate) struct Sync<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) environment: &'a Environment,
-    pub(crate) observations: Observations,
-    stores: HashMap<PathBuf, Store>,
+    tellers: &'a [Teller<'a>],
+    environment: &'a Environment,
+    calendar: Calendar,
+    /// What is known of each teller's updates; as many as there are tellers.
+    desks: Vec<Desk>,
+    queue: Queue,
+    stores: Vec<Shared>,
+    looking: FuturesUnordered<LocalBoxFuture<'a, Looked>>,
+    sending: FuturesUnordered<LocalBoxFuture<'a, Sent<'a>>>,
+    /// By configuration.
+    tallies: Vec<Tally>,
+    /// Looks that have not ended, by configuration.
+    looks: Vec<usize>,
+    /// Whether this goes on and on: then what was told is remembered as long, cache or not.
+    is_service: bool,
+}
+
+/// What is known of the updates of one teller.
+struct Desk {
+    /// The number of the first one; the others follow, IPv4 first.
+    first: Job,
+    /// By [`Family::index`].
+    observed: [Observation; 2],
+    /// The lane of all of them, where they have one in common.
+    lane: Option<Lane>,
+    /// Which store holds what was told, and under which name; none where nothing is remembered, or nothing was needed
+    /// yet.
+    memory: Option<(usize, Fingerprint)>,
+}
+
+/// A cache that entries share.
+struct Shared {
+    /// None: it is in memory only.
+    path: Option<PathBuf>,
+    store: Store,
+    /// The first teller that used it: what is wrong with the cache is told in its log.
+    user: usize,
+}
+
+/// A list of sources has been asked.
+struct Looked {
+    observation: Observation,
+    family: Family,
+    /// The tellers that use it.
+    tellers: Vec<usize>,
+}
+
+/// What two tellers have in common where one answer is enough for both.
+type Question<'a> = (Family, &'a [Source], &'a Ssl);
+
+/// What one turn brought.
+enum Turn<'a> {
+    Looked(Looked),
+    Sent(Sent<'a>),
 }
 
 impl<'a> Sync<'a> {
-    pub(crate) fn new(client: &'a Client, environment: &'a Environment) -> Self {
-        Self { client, environment, observations: Observations::default(), stores: HashMap::new() }
+    /// Nothing is looked for yet. Where `backoff` is none, what fails is not tried again.
+    pub(crate) fn new(tellers: &'a [Teller<'a>], environment: &'a Environment, backoff: Option<Backoff>) -> Self {
+        let mut updates = 0;
+        let mut desks = Vec::with_capacity(tellers.len());
+        for teller in tellers {
+            let first = Job::try_from(updates).unwrap_or(Job::MAX);
+            updates += Family::ALL.map(|family| teller.entry.domains_of(family).len()).iter().sum::<usize>();
+            desks.push(Desk { first, observed: [const { Observation::Off }; 2], lane: None, memory: None });
+        }
+        let configs = tellers.last().map_or(0, |teller| teller.config + 1);
+        Self {
+            tellers,
+            environment,
+            calendar: Calendar::new(),
+            desks,
+            queue: Queue::new(updates, backoff),
+            stores: Vec::new(),
+            looking: FuturesUnordered::new(),
+            sending: FuturesUnordered::new(),
+            tallies: vec![Tally::default(); configs],
+            looks: vec![0; configs],
+            is_service: backoff.is_some(),
+        }
     }
 
-    /// Tells everything of one configuration that must be told. Entries are independent: whatever one of them comes
-    /// to, the next one is done (A6).
-    pub(crate) async fn run(&mut self, config: &Config, log: &Log<'_>) -> Tally {
-        let mut tally = Tally::default();
-        for entry in &config.entries {
-            let mut observed = [const { Observation::Off }; 2];
+    /// Begins to look for every address. A list of sources is asked once, however many entries use it.
+    pub(crate) fn look(&mut self) {
+        let tellers = self.tellers;
+        self.tallies.fill(Tally::default());
+        let mut asked: Vec<(Question<'_>, Vec<usize>)> = Vec::new();
+        for (at, teller) in tellers.iter().enumerate() {
             for family in Family::ALL {
-                let observation = self.observations.observe(entry, family, self.client, log).await;
-                if observation == Observation::Unavailable {
-                    let count = entry.domains_of(family).len();
-                    log.error(format!("no {family} address was found: {count} of the updates cannot be told"));
-                    tally.without_address += count;
+                if teller.entry.domains_of(family).is_empty() {
+                    continue;
                 }
-                observed[family.index()] = observation;
+                self.looks[teller.config] += 1;
+                let key = (family, teller.entry.sources_of(family), &teller.entry.ssl);
+                match asked.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, sharing)) => sharing.push(at),
+                    None => asked.push((key, vec![at])),
+                }
             }
-            // Without an address nothing is looked up in the cache, and nothing about it changes (E6).
-            if !observed.iter().any(|observation| matches!(observation, Observation::Found(_))) {
-                continue;
-            }
-            let pace = Pace::new(config.concurrency);
-            let is_one_of_several = config.entries.len() > 1;
-            let teller = Teller { entry, client: self.client, log, is_one_of_several };
-            let store = cache_path(entry, self.environment)
-                .map(|path| self.stores.entry(path).or_insert_with_key(|path| Store::open(path, log)));
-            tally = tally.plus(teller.tell(&observed, store, pace).await);
         }
-        tally
+        for ((family, ..), sharing) in asked {
+            let teller = &tellers[sharing[0]];
+            self.looking.push(Box::pin(async move {
+                let observation = sources::observe(teller.entry, family, teller.client, teller.log).await;
+                Looked { observation, family, tellers: sharing }
+            }));
+        }
+    }
+
+    /// Whether everything that was to be done is done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.looking.is_empty() && self.queue.is_idle()
+    }
+
+    /// Starts what may start, and waits until something has ended. News that has waited long enough is saved meanwhile.
+    pub(crate) async fn turn(&mut self) {
+        self.start();
+        let save_by = self.stores.iter().filter_map(|shared| shared.store.save_by()).min();
+        let next = poll_fn(|context| {
+            if let Poll::Ready(Some(looked)) = self.looking.poll_next_unpin(context) {
+                return Poll::Ready(Turn::Looked(looked));
+            }
+            match self.sending.poll_next_unpin(context) {
+                Poll::Ready(Some(sent)) => Poll::Ready(Turn::Sent(sent)),
+                _ => Poll::Pending,
+            }
+        });
+        let turn = match save_by {
+            None => Some(next.await),
+            Some(by) => timeout_at(by.into(), next).await.ok(),
+        };
+        match turn {
+            Some(Turn::Looked(looked)) => self.looked(looked),
+            Some(Turn::Sent(sent)) => self.sent(sent),
+            None => {}
+        }
+        if save_by.is_some_and(|by| Instant::now() >= by) {
+            self.save(Durability::Power);
+        }
+    }
+
+    /// What the configurations came to, each by its number. Saves what is not saved yet.
+    pub(crate) fn finish(&mut self) -> &[Tally] {
+        self.save(Durability::Power);
+        &self.tallies
+    }
+
+    fn start(&mut self) {
+        let now = steady_time();
+        while let Some(start) = self.queue.start(now) {
+            let Some((at, update)) = self.update(start.0) else {
+                self.queue.drop(start.0);
+                continue;
+            };
+            let teller = &self.tellers[at];
+            self.sending.push(Box::pin(teller.send(update, start)));
+        }
+    }
+
+    /// The update of a number as it is to be told now, and its teller; none where there is no address.
+    fn update(&self, job: Job) -> Option<(usize, Update<'a>)> {
+        let at = self.desks.partition_point(|desk| desk.first <= job) - 1;
+        let (desk, entry) = (&self.desks[at], self.tellers[at].entry);
+        let mut index = (job - desk.first) as usize;
+        let [v4, _] = Family::ALL.map(|family| entry.domains_of(family).len());
+        let family = if index < v4 { Family::V4 } else { Family::V6 };
+        index -= if family == Family::V4 { 0 } else { v4 };
+        let Observation::Found(ip) = desk.observed[family.index()] else { return None };
+        Some((at, Update { domain: &entry.domains_of(family)[index], family, ip }))
+    }
+
+    /// Every update for which there is an address, and what is to be done about it.
+    pub(crate) fn verdicts(&mut self) -> Vec<(&'a Teller<'a>, Update<'a>, Verdict)> {
+        let mut verdicts = Vec::new();
+        for at in 0..self.tellers.len() {
+            self.open(at);
+            let teller = &self.tellers[at];
+            for family in Family::ALL {
+                let Observation::Found(ip) = self.desks[at].observed[family.index()] else { continue };
+                for domain in teller.entry.domains_of(family) {
+                    let update = Update { domain, family, ip };
+                    verdicts.push((teller, update, self.judge(at, &update, self.calendar.now())));
+                }
+            }
+        }
+        verdicts
+    }
+
+    fn judge(&self, at: usize, update: &Update<'_>, now: u64) -> Verdict {
+        let memory = self.desks[at].memory.map(|(store, print)| (self.stores[store].store.state(), print));
+        judge(update, self.tellers[at].entry.cache_max_age, memory, now)
+    }
+
+    /// Takes these addresses as if they had been looked for, one for each family.
+    pub(crate) fn suppose(&mut self, addresses: [IpAddr; 2]) {
+        self.tallies.fill(Tally::default());
+        for desk in &mut self.desks {
+            desk.observed = addresses.map(Observation::Found);
+        }
+    }
+
+    /// Queues everything that must be told of the addresses that are known.
+    pub(crate) fn want_all(&mut self) {
+        for at in 0..self.tellers.len() {
+            self.want(at, Family::V4);
+            self.want(at, Family::V6);
+        }
+        self.save(Durability::Process);
+    }
+
+    fn looked(&mut self, Looked { observation, family, tellers }: Looked) {
+        for at in tellers {
+            let config = self.tellers[at].config;
+            self.desks[at].observed[family.index()] = observation.clone();
+            self.looks[config] -= 1;
+            if !self.tellers[at].is_strict() {
+                self.want(at, family);
+            } else if self.looks[config] == 0 {
+                // Strict order: nothing begins before all of it is known.
+                for at in (0..self.tellers.len()).filter(|at| self.tellers[*at].config == config) {
+                    self.want(at, Family::V4);
+                    self.want(at, Family::V6);
+                }
+            }
+        }
+        // From the moment a new address is sent, nobody knows which one the endpoint holds. Should this run be killed
+        // then, the old one must not count as known: it is forgotten before anything is sent.
+        self.save(Durability::Process);
+    }
+
+    /// Judges every update of a teller's family, and queues what must be told.
+    fn want(&mut self, at: usize, family: Family) {
+        let teller = &self.tellers[at];
+        let domains = teller.entry.domains_of(family);
+        if domains.is_empty() {
+            return;
+        }
+        let skipped = if family == Family::V4 { 0 } else { teller.entry.domains_of(Family::V4).len() };
+        let first = self.desks[at].first + Job::try_from(skipped).unwrap_or(Job::MAX);
+        let Observation::Found(ip) = self.desks[at].observed[family.index()] else {
+            // Nothing is looked up in the cache, and nothing about it changes (E6).
+            let count = domains.len();
+            teller.log.error(format!("no {family} address was found: {count} of the updates cannot be told"));
+            self.tallies[teller.config].without_address += count;
+            (first..).take(count).for_each(|job| self.queue.drop(job));
+            return;
+        };
+        self.open(at);
+        let now = self.calendar.now();
+        for (job, domain) in (first..).zip(domains) {
+            let update = Update { domain, family, ip };
+            match self.judge(at, &update, now) {
+                Verdict::Known(since) => {
+                    teller
+                        .log
+                        .debug(|| format!("{update}: already known, accepted {} s ago", now.saturating_sub(since)));
+                    self.tallies[teller.config].known += 1;
+                    self.queue.drop(job);
+                }
+                Verdict::Send(reason) => {
+                    teller.log.debug(|| format!("{update}: {reason}"));
+                    if let Some((store, callback)) = self.desks[at].memory
+                        && reason.replaces()
+                    {
+                        let key = EntryKey { callback, domain: domain.clone(), family };
+                        self.stores[store].store.learn(key, None);
+                    }
+                    let lane = self.lane(at, &update);
+                    self.queue.want(job, lane);
+                }
+            }
+        }
+    }
+
+    /// Opens the cache of a teller, where it has one and it is not open yet.
+    fn open(&mut self, at: usize) {
+        let teller = &self.tellers[at];
+        let path = cache_path(teller.entry, self.environment);
+        if self.desks[at].memory.is_some() || (path.is_none() && !self.is_service) {
+            return;
+        }
+        let store = self.stores.iter().position(|shared| shared.path == path).unwrap_or_else(|| {
+            let store = path.as_deref().map_or_else(Store::in_memory, |path| Store::open(path, teller.log));
+            self.stores.push(Shared { path, store, user: at });
+            self.stores.len() - 1
+        });
+        self.stores[store].store.keep(teller.entry.cache_max_age);
+        let print = teller.entry.callback.fingerprint(self.stores[store].store.state().salt());
+        self.desks[at].memory = Some((store, print));
+    }
+
+    fn lane(&mut self, at: usize, update: &Update<'_>) -> Lane {
+        if let Some(lane) = self.desks[at].lane {
+            return lane;
+        }
+        let teller = &self.tellers[at];
+        let road = if teller.is_strict() {
+            Road::Strict(teller.config)
+        } else {
+            // One whose address cannot be made fails by itself, wherever it stands.
+            let request = teller.entry.callback.render(update, unix_time());
+            Road::Origin(request.map(|request| request.url.origin()).unwrap_or_default())
+        };
+        let lane = self.queue.lane(road, teller.concurrency);
+        if teller.is_strict() || teller.entry.callback.target.has_one_origin() {
+            self.desks[at].lane = Some(lane);
+        }
+        lane
+    }
+
+    fn sent(&mut self, Sent { update, start, outcome, rest }: Sent<'a>) {
+        let (job, lane) = start;
+        let at = self.desks.partition_point(|desk| desk.first <= job) - 1;
+        let tally = &mut self.tallies[self.tellers[at].config];
+        if outcome.is_accepted() {
+            tally.accepted += 1;
+        } else {
+            tally.failed += 1;
+        }
+        let now = self.calendar.now();
+        if let Some((store, callback)) = self.desks[at].memory
+            && let Some(entry) = learned(&outcome, &update, now)
+        {
+            let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
+            self.stores[store].store.learn(key, entry);
+        }
+        self.queue.ended((job, lane), &outcome, rest, steady_time(), 0.5);
+    }
+
+    fn save(&mut self, durability: Durability) {
+        let now = self.calendar.now();
+        for Shared { store, user, .. } in &mut self.stores {
+            store.save(now, durability, self.tellers[*user].log);
+        }
+    }
+}
+
+impl Teller<'_> {
+    /// Whether everything in its configuration is told one after the other.
+    fn is_strict(&self) -> bool {
+        matches!(self.concurrency, Concurrency::Fixed(number) if number.get() == 1)
     }
 }
 
@@ -76,6 +391,22 @@ fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
         Cache::Standard => Some(environment.standard_cache()),
         Cache::File(path) => Some(environment.path(path)),
     }
+}
+
+/// The tellers of all configurations, each with the log of its own.
+pub(crate) fn tellers<'a>(configs: &'a [Valid], logs: &'a [Log<'a>], client: &'a Client) -> Vec<Teller<'a>> {
+    let tellers = configs.iter().zip(logs).enumerate().flat_map(|(number, ((config, _), log))| {
+        config.entries.iter().map(move |entry| Teller {
+            entry,
+            client,
+            log,
+            config: number,
+            concurrency: config.concurrency,
+            is_one_of_several: config.entries.len() > 1,
+            masked: OnceCell::new(),
+        })
+    });
+    tellers.collect()
 }
 
 /// Everything in a configuration that must not be seen in a log.
@@ -88,171 +419,4 @@ pub(crate) fn secrets(config: &Config) -> Secrets {
         entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
     }
     Secrets::new(literals, &public)
-}
-
-/// Tells the updates of one entry.
-pub(crate) struct Teller<'a> {
-    pub(crate) entry: &'a Entry,
-    pub(crate) client: &'a Client,
-    pub(crate) log: &'a Log<'a>,
-    /// Whether other endpoints are told too: lines then say which one.
-    pub(crate) is_one_of_several: bool,
-}
-
-impl Teller<'_> {
-    /// Plans, sends in the order of the configuration as many at once as the pace allows, remembers what was accepted,
-    /// and saves while it goes.
-    pub(crate) async fn tell(
-        &self,
-        observed: &[Observation; 2],
-        mut store: Option<&mut Store>,
-        mut pace: Pace,
-    ) -> Tally {
-        let mut tally = Tally::default();
-        let print = store.as_ref().map(|store| self.entry.callback.fingerprint(store.state().salt()));
-        let steps = plan(self.entry, observed, store.as_deref().map(Store::state).zip(print), unix_time().seconds);
-        if let (Some(store), Some(print)) = (store.as_deref_mut(), print) {
-            self.forget_what_is_replaced(&steps, store, print);
-        }
-        let shown = self.log.shows(Level::Debug).then(|| self.entry.callback.masked());
-        let mut waiting = steps.into_iter().filter_map(|step| match step {
-            Step::Send(update, reason) => Some((update, reason)),
-            Step::Known(update, at) => {
-                self.log.debug(|| {
-                    format!("{update}: already known, accepted {} s ago", unix_time().seconds.saturating_sub(at))
-                });
-                tally.known += 1;
-                None
-            }
-        });
-        let mut under_way = FuturesUnordered::new();
-        let max_age = self.entry.cache_max_age;
-        loop {
-            while under_way.len() < pace.limit()
-                && let Some((update, reason)) = waiting.next()
-            {
-                under_way.push(self.send(update, reason, shown.as_ref()));
-            }
-            let Some((update, outcome)) = next(&mut under_way, store.as_deref_mut(), max_age, self.log).await else {
-                break;
-            };
-            pace.learn(&outcome);
-            if outcome.is_accepted() {
-                tally.accepted += 1;
-            } else {
-                tally.failed += 1;
-            }
-            remember(store.as_deref_mut(), print, &update, &outcome);
-        }
-        drop(waiting);
-        if let Some(store) = store {
-            store.save(max_age, unix_time().seconds, Durability::Power, self.log);
-        }
-        tally
-    }
-
-    /// From the moment a new address is sent, nobody knows which one the endpoint holds. Should this run be killed
-    /// then, the old one must not count as known: it is forgotten before anything is sent.
-    fn forget_what_is_replaced(&self, steps: &[Step<'_>], store: &mut Store, callback: Fingerprint) {
-        for step in steps {
-            if let Step::Send(update, reason) = step
-                && reason.replaces()
-            {
-                store.learn(EntryKey { callback, domain: update.domain.clone(), family: update.family }, None);
-            }
-        }
-        store.save(self.entry.cache_max_age, unix_time().seconds, Durability::Process, self.log);
-    }
-
-    /// Sends one update and logs how it went.
-    async fn send<'u>(&self, update: Update<'u>, reason: Reason, shown: Option<&Callback>) -> (Update<'u>, Outcome) {
-        let now = unix_time();
-        let start = Instant::now();
-        if let Some(Ok(request)) = shown.map(|callback| callback.render(&update, now)) {
-            self.log.debug(|| format!("{update}: {reason}; sending to {}", request.url.origin()));
-            for line in request.lines(USER_AGENT) {
-                self.log.debug(|| format!("> {line}"));
-            }
-        }
-        let request = self.entry.callback.render(&update, now);
-        let origin = request.as_ref().ok().map(|request| request.url.origin());
-        let outcome = match request {
-            Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
-            Ok(request) => match self.client.send(&request, self.how()).await {
-                Ok(answer) => {
-                    if let Some(doubt) = &answer.doubt {
-                        self.log.warning(doubt);
-                    }
-                    self.log.debug(|| {
-                        format!("< {} ({} ms)", report::with_reason(answer.status), start.elapsed().as_millis())
-                    });
-                    self.show_body(&answer.body);
-                    Outcome::of_status(answer.status)
-                }
-                Err(failure) => {
-                    Outcome::Failed { why: self.log.masked(&failure.why).into_owned(), reached: failure.reached }
-                }
-            },
-        };
-        let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
-        let origin = origin.filter(|_| self.is_one_of_several);
-        self.log.line(level, || report::line(&update, &outcome, start.elapsed(), origin.as_deref()));
-        (update, outcome)
-    }
-
-    fn how(&self) -> How<'_> {
-        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl, from: None }
-    }
-
-    /// The answer's body, masked before it is cut: a cut could split a secret so that its halves are not found (D4).
-    fn show_body(&self, body: &[u8]) {
-        if body.is_empty() {
-            return;
-        }
-        self.log.debug(|| {
-            let text = String::from_utf8_lossy(body);
-            let masked = self.log.masked(&text);
-            let shown: String = masked.chars().take(SHOWN_BODY).collect();
-            let cut = if shown.len() < masked.len() { "…" } else { "" };
-            format!("< {shown}{cut}")
-        });
-    }
-}
-
-/// The next request that ends. News that has waited long enough is saved meanwhile.
-async fn next<F: Future>(
-    under_way: &mut FuturesUnordered<F>,
-    store: Option<&mut Store>,
-    max_age: Duration,
-    log: &Log<'_>,
-) -> Option<F::Output> {
-    if let Some(store) = store
-        && let Some(by) = store.save_by()
-    {
-        match timeout_at(by.into(), under_way.next()).await {
-            Ok(ended) => {
-                if Instant::now() >= by {
-                    store.save(max_age, unix_time().seconds, Durability::Power, log);
-                }
-                return ended;
-            }
-            Err(_) => store.save(max_age, unix_time().seconds, Durability::Power, log),
-        }
-    }
-    under_way.next().await
-}
-
-fn remember(store: Option<&mut Store>, print: Option<Fingerprint>, update: &Update<'_>, outcome: &Outcome) {
-    if let (Some(store), Some(callback)) = (store, print)
-        && let Some(entry) = learned(outcome, update, unix_time().seconds)
-    {
-        let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
-        store.learn(key, entry);
-    }
-}
-
-/// The time of day; the epoch on a host whose clock is before it.
-pub(crate) fn unix_time() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    Timestamp { seconds: since.as_secs(), micros: since.subsec_micros() }
 }

@@ -128,6 +128,12 @@ impl Target {
             .is_some_and(|text| text.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:")))
     }
 
+    /// Whether every update goes to the same origin: no placeholder stands in front of the path.
+    pub fn has_one_origin(&self) -> bool {
+        let Some(Piece::Literal(first)) = self.template.pieces.first() else { return false };
+        self.template.pieces.len() == 1 || split_scheme(first).is_some_and(|(_, rest)| rest.contains(['/', '?', '#']))
+    }
+
     /// What the user wrote behind a `#`: never sent, so worth a warning.
     pub fn has_fragment(&self) -> bool {
         self.template.literals().any(|text| text.contains('#'))

@@ -6,23 +6,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::Duration;
 
+use ddns_core::backoff::Backoff;
 use ddns_core::callback::Secrets;
+use ddns_core::config;
 use ddns_core::config::raw::{self, Document};
-use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::config::{self, Config};
+use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::diagnostic::Diagnostic;
 use ddns_core::log_format::Level;
-use ddns_core::observe::Observation;
-use ddns_core::pace::Pace;
-use ddns_core::plan::{Step, plan};
+use ddns_core::plan::Verdict;
 use ddns_core::record::{Family, Update};
 
+use crate::clock::unix_time;
+use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::log::Log;
 use crate::sources::own_address;
-use crate::store::Store;
-use crate::sync::{Teller, unix_time};
+use crate::sync::{self, Sync};
 
 /// Told where the host has no address of its own, and what the address changes to: for documentation, nobody's.
 const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
@@ -53,12 +54,17 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
         .map_err(|error| io::Error::other(format!("it needs a port on 127.0.0.1 ({error})")))?;
     let origin = format!("http://{}", listener.local_addr()?);
     let text = configuration(&origin);
-    let mut demo = Demo {
-        config: load(&text)?,
-        received: receive(listener),
-        client: Client::default(),
-        stores: [Store::in_memory(), Store::in_memory()],
-    };
+    let mut valid = load(&text)?;
+    // Nothing of it is written to the disk.
+    valid.0.entries.iter_mut().for_each(|entry| entry.cache = config::Cache::Off);
+    let configs = [valid];
+    let received = receive(listener);
+    let (client, environment) = (Client::default(), Environment::read());
+    let quiet = config::Log { level: Level::Critical, ..config::Log::default() };
+    let logs = [Log::open(&quiet, None, Secrets::default, false)];
+    let tellers = sync::tellers(&configs, &logs, &client);
+    // As a service remembers: as long as it runs.
+    let mut sync = Sync::new(&tellers, &environment, Some(Backoff { cap: Duration::ZERO }));
     let v4 = own_address(Family::V4);
     let v6 = own_address(Family::V6).unwrap_or(SPARE_V6);
     let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
@@ -69,11 +75,11 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "The configuration: one callback by GET, one by POST.\n\n{}", indented(&text))?;
 
     writeln!(out, "1. The address is {v4}{note}. Nobody was told yet, so every domain is.\n")?;
-    demo.round(v4, v6, out).await?;
+    round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "2. Nothing changed.\n")?;
-    demo.round(v4, v6, out).await?;
+    round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "3. The IPv4 address changes to {CHANGED_V4}. Only what changed is told.\n")?;
-    demo.round(CHANGED_V4, v6, out).await?;
+    round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
     writeln!(out, "An answer of 200 to 299 means accepted, and is remembered; anything else is sent again next time.")?;
     writeln!(out, "Keys that you write into a configuration show as *** in every log, as they do above.")?;
     writeln!(out, "\nNow with your own: write config.json as above, with the address of your endpoint, and run `ddns`.")
@@ -101,46 +107,39 @@ fn configuration(origin: &str) -> String {
     )
 }
 
-fn load(text: &str) -> io::Result<Config> {
+fn load(text: &str) -> io::Result<Valid> {
     let document = Document { name: "config.json".to_owned(), text: text.to_owned(), fetched: false };
     let written = raw::read(&Rc::new(document)).map_err(|error| vec![error]);
     let valid = written.and_then(|written| validate("config.json", Some(written), &Surroundings::default()));
-    valid
-        .map(|(config, _)| config)
-        .map_err(|wrong| io::Error::other(wrong.iter().map(Diagnostic::shown).collect::<String>()))
+    valid.map_err(|wrong| io::Error::other(wrong.iter().map(Diagnostic::shown).collect::<String>()))
 }
 
-struct Demo {
-    config: Config,
-    received: Receiver<Received>,
-    client: Client,
-    /// What each of the two endpoints was told.
-    stores: [Store; 2],
-}
-
-impl Demo {
-    /// One synchronization with these addresses, shown as it goes out and as it arrives.
-    async fn round(&mut self, v4: IpAddr, v6: IpAddr, out: &mut impl Write) -> io::Result<()> {
-        let observed = [v4, v6].map(Observation::Found);
-        let quiet =
-            Log::open(&config::Log { level: Level::Critical, ..config::Log::default() }, None, Secrets::default, false);
-        for (entry, store) in self.config.entries.iter().zip(&mut self.stores) {
-            let print = entry.callback.fingerprint(store.state().salt());
-            let steps = plan(entry, &observed, Some((store.state(), print)), unix_time().seconds);
-            let teller = Teller { entry, client: &self.client, log: &quiet, is_one_of_several: false };
-            for step in steps {
-                match step {
-                    Step::Known(update, _) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
-                    Step::Send(update, _) => show_sent(entry, &update, out)?,
+/// One synchronization with these addresses, shown as it goes out and as it arrives.
+async fn round(
+    sync: &mut Sync<'_>,
+    addresses: [IpAddr; 2],
+    received: &Receiver<Received>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    sync.suppose(addresses);
+    let verdicts = sync.verdicts();
+    sync.want_all();
+    while !sync.is_done() {
+        sync.turn().await;
+    }
+    // Two at most, to one origin: they arrive in the order in which they are told.
+    for (teller, update, verdict) in verdicts {
+        match verdict {
+            Verdict::Known(_) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
+            Verdict::Send(_) => {
+                show_sent(teller.entry, &update, out)?;
+                if let Ok(received) = received.try_recv() {
+                    show_received(&received, out)?;
                 }
             }
-            let tally = teller.tell(&observed, Some(store), Pace::new(config::Concurrency::Auto)).await;
-            for received in self.received.try_iter().take(tally.accepted) {
-                show_received(&received, out)?;
-            }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -> io::Result<()> {

@@ -41,6 +41,8 @@ pub(crate) struct Answer {
     pub(crate) is_whole: bool,
     /// Where the answer points to, if it does.
     pub(super) location: Option<String>,
+    /// `Retry-After`, as it was written.
+    pub(crate) retry_after: Option<String>,
     /// What is doubtful about who answered, told once for an origin.
     pub(crate) doubt: Option<String>,
 }
@@ -103,7 +105,8 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
     let is_whole = matches!(read, Ok(Ok(true)));
     let can_be_kept = head.keeps_open && is_whole && incoming.is_empty();
-    Ok((Answer { status: head.status, body, is_whole, location: head.location, doubt: None }, can_be_kept))
+    let Head { status, location, retry_after, .. } = head;
+    Ok((Answer { status, body, is_whole, location, retry_after, doubt: None }, can_be_kept))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
@@ -124,6 +127,7 @@ async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::R
 struct Head {
     status: u16,
     location: Option<String>,
+    retry_after: Option<String>,
     framing: Framing,
     keeps_open: bool,
 }
@@ -278,7 +282,8 @@ impl Head {
             Err(httparse::Error::TooManyHeaders) => {
                 let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
                 let status = response.code.unwrap_or_default();
-                let head = Self { status, location: None, framing: Framing::UntilClose, keeps_open: false };
+                let framing = Framing::UntilClose;
+                let head = Self { status, location: None, retry_after: None, framing, keeps_open: false };
                 Ok(end.map(|end| (head, end + 4)))
             }
             Err(error) => Err(error),
@@ -302,9 +307,11 @@ impl Head {
         };
         let closes = values("connection").any(|value| value.split(',').any(|word| word.trim() == "close"));
         let keeps_open = response.version == Some(1) && !closes && framing != Framing::UntilClose && status != 101;
-        let location = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("location"));
-        let location = location.map(|header| String::from_utf8_lossy(header.value).into_owned());
-        Self { status, location, framing, keeps_open }
+        let first = |name: &str| {
+            let found = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+            found.map(|header| String::from_utf8_lossy(header.value).into_owned())
+        };
+        Self { status, location: first("location"), retry_after: first("retry-after"), framing, keeps_open }
     }
 }
 

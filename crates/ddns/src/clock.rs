@@ -1,0 +1,42 @@
+//! The time, as far as the program asks for it.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ddns_core::callback::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The clock that goes on while the machine sleeps, and that nobody can set.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const STEADY: ClockId = ClockId::Boottime;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const STEADY: ClockId = ClockId::Monotonic;
+
+/// The time of day; the epoch on a host whose clock is before it.
+pub(crate) fn unix_time() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Timestamp { seconds: since.as_secs(), micros: since.subsec_micros() }
+}
+
+/// Since some fixed moment before this process began.
+pub(crate) fn steady_time() -> Duration {
+    let time = clock_gettime(STEADY);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Seconds since the epoch that run as steadily as the machine: the time of day is read once. A clock that is set
+/// while the program runs makes nothing older or younger.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Calendar {
+    then: u64,
+    since: Duration,
+}
+
+impl Calendar {
+    pub(crate) fn new() -> Self {
+        Self { then: unix_time().seconds, since: steady_time() }
+    }
+
+    pub(crate) fn now(self) -> u64 {
+        self.then + steady_time().saturating_sub(self.since).as_secs()
+    }
+}

@@ -1,0 +1,103 @@
+//! Sending one update of one entry, and saying how it went.
+
+use std::cell::OnceCell;
+use std::time::{Duration, Instant};
+
+use ddns_core::callback::Callback;
+use ddns_core::config::{Concurrency, Entry};
+use ddns_core::log_format::Level;
+use ddns_core::outcome::Outcome;
+use ddns_core::queue::{Job, Lane};
+use ddns_core::record::Update;
+use ddns_core::retry_after;
+
+use crate::clock::unix_time;
+use crate::http::{Answer, Client, How, Over, USER_AGENT, Want};
+use crate::log::Log;
+use crate::report;
+
+/// As much of an answer's body is shown in the debug log.
+const SHOWN_BODY: usize = 500;
+
+/// Tells the updates of one entry.
+pub(crate) struct Teller<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) client: &'a Client,
+    pub(crate) log: &'a Log<'a>,
+    /// The number of its configuration.
+    pub(crate) config: usize,
+    pub(crate) concurrency: Concurrency,
+    /// Whether other endpoints are told too: lines then say which one.
+    pub(crate) is_one_of_several: bool,
+    /// The callback as it may be shown; made when the first request is.
+    pub(crate) masked: OnceCell<Callback>,
+}
+
+/// An update whose sending has ended.
+pub(super) struct Sent<'a> {
+    pub(super) update: Update<'a>,
+    pub(super) start: (Job, Lane),
+    pub(super) outcome: Outcome,
+    /// How long the endpoint wants to be left alone.
+    pub(super) rest: Option<Duration>,
+}
+
+impl<'a> Teller<'a> {
+    /// Sends one update and logs how it went.
+    pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane)) -> Sent<'a> {
+        let now = unix_time();
+        let began = Instant::now();
+        if self.log.shows(Level::Debug)
+            && let Ok(request) = self.masked.get_or_init(|| self.entry.callback.masked()).render(&update, now)
+        {
+            self.log.debug(|| format!("{update}: sending to {}", request.url.origin()));
+            for line in request.lines(USER_AGENT) {
+                self.log.debug(|| format!("> {line}"));
+            }
+        }
+        let mut rest = None;
+        let request = self.entry.callback.render(&update, now);
+        let outcome = match &request {
+            Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
+            Ok(request) => match self.client.send(request, self.how()).await {
+                Ok(answer) => {
+                    self.show(&answer, began.elapsed());
+                    rest = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
+                    Outcome::of_status(answer.status)
+                }
+                Err(failure) => {
+                    Outcome::Failed { why: self.log.masked(&failure.why).into_owned(), reached: failure.reached }
+                }
+            },
+        };
+        let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
+        self.log.line(level, || {
+            let origin = request.as_ref().ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
+            report::line(&update, &outcome, began.elapsed(), origin.as_deref())
+        });
+        Sent { update, start, outcome, rest }
+    }
+
+    fn how(&self) -> How<'_> {
+        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl, from: None }
+    }
+
+    /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
+    /// (D4).
+    fn show(&self, answer: &Answer, took: Duration) {
+        if let Some(doubt) = &answer.doubt {
+            self.log.warning(doubt);
+        }
+        self.log.debug(|| format!("< {} ({} ms)", report::with_reason(answer.status), took.as_millis()));
+        if answer.body.is_empty() {
+            return;
+        }
+        self.log.debug(|| {
+            let text = String::from_utf8_lossy(&answer.body);
+            let masked = self.log.masked(&text);
+            let shown: String = masked.chars().take(SHOWN_BODY).collect();
+            let cut = if shown.len() < masked.len() { "…" } else { "" };
+            format!("< {shown}{cut}")
+        });
+    }
+}
