@@ -2,3 +2,4 @@
 
 pub(crate) mod addresses;
 pub(crate) mod demo;
+pub(crate) mod help;

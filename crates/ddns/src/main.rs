@@ -18,7 +18,8 @@ mod sync;
 use std::io::{self, Write as _};
 use std::process::exit;
 
-use cli::{Invocation, Settings};
+use cli::table::Name;
+use cli::{Given, Invocation, Settings};
 use ddns_core::config::validate::Valid;
 use ddns_core::diagnostic::Diagnostic;
 use ddns_core::outcome::Tally;
@@ -35,13 +36,20 @@ const USAGE: u8 = 2;
 fn main() {
     let code = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Invocation::Synchronize(settings)) => wait_for(synchronize(settings)),
-        Ok(Invocation::Addresses(settings, form)) => wait_for(commands::addresses::run(settings, form)),
-        Ok(Invocation::Demo) => wait_for(commands::demo::run()),
-        Ok(Invocation::Help) => print(&cli::help()),
-        Ok(Invocation::Version) => print(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Invocation::Command(name, given)) => command(name, given),
+        Ok(Invocation::Show(text)) => print(&text),
         Err(error) => complain(&[error]),
     };
     exit(code.into())
+}
+
+/// Does what one command is there for: a line for each row of the table.
+fn command(name: Name, given: Given) -> u8 {
+    match name {
+        Name::Demo => wait_for(commands::demo::run()),
+        Name::Addresses => wait_for(commands::addresses::run(given)),
+        Name::Help => commands::help::run(&given),
+    }
 }
 
 /// Runs one task to its end, on this thread.

@@ -12,7 +12,7 @@ use ddns_core::local::{Lifetime, LocalAddress, Scope, is_private};
 use ddns_core::observe::Choice;
 use ddns_core::record::Family;
 
-use crate::cli::{Form, Settings};
+use crate::cli::{Given, Settings};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::layout::{WIDTH, broken};
@@ -40,7 +40,9 @@ struct Report {
 }
 
 /// Looks, asks and shows. 0 whatever was found; 2 for a wrong configuration.
-pub(crate) async fn run(mut settings: Settings, form: Form) -> u8 {
+pub(crate) async fn run(given: Given) -> u8 {
+    let form = given.form();
+    let mut settings = given.settings;
     let environment = Environment::read();
     let client = Client::default();
     let is_configured = !settings.files.is_empty() || load::has_file(&environment);

@@ -19,6 +19,7 @@ mod b_fields;
 mod b_layers;
 mod c;
 mod c_url;
+mod cli;
 mod d;
 mod d_redirects;
 mod d_tls;

@@ -1,0 +1,92 @@
+//! The options of the fields: each comes from the table of fields.
+
+use std::ffi::OsString;
+
+use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
+use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::diagnostic::Diagnostic;
+use ddns_core::json::{Dialect, Node, Value, parse as parse_json};
+use ddns_core::source::split_list;
+use lexopt::{Parser, ValueExt as _};
+
+use super::table::NEGATIONS;
+use super::wrong;
+
+/// Takes the value of an option and sets its field; says whether there is such an option.
+pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<bool, Diagnostic> {
+    if let Some((option, key)) = NEGATIONS.iter().find(|(option, _)| *option == name.replace('_', "-")) {
+        options.set(*key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
+        return Ok(true);
+    }
+    let is_meant = |field: &&Field| field.option == Some(name) || field.aliases.contains(&name);
+    let Some(field) = FIELDS.iter().find(is_meant) else { return Ok(false) };
+    let option = format!("--{}", field.option.unwrap_or_default());
+    let value = match field.kind {
+        Kind::Flag | Kind::FlagOrText => match optional_value(parser, field.kind)? {
+            Some(text) => Value::String(text),
+            None => Value::Bool(true),
+        },
+        Kind::List | Kind::Sources => list(options, field.key, values(parser, &option)?),
+        _ => Value::String(text(parser.value().map_err(|_| missing_value(field))?)?),
+    };
+    options.set(field.key, Node::synthetic(value), Origin::Option(option));
+    Ok(true)
+}
+
+/// One value may be a list in itself, with separators or in JSON; several values, and repeated options, add up.
+fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
+    let before = options.get(key).map(|setting| &setting.node.value);
+    if before.is_none() && values.len() == 1 {
+        return Value::String(values.remove(0));
+    }
+    let mut items: Vec<Node> = match before {
+        Some(Value::Array(items)) => items.clone(),
+        Some(Value::String(text)) => split(text),
+        _ => Vec::new(),
+    };
+    items.extend(values.iter().flat_map(|value| split(value)));
+    Value::Array(items)
+}
+
+/// The items of one value; what only begins like JSON stays whole, for the core to complain about.
+fn split(text: &str) -> Vec<Node> {
+    if !text.trim_start().starts_with('[') {
+        return split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect();
+    }
+    match parse_json(text, Dialect::STRICT) {
+        Ok(Node { value: Value::Array(items), .. }) => items,
+        _ => vec![Node::synthetic(Value::string(text))],
+    }
+}
+
+/// `--cache`, `--cache=PATH` and `--cache PATH`; behind a flag only a word that can be meant for it.
+fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Diagnostic> {
+    if let Some(attached) = parser.optional_value() {
+        return text(attached).map(Some);
+    }
+    let Some(mut rest) = parser.try_raw_args() else { return Ok(None) };
+    let next = rest.next_if(|next| {
+        let next = next.to_string_lossy();
+        if kind == Kind::Flag { matches!(&*next, "true" | "false" | "yes" | "no") } else { !next.starts_with('-') }
+    });
+    next.map(text).transpose()
+}
+
+/// Everything up to the next option; at least one.
+pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
+    let values = parser.values().map_err(|_| wrong(format!("{option} needs a value behind it")))?;
+    let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
+    if values.iter().any(|value| value.trim().is_empty()) {
+        return Err(wrong(format!("{option} has an empty value behind it: is a variable of the shell not set?")));
+    }
+    Ok(values)
+}
+
+/// The text of a value.
+pub(super) fn text(value: OsString) -> Result<String, Diagnostic> {
+    value.string().map_err(|_| wrong("an option has a value that is no UTF-8 text"))
+}
+
+fn missing_value(field: &Field) -> Diagnostic {
+    wrong(format!("--{} needs a value behind it: {}", field.option.unwrap_or_default(), field.allowed()))
+}

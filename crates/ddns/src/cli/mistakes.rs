@@ -1,0 +1,145 @@
+//! What is said to somebody who mistyped. A value that no option takes may be a secret, and is shown only where it is
+//! surely none.
+
+use ddns_core::config::fields::FIELDS;
+use ddns_core::diagnostic::{Diagnostic, Place, nearest};
+
+use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, Word};
+use super::wrong;
+
+/// What lexopt cannot read. A value that stands behind a flag is not shown.
+pub(super) fn misread(error: lexopt::Error) -> Diagnostic {
+    match error {
+        lexopt::Error::UnexpectedValue { option, .. } => wrong(format!("{option} takes no value")),
+        error => wrong(error.to_string()),
+    }
+}
+
+/// An option that a command, or a synchronization, does not have.
+pub(super) fn unknown_option(command: Option<&Command>, name: &str) -> Diagnostic {
+    let message = match command {
+        Some(command) if takes_nothing(command) => format!("`ddns {}` takes no options", command.name),
+        Some(command) => format!("`ddns {}` has no option --{name}", command.name),
+        None => format!("there is no option --{name}"),
+    };
+    let error = at(command, message);
+    let others = elsewhere(name);
+    if !others.is_empty() {
+        return error.hint(format!("it is an option of {others}"));
+    }
+    // What the command alone understands is meant more likely than what all do.
+    match nearest(name, own(command)).or_else(|| nearest(name, common(command))) {
+        Some(near) => error.hint(format!("did you mean --{near}?")),
+        None => error,
+    }
+}
+
+/// The same for `-x`.
+pub(super) fn unknown_letter(command: Option<&Command>, letter: char) -> Diagnostic {
+    at(
+        command,
+        match command {
+            Some(command) if takes_nothing(command) => format!("`ddns {}` takes no options", command.name),
+            Some(command) if letter == CONFIG.0 => format!("`ddns {}` takes no configuration", command.name),
+            _ => format!("there is no option -{letter}"),
+        },
+    )
+}
+
+/// An option of a command's own without its value.
+pub(super) fn missing_value(name: &str, what: &str) -> Diagnostic {
+    wrong(format!("--{name} needs a value behind it: {what}"))
+}
+
+/// A word behind a command that takes one of a few, and not this.
+pub(super) fn wrong_word(command: &Command, word: &Word, value: &str) -> Diagnostic {
+    let known = word.one_of.join(", ");
+    let near = nearest(value, word.one_of.iter().copied());
+    let hint =
+        near.map_or(format!("it is one of {known}"), |near| format!("did you mean `{near}`? It is one of {known}"));
+    at(Some(command), format!("`ddns {}` does not know this {}{}", command.name, word.name, shown(value))).hint(hint)
+}
+
+/// A command that needs a word, and has none.
+pub(super) fn missing_word(command: &Command, word: &Word) -> Diagnostic {
+    let error = at(Some(command), format!("`ddns {}` needs its {}", command.name, word.name));
+    if word.one_of.is_empty() { error } else { error.hint(format!("it is one of {}", word.one_of.join(", "))) }
+}
+
+/// A second word behind a command that takes one.
+pub(super) fn word_too_many(command: &Command, word: &Word) -> Diagnostic {
+    at(Some(command), format!("`ddns {}` takes one {}, and there is more behind it", command.name, word.name))
+}
+
+/// A value that no option takes.
+pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
+    let name = COMMANDS.iter().find(|command| command.name == value).map(|command| command.name);
+    match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {
+        Some(near) => wrong(format!("there is no command `{value}`")).hint(format!("did you mean `ddns {near}`?")),
+        // A short word of letters is a command that we do not have, and no secret.
+        None if is_first && is_plain(value) => {
+            wrong(format!("there is no command `{value}`")).hint("`ddns --help` shows every command")
+        }
+        None if name.is_some() => wrong(format!("`{value}` stands alone: no option takes it"))
+            .hint(format!("a command comes first: `ddns {value} …`")),
+        None if value.contains(".json") && !value.contains("://") => {
+            wrong(format!("`{value}` stands alone: no option takes it"))
+                .hint(format!("did you mean `ddns -c {value}`?"))
+        }
+        None => wrong("a value stands alone: no option takes it").hint(
+            "a value with blanks or quotes in it stands in single quotes; `ddns help options` shows every option",
+        ),
+    }
+}
+
+/// A topic that there is no page about.
+pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    let error = Diagnostic::error(Place::Nowhere, format!("there is no help on this topic{}", shown(value)));
+    match nearest(value, known.clone()) {
+        Some(near) => error.hint(format!("did you mean `ddns help {near}`?")),
+        None => error.hint(format!("there is `ddns help` with one of {}", known.collect::<Vec<_>>().join(", "))),
+    }
+}
+
+/// An error with the page that helps.
+fn at(command: Option<&Command>, message: String) -> Diagnostic {
+    match command {
+        Some(command) => {
+            Diagnostic::error(Place::Nowhere, message).hint(format!("`ddns help {}` shows its use", command.name))
+        }
+        None => wrong(message),
+    }
+}
+
+fn takes_nothing(command: &Command) -> bool {
+    command.options.is_empty() && !command.configured
+}
+
+/// The options that a command alone understands.
+fn own(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
+    command.map_or(&[][..], |command| command.options).iter().map(|choice| choice.name)
+}
+
+/// The options that it shares with others; those of a synchronization where there is no command.
+fn common(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
+    let is_configured = command.is_none_or(|command| command.configured);
+    let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
+    let configured = fields.chain([CONFIG.1.name]).filter(move |_| is_configured);
+    configured.chain(EVERYWHERE.map(|(_, choice)| choice.name))
+}
+
+/// The commands that have this option as their own.
+fn elsewhere(name: &str) -> String {
+    let with = COMMANDS.iter().filter(|command| command.options.iter().any(|choice| choice.name == name));
+    with.map(|command| format!("`ddns {}`", command.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// ` ("word")` where the value is surely no secret.
+fn shown(value: &str) -> String {
+    if is_plain(value) { format!(" (`{value}`)") } else { String::new() }
+}
+
+/// A short word of letters: no secret.
+fn is_plain(value: &str) -> bool {
+    value.len() < 12 && value.bytes().all(|byte| byte.is_ascii_lowercase())
+}

@@ -1,0 +1,181 @@
+//! The one table of commands. Parsing, help, completions and the manual page come from here and from the table of
+//! fields; a new command is one row, one file in `commands/` and one line in `main`.
+
+use ddns_core::config::fields::{Field, Key, Kind};
+
+/// A command. What it does is decided in `main`, which must know every one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    Demo,
+    Addresses,
+    Help,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) which: Name,
+    /// How it is typed.
+    pub(crate) name: &'static str,
+    /// What it does, short enough to stand beside the name on one line.
+    pub(crate) summary: &'static str,
+    /// What else a user wants to know, for its own help.
+    pub(crate) about: &'static str,
+    /// Whether it takes `-c` and the options of the fields, as a synchronization does.
+    pub(crate) configured: bool,
+    /// The options that it alone understands.
+    pub(crate) options: &'static [Choice],
+    /// The word that may stand behind it.
+    pub(crate) word: Option<Word>,
+    /// One line to try.
+    pub(crate) example: &'static str,
+}
+
+/// An option of a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Choice {
+    /// Without its dashes.
+    pub(crate) name: &'static str,
+    /// How its value is called; empty where it takes none. `FILE` and `PATH` are completed as files.
+    pub(crate) value: &'static str,
+    pub(crate) help: &'static str,
+}
+
+/// A word that stands behind a command without an option.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Word {
+    /// How it is called in help.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    /// Everything that it can be; empty where the command itself knows.
+    pub(crate) one_of: &'static [&'static str],
+    pub(crate) is_required: bool,
+}
+
+const fn flag(name: &'static str, help: &'static str) -> Choice {
+    Choice { name, value: "", help }
+}
+
+/// For commands that print a report.
+const JSON: Choice = flag("json", "As JSON, for programs");
+/// For commands that print a report.
+const WIDE: Choice = flag("wide", "Do not break lines that are wider than 80 columns");
+
+/// The table, in the order of the help.
+pub(crate) const COMMANDS: &[Command] = &[
+    Command {
+        which: Name::Demo,
+        name: "demo",
+        summary: "Show what it does, on this machine alone, without a configuration",
+        about: "A receiver on loopback stands in for your endpoint: two callbacks are sent to it, sent again when the \
+                address changes, and left out when it does not. Nothing leaves this machine, nothing stays behind.",
+        configured: false,
+        options: &[],
+        word: None,
+        example: "ddns demo",
+    },
+    Command {
+        which: Name::Addresses,
+        name: "addresses",
+        summary: "Show this host's addresses, and which one is told and why",
+        about: "Shows every address of this host with the verdict on it, what each source of the configuration says \
+                now, and which one would be told. Works without a configuration, too. Sends no callback.",
+        configured: true,
+        options: &[JSON, WIDE],
+        word: None,
+        example: "ddns addresses --index4 public default",
+    },
+    Command {
+        which: Name::Help,
+        name: "help",
+        summary: "Explain a command or a topic",
+        about: "Without a word behind it, it shows what `ddns --help` shows.",
+        configured: false,
+        options: &[],
+        word: Some(Word {
+            name: "TOPIC",
+            help: "A command; or options, config, placeholders, sources, exit-codes",
+            one_of: &[],
+            is_required: false,
+        }),
+        example: "ddns help placeholders",
+    },
+];
+
+/// Options that set no field and that every synchronization takes: letter, name, value, help.
+pub(crate) const CONFIG: (char, Choice) = (
+    'c',
+    Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) addresses of some; each is run" },
+);
+/// Options that are understood everywhere.
+pub(crate) const EVERYWHERE: [(char, Choice); 2] =
+    [('h', flag("help", "Show help: for a command, its own")), ('V', flag("version", "Show the version"))];
+
+/// The options that switch a field off.
+pub(crate) const NEGATIONS: [(&str, Key); 2] = [("no-cache", Key::Cache), ("no-ssl", Key::Ssl)];
+
+impl Command {
+    /// The row of what was typed.
+    pub(crate) fn typed(name: &str) -> Option<&'static Self> {
+        COMMANDS.iter().find(|command| command.name == name)
+    }
+}
+
+impl Choice {
+    /// `--status CODE`
+    pub(crate) fn usage(&self) -> String {
+        let space = if self.value.is_empty() { "" } else { " " };
+        format!("--{}{space}{}", self.name, self.value)
+    }
+}
+
+/// `--ipv4 DOMAIN…`: how the option of a field is written; none where it has no option.
+pub(crate) fn usage_of(field: &Field) -> Option<String> {
+    let value = match field.kind {
+        Kind::Flag => String::new(),
+        Kind::FlagOrText => format!(" [{}]", field.value),
+        Kind::List | Kind::Sources => format!(" {}…", field.value),
+        _ => format!(" {}", field.value),
+    };
+    field.option.map(|option| format!("--{option}{value}"))
+}
+
+/// `The same as --cache false`: what an option says that switches a field off.
+pub(crate) fn negation_help(key: Key) -> String {
+    format!("The same as --{} false", Field::of(key).name)
+}
+
+#[cfg(test)]
+mod tests {
+    use ddns_core::config::fields::FIELDS;
+
+    use super::*;
+    use crate::layout::WIDTH;
+
+    #[test]
+    fn each_row_can_be_shown() {
+        for command in COMMANDS {
+            let name = command.name;
+            assert!(
+                super::super::help::NAMES + command.summary.chars().count() <= WIDTH,
+                "{name}: too long for a line"
+            );
+            assert!(name.len() + 4 <= super::super::help::NAMES, "{name}: too long for its column");
+            assert!(command.example.starts_with(&format!("ddns {name}")), "{name}: another command's example");
+            assert!(!command.about.is_empty() && command.summary.starts_with(char::is_uppercase), "{name}");
+            assert_eq!(COMMANDS.iter().filter(|other| other.name == name).count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_option_has_two_meanings() {
+        for command in COMMANDS {
+            for choice in command.options {
+                let is_taken = FIELDS.iter().any(|field| field.option == Some(choice.name));
+                let is_common = EVERYWHERE.iter().chain([&CONFIG]).any(|(_, other)| other.name == choice.name);
+                assert!(!is_taken && !is_common, "{} --{}", command.name, choice.name);
+                assert_eq!(command.options.iter().filter(|other| other.name == choice.name).count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Reading the command line, and the texts of help.
+
+use std::ffi::OsString;
+
+use ddns_core::config::fields::{FIELDS, Key};
+use ddns_core::config::raw::Raw;
+use ddns_core::diagnostic::Diagnostic;
+use ddns_core::json::Value;
+
+use super::table::{COMMANDS, Name};
+use super::topics::TOPICS;
+use super::{Invocation, Settings, help, parse};
+use crate::layout::WIDTH;
+
+fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
+    parse(arguments.iter().map(OsString::from))
+}
+
+fn settings(arguments: &[&str]) -> (Vec<String>, Raw) {
+    match parsed(arguments) {
+        Ok(Invocation::Synchronize(Settings { files, options })) => (files, options),
+        other => panic!("{arguments:?}: {other:?}"),
+    }
+}
+
+fn shown(options: &Raw, key: Key) -> String {
+    match options.get(key).map(|setting| &setting.node.value) {
+        Some(Value::Array(items)) => items.iter().filter_map(|item| item.value.text()).collect::<Vec<_>>().join(" "),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(value)) => value.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn b11_every_spelling_of_an_option_is_understood() {
+    for spelling in ["--log-level", "--log_level", "--log.level"] {
+        assert_eq!(shown(&settings(&[spelling, "DEBUG"]).1, Key::LogLevel), "DEBUG", "{spelling}");
+    }
+    assert_eq!(shown(&settings(&["--cache_max_age=5"]).1, Key::CacheMaxAge), "5");
+}
+
+#[test]
+fn b11_lists_take_several_values_and_repeat() {
+    let arguments = ["--ipv4", "a.example", "b.example", "--ipv4", "c.example,d.example", "-c", "x", "y", "-c", "z"];
+    let (files, options) = settings(&arguments);
+    assert_eq!(shown(&options, Key::Ipv4), "a.example b.example c.example d.example");
+    assert_eq!(files, ["x", "y", "z"]);
+    assert_eq!(shown(&settings(&["--index4", "[\"default\"]"]).1, Key::Index4), "[\"default\"]");
+    assert_eq!(shown(&settings(&["--ipv4", "a", "--ipv4=b"]).1, Key::Ipv4), "a b");
+    assert_eq!(shown(&settings(&["--ipv4", "[\"a\",\"b\"]", "--ipv4", "c"]).1, Key::Ipv4), "a b c");
+}
+
+#[test]
+fn b11_a_value_may_be_left_out_where_a_flag_is_meant() {
+    assert_eq!(shown(&settings(&["--cache"]).1, Key::Cache), "true");
+    assert_eq!(shown(&settings(&["--cache", "/x"]).1, Key::Cache), "/x");
+    assert_eq!(shown(&settings(&["--cache=/x", "--debug"]).1, Key::Cache), "/x");
+    assert_eq!(shown(&settings(&["--cache", "--debug"]).1, Key::Debug), "true");
+    assert_eq!(shown(&settings(&["--no-cache"]).1, Key::Cache), "false");
+    assert_eq!(shown(&settings(&["--no_ssl"]).1, Key::Ssl), "false");
+}
+
+#[test]
+fn a_mistake_is_told_with_the_way_out() {
+    let cases = [
+        (vec!["--tokne", "x"], "--token"),
+        (vec!["dmo"], "ddns demo"),
+        (vec!["run"], "no command `run`"),
+        (vec!["--index4", ""], "empty value"),
+        (vec!["my.json"], "ddns -c my.json"),
+        (vec!["--ttl"], "whole number"),
+        (vec!["-c"], "--config needs a value"),
+        (vec!["-x"], "no option -x"),
+        (vec!["--debug", "demo"], "stands alone"),
+        (vec!["--token", "{k:", "s3cret}"], "single quotes"),
+        (vec!["demo", "--x"], "takes no options"),
+        (vec!["demo", "-c", "x"], "takes no options"),
+        (vec!["--debug", "demo"], "a command comes first: `ddns demo"),
+        (vec!["addresses", "--jsn"], "did you mean --json?"),
+        (vec!["addresses", "--tokne", "x"], "did you mean --token?"),
+        (vec!["addresses", "--xyzzy"], "ddns help addresses"),
+        (vec!["addresses", "s3cret"], "stands alone"),
+        (vec!["--json"], "an option of `ddns addresses`"),
+        (vec!["addresses", "--json=s3cret"], "--json takes no value"),
+        (vec!["--no-cache=s3cret"], "--no-cache takes no value"),
+        (vec!["help", "demo", "s3cret"], "takes one TOPIC"),
+        (vec!["run"], "`ddns --help` shows every command"),
+    ];
+    for (arguments, part) in cases {
+        let error = parsed(&arguments).expect_err("a mistake").shown();
+        assert!(error.contains(part) && !error.contains("s3cret"), "{arguments:?}: {error}");
+    }
+}
+
+fn given(arguments: &[&str]) -> (Name, super::Given) {
+    match parsed(arguments) {
+        Ok(Invocation::Command(name, given)) => (name, given),
+        other => panic!("{arguments:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_command_has_its_own_options_and_those_of_the_fields() {
+    let (name, given) = given(&["addresses", "--json", "--ttl", "5", "-c", "x", "y", "--wide"]);
+    assert_eq!((name, given.form().json, given.form().wide), (Name::Addresses, true, true));
+    assert_eq!(given.settings.files, ["x", "y"]);
+    assert_eq!(shown(&given.settings.options, Key::Ttl), "5");
+    assert!(!super::tests::given(&["addresses"]).1.has("json"));
+}
+
+#[test]
+fn help_can_be_asked_for_in_every_way() {
+    let text = |arguments: &[&str]| match parsed(arguments) {
+        Ok(Invocation::Show(text)) => text,
+        Ok(Invocation::Command(Name::Help, given)) => help::about(given.word()).expect("a page"),
+        other => panic!("{arguments:?}: {other:?}"),
+    };
+    assert_eq!(text(&["--help"]), text(&["help"]));
+    assert_eq!(text(&["-h"]), text(&["-c", "x", "-h"]));
+    for command in COMMANDS {
+        let page = text(&["help", command.name]);
+        assert_eq!(page, text(&[command.name, "--help"]));
+        assert!(page.starts_with(command.summary) && page.contains(command.example), "{page}");
+        for choice in command.options {
+            assert!(page.contains(&format!("--{}", choice.name)), "{page}");
+        }
+    }
+    for (typed, meant) in [("placeholder", "placeholders"), ("adresses", "addresses"), ("exit-code", "exit-codes")] {
+        let error = help::about(Some(typed)).expect_err("no such page").shown();
+        assert!(error.contains(&format!("did you mean `ddns help {meant}`?")), "{error}");
+    }
+    let error = help::about(Some("S3cret-value-of-mine")).expect_err("no such page").shown();
+    assert!(error.contains("exit-codes") && !error.contains("S3cret"), "{error}");
+}
+
+/// Every page fits the width of a screen, and the first one its height.
+#[test]
+fn help_fits_a_screen() {
+    let overview = help::about(None).expect("a page");
+    assert!(overview.lines().count() <= 40, "{overview}");
+    for command in COMMANDS {
+        assert!(overview.contains(&format!("\n  {} ", command.name)), "{overview}");
+    }
+    let names = COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name));
+    for page in names.map(|name| help::about(Some(name)).expect("a page")).chain([overview]) {
+        for line in page.lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+            assert_eq!(line.trim_end(), line, "a blank at the end");
+        }
+    }
+}
+
+#[test]
+fn help_names_every_option() {
+    let help = help::about(Some("options")).expect("a page");
+    for field in &FIELDS {
+        assert!(field.option.is_none_or(|option| help.contains(&format!("--{option}"))), "{}", field.name);
+    }
+    assert!(help.contains("--no-cache") && help.contains("-c, --config"), "{help}");
+}
+
+/// The topics say of the program what the program says of itself.
+#[test]
+fn help_explains_every_placeholder_and_source() {
+    let placeholders = help::about(Some("placeholders")).expect("a page");
+    for name in ["__DOMAIN__", "__IP__", "__RECORDTYPE__", "__TTL__", "__LINE__", "__TIMESTAMP__"] {
+        assert!(placeholders.contains(name), "{placeholders}");
+    }
+    let sources = help::about(Some("sources")).expect("a page");
+    for name in ["default", "public", "url:", "interface:", "regex:", "cmd:", "shell:", "stun:", "quorum:", "false"] {
+        assert!(sources.contains(&format!("\n  {name}")), "{name}: {sources}");
+    }
+}

@@ -1,0 +1,12 @@
+//! `ddns help`: a command or a topic, explained.
+
+use crate::cli::{Given, help};
+use crate::{complain, print};
+
+/// Prints the page that was asked for; 2 where there is none.
+pub(crate) fn run(given: &Given) -> u8 {
+    match help::about(given.word()) {
+        Ok(page) => print(&page),
+        Err(error) => complain(&[error]),
+    }
+}
