@@ -1,5 +1,7 @@
 //! Commands beside the synchronization itself: one file each.
 
 pub(crate) mod addresses;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod help;
+pub(crate) mod man;

@@ -8,6 +8,9 @@ use ddns_core::config::fields::{Field, Key, Kind};
 pub(crate) enum Name {
     Demo,
     Addresses,
+    Schema,
+    Completions,
+    Man,
     Help,
 }
 
@@ -84,6 +87,42 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[JSON, WIDE],
         word: None,
         example: "ddns addresses --index4 public default",
+    },
+    Command {
+        which: Name::Schema,
+        name: "schema",
+        summary: "Print the JSON schema of a configuration, for editors",
+        about: "Editors that know it complete and check a configuration while you write it: name the file in \
+                `$schema`.",
+        configured: false,
+        options: &[],
+        word: None,
+        example: "ddns schema > ddns.schema.json",
+    },
+    Command {
+        which: Name::Completions,
+        name: "completions",
+        summary: "Print what a shell needs to complete commands and options",
+        about: "The script holds everything: nothing is run while you type.",
+        configured: false,
+        options: &[],
+        word: Some(Word {
+            name: "SHELL",
+            help: "bash, zsh or fish",
+            one_of: &["bash", "zsh", "fish"],
+            is_required: true,
+        }),
+        example: "ddns completions bash > ~/.local/share/bash-completion/completions/ddns",
+    },
+    Command {
+        which: Name::Man,
+        name: "man",
+        summary: "Print the manual page",
+        about: "In roff, the form that `man` reads.",
+        configured: false,
+        options: &[],
+        word: None,
+        example: "ddns man > /usr/local/share/man/man1/ddns.1",
     },
     Command {
         which: Name::Help,

@@ -5,16 +5,18 @@ use super::help;
 /// A page of help about one thing.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
+    /// As a heading of the manual page.
+    pub(crate) title: &'static str,
     pub(crate) page: fn() -> String,
 }
 
 /// All of them, in the order of the help.
 pub(crate) const TOPICS: [Topic; 5] = [
-    Topic { name: "options", page: help::options },
-    Topic { name: "config", page: || CONFIG.to_owned() },
-    Topic { name: "placeholders", page: || PLACEHOLDERS.to_owned() },
-    Topic { name: "sources", page: || SOURCES.to_owned() },
-    Topic { name: "exit-codes", page: || EXIT_CODES.to_owned() },
+    Topic { name: "options", title: "OPTIONS", page: help::options },
+    Topic { name: "config", title: "CONFIGURATION", page: || CONFIG.to_owned() },
+    Topic { name: "placeholders", title: "PLACEHOLDERS", page: || PLACEHOLDERS.to_owned() },
+    Topic { name: "sources", title: "SOURCES OF THE ADDRESS", page: || SOURCES.to_owned() },
+    Topic { name: "exit-codes", title: "EXIT STATUS", page: || EXIT_CODES.to_owned() },
 ];
 
 const CONFIG: &str = "\
@@ -80,6 +82,8 @@ wins. Without any it is `default`.
 ";
 
 const EXIT_CODES: &str = "\
+The exit status of a synchronization, and of a command as far as it applies:
+
   0   every update was accepted, or known already
   1   at least one failed, or no address was found; the rest was done all the
       same, and the next run sends it again

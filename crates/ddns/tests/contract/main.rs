@@ -20,6 +20,7 @@ mod b_layers;
 mod c;
 mod c_url;
 mod cli;
+mod completions;
 mod d;
 mod d_redirects;
 mod d_tls;

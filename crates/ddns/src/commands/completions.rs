@@ -1,0 +1,274 @@
+//! `ddns completions SHELL`: what a shell offers behind `ddns`, from the two tables. Nothing is run while somebody
+//! types: the script holds everything.
+
+use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
+
+use crate::cli::Given;
+use crate::cli::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, Name, negation_help};
+use crate::cli::topics::TOPICS;
+use crate::print;
+
+/// Prints the script for one shell; which ones there are stands in the table of commands.
+pub(crate) fn run(given: &Given) -> u8 {
+    print(&match given.word() {
+        Some("zsh") => zsh(),
+        Some("fish") => fish(),
+        _ => bash(),
+    })
+}
+
+/// What can stand behind an option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// Nothing: the option says it all.
+    Nothing,
+    /// Something that only the user knows.
+    Anything,
+    /// One of these words or, where it says so, a file.
+    Words(&'static [&'static str], bool),
+}
+
+/// One option as a shell offers it.
+struct Offer {
+    letter: Option<char>,
+    name: &'static str,
+    help: String,
+    behind: Behind,
+    /// Whether several values may stand behind it.
+    is_list: bool,
+}
+
+impl Offer {
+    fn own(letter: Option<char>, choice: &Choice) -> Self {
+        let behind = match choice.value {
+            "" => Behind::Nothing,
+            "FILE" | "FILE…" | "PATH" => Behind::Words(&[], true),
+            _ => Behind::Anything,
+        };
+        Self { letter, name: choice.name, help: choice.help.to_owned(), behind, is_list: choice.value.ends_with('…') }
+    }
+
+    fn field(field: &Field) -> Option<Self> {
+        let behind = match (field.key, field.kind) {
+            (Key::Dns, _) => Behind::Words(&["callback"], false),
+            (Key::Ssl, _) => Behind::Words(&["auto", "true", "false"], true),
+            (Key::Cache, _) => Behind::Words(&["true", "false"], true),
+            (Key::Index4 | Key::Index6, _) => Behind::Words(&["default", "public", "false"], false),
+            (Key::Concurrency, _) => Behind::Words(&["auto"], false),
+            (Key::LogLevel, _) => Behind::Words(&["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], false),
+            (Key::LogFormat, _) => Behind::Words(&["json"], false),
+            (Key::LogFile, _) => Behind::Words(&[], true),
+            (_, Kind::Flag) => Behind::Nothing,
+            _ => Behind::Anything,
+        };
+        let is_list = matches!(field.kind, Kind::List | Kind::Sources);
+        Some(Self { letter: None, name: field.option?, help: field.help.to_owned(), behind, is_list })
+    }
+}
+
+/// What a synchronization takes, and every command that reads a configuration.
+fn configured() -> Vec<Offer> {
+    let negations = NEGATIONS.map(|(name, key)| Offer {
+        letter: None,
+        name,
+        help: negation_help(key),
+        behind: Behind::Nothing,
+        is_list: false,
+    });
+    let files = Offer::own(Some(CONFIG.0), &CONFIG.1);
+    [files].into_iter().chain(FIELDS.iter().filter_map(Offer::field)).chain(negations).collect()
+}
+
+fn everywhere() -> Vec<Offer> {
+    EVERYWHERE.iter().map(|(letter, choice)| Offer::own(Some(*letter), choice)).collect()
+}
+
+fn own(command: &Command) -> Vec<Offer> {
+    command.options.iter().map(|choice| Offer::own(None, choice)).collect()
+}
+
+/// What can stand behind a command without an option.
+fn words(command: &Command) -> Vec<&'static str> {
+    if command.which == Name::Help {
+        return COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name)).collect();
+    }
+    command.word.map_or(&[][..], |word| word.one_of).to_vec()
+}
+
+/// `--json --wide`, with the letters of those that have one.
+fn dashed(offers: &[Offer]) -> String {
+    let letters = offers.iter().filter_map(|offer| offer.letter).map(|letter| format!("-{letter}"));
+    letters.chain(offers.iter().map(|offer| format!("--{}", offer.name))).collect::<Vec<_>>().join(" ")
+}
+
+fn names() -> Vec<&'static str> {
+    COMMANDS.iter().map(|command| command.name).collect()
+}
+
+const BASH_ABOVE: &str = r#"# Completion of ddns for bash. To use it now: source <(ddns completions bash)
+# To keep it: ddns completions bash > ~/.local/share/bash-completion/completions/ddns
+
+_ddns() {
+    local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} own="" words="" line
+    local at=$((COMP_CWORD - 1)) offered="" is_file=""
+    COMPREPLY=()
+    # bash breaks `--option=value` into three words.
+    [[ $current == "=" ]] && current=""
+    while ((at > 0)) && [[ ${COMP_WORDS[at]} != -* ]]; do ((at--)); done
+    local option=${COMP_WORDS[at]} behind=$((COMP_CWORD - at))
+    [[ $behind -gt 1 && ${COMP_WORDS[at + 1]} == "=" ]] && ((behind--))
+    ((at == 0)) && option=""
+
+"#;
+
+const BASH_BELOW: &str = r#"
+    if [[ $current == -* ]]; then
+        offered=$own
+    elif [[ -n $option && $behind -eq 0 ]]; then
+        return
+    elif [[ -z $offered && -z $is_file && $COMP_CWORD -eq 1 ]]; then
+        offered=$commands
+    elif [[ -z $offered && -z $is_file && -z $option ]]; then
+        offered=$words
+    fi
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -W "$offered" -- "$current")
+    if [[ -n $is_file && $current != -* ]]; then
+        compopt -o filenames 2>/dev/null
+        while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$current")
+    fi
+}
+
+complete -F _ddns ddns
+"#;
+
+fn bash() -> String {
+    let mut script = format!("{BASH_ABOVE}    local commands=\"{}\"\n", names().join(" "));
+    script += &format!("    local configured=\"{}\"\n", dashed(&configured()));
+    script += &format!("    local everywhere=\"{}\"\n", dashed(&everywhere()));
+    script += "    case $command in\n";
+    for command in COMMANDS {
+        let shared = if command.configured { " $configured" } else { "" };
+        let offered = format!("{}{shared} $everywhere", dashed(&own(command)));
+        script += &format!("        {}) own=\"{}\" words=\"{}\" ;;\n", command.name, offered, words(command).join(" "));
+    }
+    script += "        *) own=\"$configured $everywhere\" ;;\n    esac\n    case $option in\n";
+    let mut told = Vec::new();
+    for offer in configured().into_iter().chain(COMMANDS.iter().flat_map(own)) {
+        let Behind::Words(words, files) = offer.behind else { continue };
+        if told.contains(&offer.name) {
+            continue;
+        }
+        told.push(offer.name);
+        let letter = offer.letter.map(|letter| format!("-{letter} | ")).unwrap_or_default();
+        let first = if offer.is_list { "" } else { "((behind == 1)) && " };
+        let file = if files { " is_file=yes" } else { "" };
+        script += &format!("        {letter}--{}) {first}offered=\"{}\"{file} ;;\n", offer.name, words.join(" "));
+    }
+    script + "    esac\n" + BASH_BELOW
+}
+
+const ZSH_ABOVE: &str = r"#compdef ddns
+# Completion of ddns for zsh. To keep it: ddns completions zsh > DIR/_ddns, DIR a folder of $fpath.
+
+_ddns() {
+    local -a commands configured everywhere
+";
+
+const ZSH_BELOW: &str = r#"    esac
+}
+
+if [[ $funcstack[1] == _ddns ]]; then _ddns "$@"; else compdef _ddns ddns; fi
+"#;
+
+fn zsh() -> String {
+    let rows = |offers: &[Offer]| offers.iter().map(zsh_option).collect::<String>();
+    let mut script = format!("{ZSH_ABOVE}    commands=(\n");
+    for command in COMMANDS {
+        script += &format!("        {}\n", quoted(&format!("{}:{}", command.name, command.summary)));
+    }
+    script += &format!("    )\n    configured=(\n{}    )\n", rows(&configured()));
+    script += &format!("    everywhere=(\n{}    )\n", rows(&everywhere()));
+    script +=
+        "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n        _describe -t commands command commands\n";
+    script += "        return\n    fi\n    case $words[2] in\n";
+    for command in COMMANDS {
+        let shared = if command.configured { " $configured" } else { "" };
+        let word = match words(command) {
+            words if words.is_empty() => String::new(),
+            words => format!(" {}", quoted(&format!("2:word:({})", words.join(" ")))),
+        };
+        script += &format!("        {})\n            _arguments '1:command:'{word} \\\n", command.name);
+        for offer in own(command) {
+            script += &format!("            {} \\\n", zsh_option(&offer).trim());
+        }
+        script += &format!("               {shared} $everywhere ;;\n");
+    }
+    script + "        *)\n            _arguments $configured $everywhere ;;\n" + ZSH_BELOW
+}
+
+fn zsh_option(offer: &Offer) -> String {
+    let help = offer.help.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]");
+    let action = match offer.behind {
+        Behind::Nothing => String::new(),
+        Behind::Anything => ":value: ".to_owned(),
+        Behind::Words(words, false) => format!(":value:({})", words.join(" ")),
+        Behind::Words(_, true) => ":file:_files".to_owned(),
+    };
+    let again = if offer.is_list { "*" } else { "" };
+    let letter = offer.letter.map(|letter| format!("-{letter}"));
+    let spellings = letter.into_iter().chain([format!("--{}", offer.name)]);
+    let rows = spellings.map(|spelling| quoted(&format!("{again}{spelling}[{help}]{action}")));
+    rows.flat_map(|row| ["        ".to_owned(), row, "\n".to_owned()]).collect()
+}
+
+fn fish() -> String {
+    let mut script = "# Completion of ddns for fish. To keep it:\n#   ddns completions fish > \
+                      ~/.config/fish/completions/ddns.fish\n\ncomplete -c ddns -f\n"
+        .to_owned();
+    for command in COMMANDS {
+        let help = fish_quoted(command.summary);
+        script += &format!("complete -c ddns -n __fish_use_subcommand -a {} -d {help}\n", command.name);
+    }
+    let without: Vec<&str> = COMMANDS.iter().filter(|row| !row.configured).map(|row| row.name).collect();
+    let condition = format!("-n 'not __fish_seen_subcommand_from {}'", without.join(" "));
+    for offer in configured() {
+        script += &fish_option(&condition, &offer);
+    }
+    for offer in everywhere() {
+        script += &fish_option("", &offer);
+    }
+    for command in COMMANDS {
+        let condition = format!("-n '__fish_seen_subcommand_from {}'", command.name);
+        for offer in own(command) {
+            script += &fish_option(&condition, &offer);
+        }
+        let words = words(command);
+        if !words.is_empty() {
+            script += &format!("complete -c ddns {condition} -a {}\n", fish_quoted(&words.join(" ")));
+        }
+    }
+    script
+}
+
+fn fish_option(condition: &str, offer: &Offer) -> String {
+    let letter = offer.letter.map(|letter| format!(" -s {letter}")).unwrap_or_default();
+    let behind = match offer.behind {
+        Behind::Nothing => String::new(),
+        Behind::Anything => " -x".to_owned(),
+        Behind::Words([], true) => " -r -F".to_owned(),
+        Behind::Words(words, true) => format!(" -r -F -a {}", fish_quoted(&words.join(" "))),
+        Behind::Words(words, false) => format!(" -x -a {}", fish_quoted(&words.join(" "))),
+    };
+    let space = if condition.is_empty() { "" } else { " " };
+    format!("complete -c ddns{space}{condition}{letter} -l {}{behind} -d {}\n", offer.name, fish_quoted(&offer.help))
+}
+
+/// In single quotes, for bash and zsh.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// In single quotes, for fish.
+fn fish_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
+}

@@ -1,0 +1,118 @@
+//! `ddns man`: the manual page, in roff, from the two tables and the topics of help.
+
+use ddns_core::config::fields::FIELDS;
+
+use crate::cli::help::{EXAMPLES, usage};
+use crate::cli::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, negation_help, usage_of};
+use crate::cli::topics::TOPICS;
+use crate::print;
+
+/// Prints the page.
+pub(crate) fn run() -> u8 {
+    print(&page())
+}
+
+const ABOUT: &str = "Finds the address of this host and, for every domain whose address the endpoint does not know \
+    yet, sends one HTTP request to an address that you configured: a GET, or a POST with a JSON body. An answer of 200 \
+    to 299 is remembered; anything else is sent again by the next run. Without a command, `ddns` does this once and \
+    ends.";
+
+fn page() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut page = format!(".TH DDNS 1 \"\" \"ddns {version}\" \"User Commands\"\n.SH NAME\n");
+    page += "ddns \\- tell any HTTP endpoint this host's address when it changes\n.SH SYNOPSIS\n";
+    page += &format!(".nf\n{}\n{}\n.fi\n", code("ddns [-c FILE…] [OPTION…]"), code("ddns COMMAND [OPTION…]"));
+    page += &format!(".SH DESCRIPTION\n{}\n.SH EXAMPLES\n{}", prose(ABOUT), verbatim(EXAMPLES));
+    page += ".SH COMMANDS\n";
+    for command in COMMANDS {
+        page += &section(command);
+    }
+    page += ".SH OPTIONS\n";
+    for (letter, choice) in [CONFIG].into_iter().chain(EVERYWHERE) {
+        page += &row(&format!("-{letter}, {}", choice.usage()), choice.help);
+    }
+    for field in &FIELDS {
+        if let Some(usage) = usage_of(field) {
+            let default = if field.default.is_empty() { "." } else { &format!("; without it: {}.", field.default) };
+            let variable = field.variable.map(|name| format!(" (environment: {name})")).unwrap_or_default();
+            page += &row(&usage, &format!("{}{default}{variable}", field.help));
+        }
+    }
+    for (option, key) in NEGATIONS {
+        page += &row(&format!("--{option}"), &negation_help(key));
+    }
+    for topic in TOPICS.iter().filter(|topic| topic.name != "options") {
+        page += &format!(".SH \"{}\"\n{}", topic.title, verbatim(&(topic.page)()));
+    }
+    page
+}
+
+/// One command, with its own options and its example.
+fn section(command: &Command) -> String {
+    let mut text = format!(".SS \"{}\"\n{}\n", plain(&usage(command)), prose(command.about));
+    if let Some(word) = &command.word {
+        text += &row(word.name, word.help);
+    }
+    for choice in command.options {
+        text += &row(&choice.usage(), choice.help);
+    }
+    text + ".PP\nExample:\n" + &verbatim(&format!("  {}\n", command.example))
+}
+
+/// A name, and what it means beside or below it.
+fn row(name: &str, help: &str) -> String {
+    format!(".TP\n{}\n{}\n", code(name), prose(help))
+}
+
+/// Lines that stay as they are.
+fn verbatim(text: &str) -> String {
+    let lines: String = text.lines().map(|line| guarded(plain(line)) + "\n").collect();
+    format!(".PP\n.nf\n{lines}.fi\n")
+}
+
+/// A line that begins with a full stop would be a request to roff.
+fn guarded(line: String) -> String {
+    if line.starts_with('.') { format!("\\&{line}") } else { line }
+}
+
+fn code(text: &str) -> String {
+    format!("\\fB{}\\fR", plain(text))
+}
+
+/// Running text; what stands between backticks is bold.
+fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let text: String = parts.map(|(at, part)| if at % 2 == 1 { code(part) } else { plain(part) }).collect();
+    guarded(text)
+}
+
+/// Text that means nothing to roff, in ASCII alone: not every roff is told the encoding.
+fn plain(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match letter {
+            '\\' => escaped += "\\e",
+            '-' => escaped += "\\-",
+            '\'' => escaped += "\\(aq",
+            '"' => escaped += "\\(dq",
+            '`' => escaped += "\\(ga",
+            '^' => escaped += "\\(ha",
+            '~' => escaped += "\\(ti",
+            ' '..='~' => escaped.push(letter),
+            _ => escaped += &format!("\\[u{:04X}]", u32::from(letter)),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_taken_for_a_request() {
+        assert_eq!(prose(".TH it's"), "\\&.TH it\\(aqs");
+        assert_eq!(plain("\\n…"), "\\en\\[u2026]");
+        assert_eq!(prose("see `--x`."), "see \\fB\\-\\-x\\fR.");
+    }
+}
