@@ -271,7 +271,12 @@ impl Queue {
 
     /// Whether nothing is under way, and nothing waits for a place.
     pub fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.waiting == 0
+        self.open() == 0
+    }
+
+    /// How many are under way, or wait for a place.
+    pub fn open(&self) -> usize {
+        self.under_way + self.waiting
     }
 
     /// Where an update is.

@@ -8,6 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 use ddns_core::callback::Secrets;
 use ddns_core::config;
@@ -15,6 +16,8 @@ use ddns_core::config::fields::{Field, Key};
 use ddns_core::log_format::{Level, LogFormat};
 use jiff::Zoned;
 use jiff::fmt::strtime;
+
+use crate::progress::Progress;
 
 /// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
 const SHORTEST_AT_THE_GATE: usize = 8;
@@ -29,6 +32,7 @@ pub(crate) struct Log<'a> {
     colour: OnceCell<bool>,
     secrets: Mask<'a>,
     sink: RefCell<Sink>,
+    progress: Rc<Progress>,
 }
 
 /// What must not be seen; collected when the first line is written, and not at all in a run without one.
@@ -69,6 +73,7 @@ impl<'a> Log<'a> {
             colour: OnceCell::new(),
             secrets: Mask { collect: Box::new(secrets), all: OnceCell::new(), long: OnceCell::new() },
             sink: RefCell::new(Sink::Stderr),
+            progress: Rc::default(),
         };
         if let Some(path) = path {
             match open_for_append(path) {
@@ -80,6 +85,12 @@ impl<'a> Log<'a> {
             }
         }
         log
+    }
+
+    /// Keeps what shows the progress below the lines of this log.
+    pub(crate) fn above(mut self, progress: &Rc<Progress>) -> Self {
+        self.progress = Rc::clone(progress);
+        self
     }
 
     /// Whether lines of a level are written: guards work that only a line needs.
@@ -137,7 +148,7 @@ impl<'a> Log<'a> {
         } else if matches!(sink, Sink::File(_)) {
             return;
         }
-        let _ = io::stderr().write_all(line.as_bytes());
+        let _ = io::stderr().write_all(self.progress.below(line).as_bytes());
     }
 }
 

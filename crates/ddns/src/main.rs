@@ -10,6 +10,7 @@ mod http;
 mod layout;
 mod load;
 mod log;
+mod progress;
 mod report;
 mod sources;
 mod store;
@@ -17,6 +18,7 @@ mod sync;
 
 use std::io::{self, Write as _};
 use std::process::exit;
+use std::rc::Rc;
 
 use cli::table::Name;
 use cli::{Given, Invocation, Settings};
@@ -28,6 +30,7 @@ use tokio::runtime::LocalOptions;
 use environment::Environment;
 use http::Client;
 use log::Log;
+use progress::Progress;
 use sync::Sync;
 
 /// Configuration or usage is wrong; nothing was sent (E7).
@@ -84,9 +87,15 @@ async fn synchronize(settings: Settings) -> u8 {
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };
-    let logs: Vec<Log<'_>> = configs.iter().map(|valid| open_log(valid, &environment)).collect();
+    let progress = Rc::new(Progress::default());
+    let open = |valid| open_log(valid, &environment).above(&progress);
+    let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
     let tellers = sync::tellers(&configs, &logs, &client);
     let mut sync = Sync::new(&tellers, &environment, None);
+    if environment.allows_colour() {
+        progress.begin();
+        sync.progress = progress;
+    }
     sync.look();
     while !sync.is_done() {
         sync.turn().await;

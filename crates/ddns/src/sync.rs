@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Instant;
 
@@ -33,6 +34,7 @@ use crate::clock::{Calendar, steady_time, unix_time};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::log::Log;
+use crate::progress::Progress;
 use crate::sources;
 use crate::store::{Durability, Store};
 
@@ -56,6 +58,8 @@ pub(crate) struct Sync<'a> {
     looks: Vec<usize>,
     /// Whether this goes on and on: then what was told is remembered as long, cache or not.
     is_service: bool,
+    /// Begun by whoever wants it to be seen.
+    pub(crate) progress: Rc<Progress>,
 }
 
 /// What is known of the updates of one teller.
@@ -120,6 +124,7 @@ impl<'a> Sync<'a> {
             tallies: vec![Tally::default(); configs],
             looks: vec![0; configs],
             is_service: backoff.is_some(),
+            progress: Rc::default(),
         }
     }
 
@@ -159,6 +164,7 @@ impl<'a> Sync<'a> {
     pub(crate) async fn turn(&mut self) {
         self.start();
         let save_by = self.stores.iter().filter_map(|shared| shared.store.save_by()).min();
+        let wake = save_by.into_iter().chain(self.progress.due()).min();
         let next = poll_fn(|context| {
             if let Poll::Ready(Some(looked)) = self.looking.poll_next_unpin(context) {
                 return Poll::Ready(Turn::Looked(looked));
@@ -168,7 +174,7 @@ impl<'a> Sync<'a> {
                 _ => Poll::Pending,
             }
         });
-        let turn = match save_by {
+        let turn = match wake {
             None => Some(next.await),
             Some(by) => timeout_at(by.into(), next).await.ok(),
         };
@@ -180,10 +186,15 @@ impl<'a> Sync<'a> {
         if save_by.is_some_and(|by| Instant::now() >= by) {
             self.save(Durability::Power);
         }
+        if self.progress.due().is_some() {
+            let tally = self.tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
+            self.progress.show(tally, self.queue.open());
+        }
     }
 
     /// What the configurations came to, each by its number. Saves what is not saved yet.
     pub(crate) fn finish(&mut self) -> &[Tally] {
+        self.progress.end();
         self.save(Durability::Power);
         &self.tallies
     }

@@ -22,6 +22,7 @@ mod c_url;
 mod cli;
 mod completions;
 mod d;
+mod d_lanes;
 mod d_redirects;
 mod d_tls;
 mod docs;
