@@ -8,6 +8,7 @@ mod support;
 mod forms;
 mod given;
 mod odd_server;
+mod scripted;
 mod tools;
 
 mod a;
@@ -23,6 +24,8 @@ mod cli;
 mod completions;
 mod d;
 mod d_lanes;
+mod d_faults;
+mod d_kept;
 mod d_redirects;
 mod d_tls;
 mod docs;
