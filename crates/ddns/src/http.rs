@@ -166,7 +166,7 @@ impl Client {
                 Over::Any => true,
                 Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
             };
-            let connection = kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?;
+            let mut connection = kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?;
             if connection.is_open() {
                 return Some(connection);
             }

@@ -28,6 +28,7 @@ pub(crate) fn line(update: &Update<'_>, outcome: &Outcome, took: Duration, origi
 /// `404 Not Found`
 pub(crate) fn with_reason(status: u16) -> String {
     let reason = match status {
+        101 => "Switching Protocols",
         200 => "OK",
         201 => "Created",
         202 => "Accepted",

@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::IoState;
 
 use super::tls::{self, Tls};
 use super::{How, Over};
@@ -43,12 +44,20 @@ pub(super) enum Stream {
 impl Connection {
     /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
     /// it says then is that it closes.
-    pub(super) fn is_open(&self) -> bool {
-        let socket = match &self.stream {
+    pub(super) fn is_open(&mut self) -> bool {
+        let socket = match &mut self.stream {
             Stream::Plain(socket) => socket,
-            Stream::Tls(stream) => stream.get_ref().0,
+            Stream::Tls(stream) => {
+                let (socket, session) = stream.get_mut();
+                // What was said may have been decrypted already, with the end of the answer before.
+                let is_silent = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
+                if !session.process_new_packets().is_ok_and(is_silent) {
+                    return false;
+                }
+                socket
+            }
         };
-        recv(socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
+        recv(&*socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
     }
 }
 
@@ -196,6 +205,7 @@ async fn open(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::ConnectionReset => "connection reset".to_owned(),
         io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
         io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
         io::ErrorKind::TimedOut => "timed out".to_owned(),

@@ -215,6 +215,9 @@ pub(super) fn explain(error: &io::Error, url: &Url) -> String {
             }
         },
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
+        None if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+            format!("{origin} closed the connection before TLS was agreed on: is it an http address?")
+        }
         Some(other) => format!("no TLS connection to {origin}: {other}"),
         None => {
             let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();

@@ -5,11 +5,13 @@
 //! not tell. The head is parsed by httparse.
 
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
+use futures_util::future::{Either, join, select};
 use httparse::Status;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
 use tokio::time::{Instant, timeout_at};
 
 use super::USER_AGENT;
@@ -41,8 +43,6 @@ pub(crate) struct Answer {
     pub(crate) is_whole: bool,
     /// Where the answer points to, if it does.
     pub(super) location: Option<String>,
-    /// `Retry-After`, as it was written.
-    pub(crate) retry_after: Option<String>,
     /// What is doubtful about who answered, told once for an origin.
     pub(crate) doubt: Option<String>,
 }
@@ -65,6 +65,10 @@ pub(super) enum WireError {
     CutOff,
     /// The head is longer than [`HEAD_LIMIT`].
     TooLong,
+    /// More than [`MOST_ANNOUNCEMENTS`] answers announced another one.
+    OnlyAnnounced,
+    /// What came is TLS.
+    Secured,
     /// What came is no HTTP.
     Nonsense(httparse::Error),
     /// The stream broke.
@@ -78,9 +82,26 @@ impl WireError {
             Self::Silent => format!("{origin} closed the connection without an answer"),
             Self::CutOff => format!("{origin} closed the connection in the middle of its answer"),
             Self::TooLong => format!("the head of {origin}'s answer is longer than {} KiB", HEAD_LIMIT >> 10),
+            Self::OnlyAnnounced => format!("{origin} announces an answer again and again (1xx) and gives none"),
+            Self::Secured => format!("{origin} speaks TLS: is it an https address?"),
             Self::Nonsense(error) => format!("what {origin} answered is no HTTP ({error})"),
-            Self::Broken(error) => format!("the connection to {origin} broke ({error})"),
+            Self::Broken(error) => match error.kind() {
+                io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                    format!("{origin} broke the connection off before it had answered")
+                }
+                _ => {
+                    let told = error.to_string();
+                    let words = told.split(" (os error").next().unwrap_or_default();
+                    format!("the connection to {origin} broke ({words})")
+                }
+            },
         }
+    }
+
+    /// Why some bytes are no head.
+    fn of_nonsense(error: httparse::Error, bytes: &[u8]) -> Self {
+        // An alert or a handshake, and the version that all of TLS has in common.
+        if matches!(bytes, [0x15 | 0x16, 0x03, ..]) { Self::Secured } else { Self::Nonsense(error) }
     }
 }
 
@@ -91,22 +112,37 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     want: Want,
     deadline: Instant,
 ) -> Result<(Answer, bool), WireError> {
-    let sent = send(stream, request).await;
-    let mut incoming = Incoming { stream, buffer: Vec::new(), at: 0 };
-    // An endpoint may answer and close before it has read everything: what it said counts.
-    let head = match (incoming.final_head().await, sent) {
-        (Ok(head), _) => head,
-        (Err(_), Err(error)) => return Err(WireError::Broken(error)),
-        (Err(error), Ok(())) => return Err(error),
+    let (mut reader, mut writer) = split(stream);
+    let mut incoming = Incoming { stream: &mut reader, buffer: Vec::new(), at: 0 };
+    // An endpoint may answer, and close, before it has read everything: what it said counts.
+    let mut sending = pin!(send(&mut writer, request));
+    let mut sent = None;
+    let head = match select(sending.as_mut(), pin!(incoming.final_head())).await {
+        Either::Left((result, head)) => {
+            sent = Some(result);
+            head.await
+        }
+        Either::Right((head, _)) => head,
     };
+    let head = head.map_err(|told| match (told, sent.take()) {
+        (WireError::Silent | WireError::Broken(_), Some(Err(error))) => WireError::Broken(error),
+        (told, _) => told,
+    })?;
     let mut body = Vec::new();
+    let mut is_whole = false;
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
-    let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
-    let is_whole = matches!(read, Ok(Ok(true)));
-    let can_be_kept = head.keeps_open && is_whole && incoming.is_empty();
-    let Head { status, location, retry_after, .. } = head;
-    Ok((Answer { status, body, is_whole, location, retry_after, doubt: None }, can_be_kept))
+    let reading = async { is_whole = matches!(incoming.body(head.framing, &mut body).await, Ok(true)) };
+    // Who accepts before it has read everything may be about to read it. Who refuses is not.
+    let goes_on = sent.is_none() && (200..300).contains(&head.status);
+    let finishing = async {
+        if goes_on {
+            sent = Some(sending.await);
+        }
+    };
+    let _ = timeout_at(deadline, join(reading, finishing)).await;
+    let can_be_kept = head.keeps_open && is_whole && matches!(sent, Some(Ok(()))) && incoming.is_empty();
+    Ok((Answer { status: head.status, body, is_whole, location: head.location, doubt: None }, can_be_kept))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
@@ -127,7 +163,6 @@ async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::R
 struct Head {
     status: u16,
     location: Option<String>,
-    retry_after: Option<String>,
     framing: Framing,
     keeps_open: bool,
 }
@@ -171,7 +206,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
     async fn final_head(&mut self) -> Result<Head, WireError> {
         let mut announcements = 0;
         loop {
-            match Head::parse(self.rest()).map_err(WireError::Nonsense)? {
+            match Head::parse(self.rest()).map_err(|error| WireError::of_nonsense(error, self.rest()))? {
                 Some((head, length)) => {
                     self.at += length;
                     if !(100..200).contains(&head.status) || head.status == 101 {
@@ -179,15 +214,17 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                     }
                     announcements += 1;
                     if announcements > MOST_ANNOUNCEMENTS {
-                        return Err(WireError::TooLong);
+                        return Err(WireError::OnlyAnnounced);
                     }
                 }
                 None if self.rest().len() >= HEAD_LIMIT => return Err(WireError::TooLong),
-                None => {
-                    if !self.fill().await.map_err(WireError::Broken)? {
-                        return Err(if self.is_empty() { WireError::Silent } else { WireError::CutOff });
-                    }
-                }
+                None => match self.fill().await {
+                    Ok(true) => {}
+                    // Over TLS an end that was not announced is an error, and is an end all the same.
+                    Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(WireError::Broken(error)),
+                    _ if self.is_empty() => return Err(WireError::Silent),
+                    _ => return Err(WireError::CutOff),
+                },
             }
         }
     }
@@ -280,11 +317,9 @@ impl Head {
             Ok(Status::Complete(length)) => Ok(Some((Self::of(&response), length))),
             Ok(Status::Partial) => Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
-                let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
                 let status = response.code.unwrap_or_default();
-                let framing = Framing::UntilClose;
-                let head = Self { status, location: None, retry_after: None, framing, keeps_open: false };
-                Ok(end.map(|end| (head, end + 4)))
+                let head = Self { status, location: None, framing: Framing::UntilClose, keeps_open: false };
+                Ok(end_of_head(bytes).map(|end| (head, end)))
             }
             Err(error) => Err(error),
         }
@@ -297,22 +332,36 @@ impl Head {
         };
         let status = response.code.unwrap_or_default();
         let lengths: Vec<Option<u64>> = values("content-length").map(|value| value.parse().ok()).collect();
-        let framing = match lengths.as_slice() {
+        let encoding = values("transfer-encoding").last();
+        let framing = match (lengths.as_slice(), &encoding) {
             _ if matches!(status, 100..200 | 204 | 304) => Framing::Empty,
-            _ if values("transfer-encoding").any(|value| value.ends_with("chunked")) => Framing::Chunked,
-            [Some(length), others @ ..] if others.iter().all(|other| *other == Some(*length)) => {
+            (_, Some(last)) if last.ends_with("chunked") => Framing::Chunked,
+            ([Some(length), others @ ..], None) if others.iter().all(|other| *other == Some(*length)) => {
                 Framing::Length(*length)
             }
             _ => Framing::UntilClose,
         };
         let closes = values("connection").any(|value| value.split(',').any(|word| word.trim() == "close"));
-        let keeps_open = response.version == Some(1) && !closes && framing != Framing::UntilClose && status != 101;
-        let first = |name: &str| {
-            let found = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-            found.map(|header| String::from_utf8_lossy(header.value).into_owned())
+        // A body where none may be, or one with two ends: what comes next may be its rest and no answer.
+        let is_odd = match framing {
+            Framing::Empty => encoding.is_some() || lengths.iter().any(|length| *length != Some(0)),
+            _ => encoding.is_some() && !lengths.is_empty(),
         };
-        Self { status, location: first("location"), retry_after: first("retry-after"), framing, keeps_open }
+        let keeps_open =
+            response.version == Some(1) && !closes && !is_odd && framing != Framing::UntilClose && status != 101;
+        let location = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("location"));
+        let location = location.map(|header| String::from_utf8_lossy(header.value).into_owned());
+        Self { status, location, framing, keeps_open }
     }
+}
+
+/// Where the first empty line ends, whatever ends the lines.
+fn end_of_head(bytes: &[u8]) -> Option<usize> {
+    (0..bytes.len()).find_map(|at| match &bytes[at..] {
+        [b'\n', b'\n', ..] => Some(at + 2),
+        [b'\n', b'\r', b'\n', ..] => Some(at + 3),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -340,7 +389,7 @@ mod tests {
 
     #[test]
     fn d4_answers_are_read_whatever_their_framing() {
-        let cases: [(&str, u16, &str, bool); 12] = [
+        let cases: [(&str, u16, &str, bool); 16] = [
             ("HTTP/1.1 204 No Content\r\n\r\n", 204, "", true),
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", 200, "abc", true),
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 200, "abc", true),
@@ -362,7 +411,16 @@ mod tests {
             ),
             ("HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 500, "", false),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", 200, "ab", false),
-            ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true),
+            ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", false),
+            ("HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n", 204, "", true),
+            ("HTTP/1.1 204 X\r\nTransfer-Encoding: chunked\r\n\r\n", 204, "", false),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: gzip\r\n\r\nabc", 200, "abc", false),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+                200,
+                "a",
+                false,
+            ),
         ];
         for (text, status, body, keeps) in cases {
             for piece in [1, 7, 4096] {
@@ -375,7 +433,8 @@ mod tests {
     fn a4_odd_headers_do_not_hide_the_status() {
         let many = format!("HTTP/1.1 204 OK\r\n{}\r\n", "A: b\r\n".repeat(1000));
         let odd = "HTTP/1.1 204 OK\r\nBad Header: x\r\nFolded: a\r\n b\r\n\r\n";
-        for text in [many.as_str(), odd] {
+        let bare = many.replace("\r\n", "\n");
+        for text in [many.as_str(), odd, bare.as_str()] {
             assert_eq!(read(text.as_bytes(), 4096).map(|(status, ..)| status), Ok(204), "{text}");
         }
     }
@@ -400,6 +459,7 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nA", "in the middle"),
             ("SSH-2.0-x\r\n\r\n", "no HTTP"),
             ("HTTP/1.1 OK\r\n\r\n", "no HTTP"),
+            ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\u{46}", "speaks TLS"),
             (long.as_str(), "longer than 64 KiB"),
         ];
         for (text, part) in cases {

@@ -2,11 +2,17 @@
 //! taken for that of another request, and nothing is delivered twice.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
+use rustls::{ServerConnection, StreamOwned, version};
 use serde_json::{Value, json};
 
 use crate::d_faults::bounded;
+use crate::d_tls::{Authority, params_for};
 use crate::given::{SOURCE, home, with};
 use crate::scripted::Step::{Close, Pause, Reset, Stall};
 use crate::scripted::{Server, Step, say};
@@ -171,4 +177,89 @@ fn a4_what_is_said_on_an_idle_connection_is_no_answer() {
             assert_eq!(server.take_connections(), 2, "{unasked}: the connection is not used again");
         }
     }
+}
+
+/// Over TLS: does `script` for each request, with as many connections as come. Returns the port and what was asked for.
+fn secured(
+    authority: &Authority,
+    script: impl Fn(&str) -> (Vec<u8>, bool) + Send + Sync + 'static,
+) -> (u16, Arc<Mutex<Vec<String>>>) {
+    let config = Arc::new(authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+    let port = listener.local_addr().expect("the port that was bound").port();
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (record, script) = (seen.clone(), Arc::new(script));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (config, record, script) = (config.clone(), record.clone(), script.clone());
+            thread::spawn(move || {
+                let session = ServerConnection::new(config).expect("a server side");
+                let mut reader = BufReader::new(StreamOwned::new(session, stream));
+                let mut lines = Vec::new();
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|length| length > 0) {
+                    let text = std::mem::take(&mut line);
+                    if text != "\r\n" {
+                        lines.push(text);
+                        continue;
+                    }
+                    let target = lines[0].split(' ').nth(1).unwrap_or_default().to_owned();
+                    lines.clear();
+                    let (answer, goes_on) = script(&target);
+                    record.lock().expect("no test thread failed").push(target);
+                    if reader.get_mut().write_all(&answer).is_err() || !goes_on {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (port, seen)
+}
+
+fn secured_config(port: u16, names: &[&str]) -> Value {
+    let more = json!({"ipv4": names, "concurrency": 1, "timeout": 2, "ssl": true});
+    with(&home(&format!("https://localhost:{port}/__DOMAIN__")), &more)
+}
+
+/// What was decrypted with the answer before it is no answer either, though the socket itself is silent.
+#[test]
+fn a4_what_follows_an_answer_over_tls_is_not_the_next_one() {
+    let authority = Authority::new("known");
+    for size in [100, 1024, 2048, 4096, 8192] {
+        let (port, seen) = secured(&authority, move |target| match target {
+            "/a.example.com" => {
+                // Padded to a size that ends where a read may end.
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ";
+                let padding = "x".repeat(size - head.len() - 4);
+                let stray = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                (format!("{head}{padding}\r\n\r\n{stray}").into_bytes(), true)
+            }
+            _ => (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), true),
+        });
+        let config = secured_config(port, &["a.example.com", "b.example.com"]);
+        let run = bounded(&authority.trusted(), &config, "stray over TLS").expect(1);
+        run.says("1 accepted, 1 failed").says("b.example.com A 203.0.113.7: failed: the endpoint answered 500");
+        assert_eq!(*seen.lock().expect("no test thread failed"), ["/a.example.com", "/b.example.com"], "{size}");
+    }
+}
+
+/// Most servers close without the end that TLS knows; that is told as on a plain connection.
+#[test]
+fn e2_a_cut_over_tls_is_told_as_what_it_is() {
+    let authority = Authority::new("known");
+    for (answer, part) in [
+        ("", "closed the connection without an answer"),
+        ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its answer"),
+    ] {
+        let (port, seen) = secured(&authority, move |_| (answer.into(), false));
+        let (sandbox, config) = (authority.trusted(), secured_config(port, &["a.example.com"]));
+        for _ in 0..2 {
+            bounded(&sandbox, &config, "cut over TLS").expect(1).says(part);
+        }
+        assert_eq!(seen.lock().expect("no test thread failed").len(), 2, "once in each run");
+    }
+    let (port, _) = secured(&authority, |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal".to_vec(), false));
+    let config = secured_config(port, &["a.example.com", "b.example.com"]);
+    bounded(&authority.trusted(), &config, "a body cut over TLS").expect(0).says("2 accepted");
 }

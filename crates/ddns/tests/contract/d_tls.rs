@@ -17,13 +17,13 @@ use crate::support::{Receiver, Sandbox};
 use crate::tools::{inside, sh};
 
 /// An authority of the test's own.
-struct Authority {
+pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
 }
 
 impl Authority {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -33,7 +33,7 @@ impl Authority {
     }
 
     /// A sandbox whose programs trust this authority and no other.
-    fn trusted(&self) -> Sandbox {
+    pub fn trusted(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         let file = sandbox.write("roots.pem", &self.pem);
         sandbox.env("SSL_CERT_FILE", file.to_str().expect("a plain path"))
@@ -45,20 +45,24 @@ impl Authority {
     }
 
     fn server_with(&self, params: &CertificateParams, versions: &[&'static SupportedProtocolVersion]) -> TlsReceiver {
+        TlsReceiver::start(Arc::new(self.config(params, versions)))
+    }
+
+    /// The server side of connections with a certificate of this authority.
+    pub fn config(&self, params: &CertificateParams, versions: &[&'static SupportedProtocolVersion]) -> ServerConfig {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
-        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_protocol_versions(versions)
             .expect("versions that the provider has")
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)
-            .expect("a certificate with its key");
-        TlsReceiver::start(Arc::new(config))
+            .expect("a certificate with its key")
     }
 }
 
-fn params_for(name: &str) -> CertificateParams {
+pub fn params_for(name: &str) -> CertificateParams {
     CertificateParams::new(vec![name.to_owned()]).expect("a name for a certificate")
 }
 
