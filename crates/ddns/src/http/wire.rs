@@ -4,6 +4,8 @@
 //! is why this is so short, and why it is ours: it knows exactly whether anything was sent, which a pooling client does
 //! not tell. The head is parsed by httparse.
 
+mod head;
+
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -15,15 +17,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, sp
 use tokio::time::{Instant, timeout_at};
 
 use super::USER_AGENT;
+use head::{Framing, Head, MOST_HEADERS};
 
 /// As much of a body is read (D4, F4).
 pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
 /// More head than this is no answer.
 const HEAD_LIMIT: usize = 64 * 1024;
-
-/// So many headers are understood; of an answer with more only the status is.
-const MOST_HEADERS: usize = 128;
 
 /// So many answers may announce the final one.
 const MOST_ANNOUNCEMENTS: usize = 16;
@@ -159,23 +159,6 @@ async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::R
     stream.flush().await
 }
 
-/// What matters of the head of an answer.
-struct Head {
-    status: u16,
-    location: Option<String>,
-    framing: Framing,
-    keeps_open: bool,
-}
-
-/// Where a body ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
-    Empty,
-    Length(u64),
-    Chunked,
-    UntilClose,
-}
-
 /// Bytes that have come, and those that are still to come.
 struct Incoming<'a, S> {
     stream: &'a mut S,
@@ -304,64 +287,6 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             }
         }
     }
-}
-
-impl Head {
-    /// The head at the start of some bytes and its length; none where it is not all there. Odd headers do not matter.
-    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, httparse::Error> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
-        let mut config = httparse::ParserConfig::default();
-        config.ignore_invalid_headers_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
-        match config.parse_response(&mut response, bytes) {
-            Ok(Status::Complete(length)) => Ok(Some((Self::of(&response), length))),
-            Ok(Status::Partial) => Ok(None),
-            Err(httparse::Error::TooManyHeaders) => {
-                let status = response.code.unwrap_or_default();
-                let head = Self { status, location: None, framing: Framing::UntilClose, keeps_open: false };
-                Ok(end_of_head(bytes).map(|end| (head, end)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn of(response: &httparse::Response<'_, '_>) -> Self {
-        let values = |name: &'static str| {
-            let found = response.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
-            found.map(|header| String::from_utf8_lossy(header.value).trim().to_ascii_lowercase())
-        };
-        let status = response.code.unwrap_or_default();
-        let lengths: Vec<Option<u64>> = values("content-length").map(|value| value.parse().ok()).collect();
-        let encoding = values("transfer-encoding").last();
-        let framing = match (lengths.as_slice(), &encoding) {
-            _ if matches!(status, 100..200 | 204 | 304) => Framing::Empty,
-            (_, Some(last)) if last.ends_with("chunked") => Framing::Chunked,
-            ([Some(length), others @ ..], None) if others.iter().all(|other| *other == Some(*length)) => {
-                Framing::Length(*length)
-            }
-            _ => Framing::UntilClose,
-        };
-        let closes = values("connection").any(|value| value.split(',').any(|word| word.trim() == "close"));
-        // A body where none may be, or one with two ends: what comes next may be its rest and no answer.
-        let is_odd = match framing {
-            Framing::Empty => encoding.is_some() || lengths.iter().any(|length| *length != Some(0)),
-            _ => encoding.is_some() && !lengths.is_empty(),
-        };
-        let keeps_open =
-            response.version == Some(1) && !closes && !is_odd && framing != Framing::UntilClose && status != 101;
-        let location = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("location"));
-        let location = location.map(|header| String::from_utf8_lossy(header.value).into_owned());
-        Self { status, location, framing, keeps_open }
-    }
-}
-
-/// Where the first empty line ends, whatever ends the lines.
-fn end_of_head(bytes: &[u8]) -> Option<usize> {
-    (0..bytes.len()).find_map(|at| match &bytes[at..] {
-        [b'\n', b'\n', ..] => Some(at + 2),
-        [b'\n', b'\r', b'\n', ..] => Some(at + 3),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

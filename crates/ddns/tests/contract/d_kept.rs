@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -179,42 +180,55 @@ fn a4_what_is_said_on_an_idle_connection_is_no_answer() {
     }
 }
 
-/// Over TLS: does `script` for each request, with as many connections as come. Returns the port and what was asked for.
-fn secured(
-    authority: &Authority,
-    script: impl Fn(&str) -> (Vec<u8>, bool) + Send + Sync + 'static,
-) -> (u16, Arc<Mutex<Vec<String>>>) {
-    let config = Arc::new(authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]));
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
-    let port = listener.local_addr().expect("the port that was bound").port();
-    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
-    let (record, script) = (seen.clone(), Arc::new(script));
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let (config, record, script) = (config.clone(), record.clone(), script.clone());
-            thread::spawn(move || {
-                let session = ServerConnection::new(config).expect("a server side");
-                let mut reader = BufReader::new(StreamOwned::new(session, stream));
-                let mut lines = Vec::new();
-                let mut line = String::new();
-                while reader.read_line(&mut line).is_ok_and(|length| length > 0) {
-                    let text = std::mem::take(&mut line);
-                    if text != "\r\n" {
-                        lines.push(text);
-                        continue;
-                    }
-                    let target = lines[0].split(' ').nth(1).unwrap_or_default().to_owned();
-                    lines.clear();
-                    let (answer, goes_on) = script(&target);
-                    record.lock().expect("no test thread failed").push(target);
-                    if reader.get_mut().write_all(&answer).is_err() || !goes_on {
-                        return;
-                    }
-                }
-            });
+/// The same over TLS: a port, how many connections were made, and what was asked for.
+#[derive(Clone)]
+struct Secured {
+    port: u16,
+    connections: Arc<AtomicUsize>,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+/// What is said to a target, and whether the connection goes on after it.
+type Reply = dyn Fn(&str) -> (Vec<u8>, bool) + Send + Sync;
+
+impl Secured {
+    fn start(authority: &Authority, reply: impl Fn(&str) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
+        let config = Arc::new(authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        let port = listener.local_addr().expect("the port that was bound").port();
+        let server = Self { port, connections: Arc::default(), seen: Arc::default() };
+        let (running, reply): (_, Arc<Reply>) = (server.clone(), Arc::new(reply));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                running.connections.fetch_add(1, Ordering::SeqCst);
+                let session = ServerConnection::new(config.clone()).expect("a server side");
+                let (server, reply) = (running.clone(), reply.clone());
+                thread::spawn(move || server.converse(StreamOwned::new(session, stream), &*reply));
+            }
+        });
+        server
+    }
+
+    fn converse(&self, stream: StreamOwned<ServerConnection, TcpStream>, reply: &Reply) {
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while reader.read_line(&mut head).is_ok_and(|length| length > 0) {
+            if !head.ends_with("\r\n\r\n") {
+                continue;
+            }
+            let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            head.clear();
+            let (answer, goes_on) = reply(&target);
+            self.seen.lock().expect("no test thread failed").push(target);
+            if reader.get_mut().write_all(&answer).is_err() || !goes_on {
+                return;
+            }
         }
-    });
-    (port, seen)
+    }
+
+    fn seen(&self) -> Vec<String> {
+        self.seen.lock().expect("no test thread failed").clone()
+    }
 }
 
 fn secured_config(port: u16, names: &[&str]) -> Value {
@@ -227,7 +241,7 @@ fn secured_config(port: u16, names: &[&str]) -> Value {
 fn a4_what_follows_an_answer_over_tls_is_not_the_next_one() {
     let authority = Authority::new("known");
     for size in [100, 1024, 2048, 4096, 8192] {
-        let (port, seen) = secured(&authority, move |target| match target {
+        let server = Secured::start(&authority, move |target| match target {
             "/a.example.com" => {
                 // Padded to a size that ends where a read may end.
                 let head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ";
@@ -237,11 +251,20 @@ fn a4_what_follows_an_answer_over_tls_is_not_the_next_one() {
             }
             _ => (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), true),
         });
-        let config = secured_config(port, &["a.example.com", "b.example.com"]);
+        let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
         let run = bounded(&authority.trusted(), &config, "stray over TLS").expect(1);
         run.says("1 accepted, 1 failed").says("b.example.com A 203.0.113.7: failed: the endpoint answered 500");
-        assert_eq!(*seen.lock().expect("no test thread failed"), ["/a.example.com", "/b.example.com"], "{size}");
+        assert_eq!(server.seen(), ["/a.example.com", "/b.example.com"], "{size}");
     }
+}
+
+#[test]
+fn a7_a_connection_is_kept_over_tls() {
+    let authority = Authority::new("known");
+    let server = Secured::start(&authority, |_| (ACCEPTED.into(), true));
+    let config = secured_config(server.port, &["a.example.com", "b.example.com", "c.example.com"]);
+    bounded(&authority.trusted(), &config, "keeping over TLS").expect(0).says("3 accepted");
+    assert_eq!((server.seen().len(), server.connections.load(Ordering::SeqCst)), (3, 1));
 }
 
 /// Most servers close without the end that TLS knows; that is told as on a plain connection.
@@ -252,14 +275,14 @@ fn e2_a_cut_over_tls_is_told_as_what_it_is() {
         ("", "closed the connection without an answer"),
         ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its answer"),
     ] {
-        let (port, seen) = secured(&authority, move |_| (answer.into(), false));
-        let (sandbox, config) = (authority.trusted(), secured_config(port, &["a.example.com"]));
+        let server = Secured::start(&authority, move |_| (answer.into(), false));
+        let (sandbox, config) = (authority.trusted(), secured_config(server.port, &["a.example.com"]));
         for _ in 0..2 {
             bounded(&sandbox, &config, "cut over TLS").expect(1).says(part);
         }
-        assert_eq!(seen.lock().expect("no test thread failed").len(), 2, "once in each run");
+        assert_eq!(server.seen().len(), 2, "once in each run");
     }
-    let (port, _) = secured(&authority, |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal".to_vec(), false));
-    let config = secured_config(port, &["a.example.com", "b.example.com"]);
+    let server = Secured::start(&authority, |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal".to_vec(), false));
+    let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
     bounded(&authority.trusted(), &config, "a body cut over TLS").expect(0).says("2 accepted");
 }
