@@ -184,6 +184,11 @@ fn is_self_issued(error: &CertificateError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
+/// Whether the other side ended the connection.
+fn is_end(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+}
+
 /// Why a handshake failed, and what can be done.
 pub(super) fn explain(error: &io::Error, url: &Url) -> String {
     let origin = url.origin();
@@ -215,7 +220,7 @@ pub(super) fn explain(error: &io::Error, url: &Url) -> String {
             }
         },
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
-        None if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+        None if is_end(error.kind()) => {
             format!("{origin} closed the connection before TLS was agreed on: is it an http address?")
         }
         Some(other) => format!("no TLS connection to {origin}: {other}"),
