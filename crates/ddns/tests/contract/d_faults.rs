@@ -307,11 +307,11 @@ fn large(server: &Server, timeout: u64) -> Value {
 #[test]
 fn a4_an_answer_that_comes_before_the_request_is_sent_counts() {
     let refusal = say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
-    for steps in [vec![refusal.clone(), Stall], vec![refusal.clone(), Close], vec![refusal, Reset]] {
+    for steps in [vec![refusal.clone(), Stall], vec![refusal, Close]] {
         let server = Server::always(steps);
         fails_with("413 at once", &server, &large(&server, 2), &["answered 413"]);
     }
-    for end in [Stall, Close, Reset] {
+    for end in [Stall, Reset] {
         let server = Server::always(vec![say("HTTP/1.1 204 No Content\r\n\r\n"), end]);
         let sandbox = Sandbox::new();
         bounded(&sandbox, &large(&server, 2), "204 at once").expect(0).says("accepted (204");
