@@ -43,6 +43,8 @@ pub(crate) struct Answer {
     pub(crate) is_whole: bool,
     /// Where the answer points to, if it does.
     pub(super) location: Option<String>,
+    /// `Retry-After`, as it was written.
+    pub(crate) retry_after: Option<String>,
     /// What is doubtful about who answered, told once for an origin.
     pub(crate) doubt: Option<String>,
 }
@@ -142,7 +144,8 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     };
     let _ = timeout_at(deadline, join(reading, finishing)).await;
     let can_be_kept = head.keeps_open && is_whole && matches!(sent, Some(Ok(()))) && incoming.is_empty();
-    Ok((Answer { status: head.status, body, is_whole, location: head.location, doubt: None }, can_be_kept))
+    let Head { status, location, retry_after, .. } = head;
+    Ok((Answer { status, body, is_whole, location, retry_after, doubt: None }, can_be_kept))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {

@@ -9,6 +9,7 @@ pub(super) const MOST_HEADERS: usize = 128;
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) location: Option<String>,
+    pub(super) retry_after: Option<String>,
     pub(super) framing: Framing,
     pub(super) keeps_open: bool,
 }
@@ -34,7 +35,8 @@ impl Head {
             Ok(Status::Partial) => Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
                 let status = response.code.unwrap_or_default();
-                let head = Self { status, location: None, framing: Framing::UntilClose, keeps_open: false };
+                let framing = Framing::UntilClose;
+                let head = Self { status, location: None, retry_after: None, framing, keeps_open: false };
                 Ok(end_of_head(bytes).map(|end| (head, end)))
             }
             Err(error) => Err(error),
@@ -65,9 +67,11 @@ impl Head {
         };
         let keeps_open =
             response.version == Some(1) && !closes && !is_odd && framing != Framing::UntilClose && status != 101;
-        let location = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("location"));
-        let location = location.map(|header| String::from_utf8_lossy(header.value).into_owned());
-        Self { status, location, framing, keeps_open }
+        let first = |name: &str| {
+            let found = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+            found.map(|header| String::from_utf8_lossy(header.value).into_owned())
+        };
+        Self { status, location: first("location"), retry_after: first("retry-after"), framing, keeps_open }
     }
 }
 
