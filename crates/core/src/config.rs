@@ -30,6 +30,8 @@ pub struct Config {
     pub log: Log,
     /// `concurrency`
     pub concurrency: Concurrency,
+    /// `interval`: how often to synchronize; none where once is enough.
+    pub interval: Option<Duration>,
     /// What to tell and whom; one entry for a plain file, one for each of `providers`.
     pub entries: Vec<Entry>,
 }

@@ -28,6 +28,7 @@ pub mod plan;
 pub mod queue;
 pub mod record;
 pub mod retry_after;
+pub mod schedule;
 pub mod source;
 pub mod state;
 pub mod stun;

@@ -13,7 +13,11 @@
 //!
 //! Numbers are in the order of the host's processor, addresses in that of the network.
 
+mod monitor;
+
 use std::net::IpAddr;
+
+pub use monitor::{GROUPS, Monitor};
 
 use crate::local::{Flags, Lifetime, LocalAddress, Scope};
 
@@ -267,17 +271,17 @@ mod tests {
     use super::*;
 
     const FOREVER: u32 = u32::MAX;
-    const V4: [u8; 4] = [203, 0, 113, 7];
-    const V6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+    pub(super) const V4: [u8; 4] = [203, 0, 113, 7];
+    pub(super) const V6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
 
-    fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+    pub(super) fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
         let length = u32::try_from(MESSAGE_HEADER + body.len()).expect("a short message");
         let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), &flags.to_ne_bytes(), &[0; 8], body].concat();
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes
     }
 
-    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    pub(super) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
         let length = u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("a short attribute");
         let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat();
         bytes.resize(bytes.len().next_multiple_of(4), 0);

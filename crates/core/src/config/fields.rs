@@ -211,7 +211,7 @@ pub const FIELDS: [Field; 25] = {
             .default("auto")
             .help("NUMBER", "Requests under way at once: `auto` or a number; 1: strictly one after the other"),
         field(K::Interval, "interval", ("DDNS_INTERVAL", "interval"), WholeOrText, File)
-            .help("TIME", "Keep running and synchronize this often; not in this version"),
+            .help("TIME", "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"),
         field(K::Debug, "debug", ("DDNS_DEBUG", "debug"), Flag, File)
             .default("false")
             .help("", "Detailed log: requests and answers, secrets masked"),

@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number or a text that is one, as text.
-    fn digits(&mut self, key: Key) -> Option<&'a str> {
+    pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
         let setting = self.setting(key)?;
         match &setting.node.value {
             Value::Number(text) => Some(text),

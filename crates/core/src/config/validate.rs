@@ -1,6 +1,7 @@
 //! Layers to a [`Config`], or everything that is wrong with them.
 
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
@@ -10,6 +11,12 @@ use super::read::Reader;
 use super::{Concurrency, Config, Log};
 use crate::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 use crate::log_format::{Level, LogFormat};
+
+/// A shorter interval is a mistake.
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
+
+/// So is a longer one.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// What a file is layered with.
 #[derive(Debug, Default)]
@@ -37,7 +44,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
     let (mut log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);
-    refuse_interval(&mut reader);
+    let interval = interval(&mut reader);
 
     let mut valid = Vec::new();
     for (raw, place) in &entries {
@@ -53,7 +60,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     if has_errors(&diagnostics) {
         Err(diagnostics)
     } else {
-        Ok((Config { name: name.to_owned(), log, concurrency, entries: valid }, diagnostics))
+        Ok((Config { name: name.to_owned(), log, concurrency, interval, entries: valid }, diagnostics))
     }
 }
 
@@ -100,11 +107,30 @@ fn concurrency(reader: &mut Reader<'_>) -> Concurrency {
     }
 }
 
-/// What is not there yet is refused, never ignored.
-fn refuse_interval(reader: &mut Reader<'_>) {
-    if reader.setting(Key::Interval).is_some() {
-        let hint = "leave it out and run ddns from a timer (systemd, cron)";
-        let message = "`interval` asks to keep running, which this version cannot do yet";
-        reader.wrong_whole(Key::Interval, message, Some(hint.to_owned()));
-    }
+/// `interval`: minutes, or a number with its unit.
+fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
+    let text = reader.digits(Key::Interval)?;
+    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let seconds = match text[number.len()..].to_ascii_lowercase().as_str() {
+        "s" => Some(1),
+        "" | "m" => Some(60),
+        "h" => Some(3600),
+        "d" => Some(86_400),
+        _ => None,
+    };
+    let whole: Option<u64> = number.trim_end().parse().ok();
+    let interval = seconds.zip(whole).map(|(seconds, whole)| Duration::from_secs(whole.saturating_mul(seconds)));
+    let message = match interval {
+        Some(interval) if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => return Some(interval),
+        Some(interval) if interval < SHORTEST_INTERVAL => format!(
+            "`interval` is {} s, and less than {} s would wear out whoever is asked for the address",
+            interval.as_secs(),
+            SHORTEST_INTERVAL.as_secs()
+        ),
+        Some(_) => format!("`interval` is longer than {} days", LONGEST_INTERVAL.as_secs() / 86_400),
+        None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed()),
+    };
+    let hint = "changes of this host's own addresses are heard of at once, whatever the interval";
+    reader.wrong_whole(Key::Interval, message, interval.map(|_| hint.to_owned()));
+    None
 }
