@@ -11,6 +11,7 @@ mod layout;
 mod load;
 mod log;
 mod progress;
+mod receiver;
 mod report;
 mod sources;
 mod store;
@@ -51,6 +52,7 @@ fn command(name: Name, given: Given) -> u8 {
     match name {
         Name::Demo => wait_for(commands::demo::run()),
         Name::Addresses => wait_for(commands::addresses::run(given)),
+        Name::Listen => wait_for(commands::listen::run(given)),
         Name::Schema => print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),
         Name::Man => commands::man::run(),

@@ -8,6 +8,7 @@ use ddns_core::config::fields::{Field, Key, Kind};
 pub(crate) enum Name {
     Demo,
     Addresses,
+    Listen,
     Schema,
     Completions,
     Man,
@@ -59,6 +60,10 @@ const fn flag(name: &'static str, help: &'static str) -> Choice {
     Choice { name, value: "", help }
 }
 
+const fn option(name: &'static str, value: &'static str, help: &'static str) -> Choice {
+    Choice { name, value, help }
+}
+
 /// For commands that print a report.
 const JSON: Choice = flag("json", "As JSON, for programs");
 /// For commands that print a report.
@@ -87,6 +92,32 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[JSON, WIDE],
         word: None,
         example: "ddns addresses --index4 public default",
+    },
+    Command {
+        which: Name::Listen,
+        name: "listen",
+        summary: "Receive callbacks on this machine, show them and answer",
+        about: "For rehearsals: it shows every request as an endpoint would see it, keys included, and answers as you \
+                say. It listens on 127.0.0.1:8080 unless another ADDRESS is named; port 0 is one that is free. Ctrl-C \
+                ends it.",
+        configured: false,
+        options: &[
+            option("status", "CODE", "Answer the first request with this status; 200 without it"),
+            option("then", "CODE", "And the next one with this; can be repeated, and the last one stays"),
+            option("delay", "TIME", "Wait before each answer: 500ms, 2s, 1m"),
+            option("retry-after", "SECONDS", "Ask to be called again then; with a 503, unless --status is given"),
+            option("redirect", "URL", "Lead elsewhere; with a 307, unless --status is another from 300 to 399"),
+            option("count", "NUMBER", "End after so many requests"),
+            flag("json", "One JSON object a line, for programs"),
+            WIDE,
+        ],
+        word: Some(Word {
+            name: "ADDRESS",
+            help: "Where to listen: an address of this host, a port, or both",
+            one_of: &[],
+            is_required: false,
+        }),
+        example: "ddns listen --status 503 --then 204",
     },
     Command {
         which: Name::Schema,

@@ -1,11 +1,10 @@
 //! `ddns demo`: the whole program in ten seconds, on this machine alone. A receiver on loopback stands in for the
 //! endpoint; the real code loads a configuration, plans, sends and remembers.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
 use std::time::Duration;
 
 use ddns_core::backoff::Backoff;
@@ -15,13 +14,15 @@ use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::diagnostic::Diagnostic;
 use ddns_core::log_format::Level;
-use ddns_core::plan::Verdict;
+use ddns_core::plan;
 use ddns_core::record::{Family, Update};
+use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::log::Log;
+use crate::receiver::{Answer, Verdict, serve};
 use crate::sources::own_address;
 use crate::sync::{self, Sync};
 
@@ -29,12 +30,6 @@ use crate::sync::{self, Sync};
 const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
 const SPARE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7));
 const CHANGED_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 23));
-
-/// What the receiver got, as it stood on the wire.
-struct Received {
-    line: String,
-    body: String,
-}
 
 /// Runs the demonstration. Ends with 0, or with 1 where something did not work.
 pub(crate) async fn run() -> u8 {
@@ -51,6 +46,7 @@ pub(crate) async fn run() -> u8 {
 
 async fn show(out: &mut impl Write) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")
+        .await
         .map_err(|error| io::Error::other(format!("it needs a port on 127.0.0.1 ({error})")))?;
     let origin = format!("http://{}", listener.local_addr()?);
     let text = configuration(&origin);
@@ -118,7 +114,7 @@ fn load(text: &str) -> io::Result<Valid> {
 async fn round(
     sync: &mut Sync<'_>,
     addresses: [IpAddr; 2],
-    received: &Receiver<Received>,
+    received: &Received,
     out: &mut impl Write,
 ) -> io::Result<()> {
     sync.suppose(addresses);
@@ -127,13 +123,14 @@ async fn round(
     while !sync.is_done() {
         sync.turn().await;
     }
+    let mut received = received.take().into_iter();
     // Two at most, to one origin: they arrive in the order in which they are told.
     for (teller, update, verdict) in verdicts {
         match verdict {
-            Verdict::Known(_) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
-            Verdict::Send(_) => {
+            plan::Verdict::Known(_) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
+            plan::Verdict::Send(_) => {
                 show_sent(teller.entry, &update, out)?;
-                if let Ok(received) = received.try_recv() {
+                if let Some(received) = received.next() {
                     show_received(&received, out)?;
                 }
             }
@@ -153,51 +150,28 @@ fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -
     Ok(())
 }
 
-fn show_received(received: &Received, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "     received  {}", received.line)?;
-    if !received.body.is_empty() {
-        writeln!(out, "               {}", received.body)?;
+fn show_received((line, body): &(String, String), out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "     received  {line}")?;
+    if !body.is_empty() {
+        writeln!(out, "               {body}")?;
     }
     writeln!(out, "     answered  204 No Content: accepted, and remembered\n")
 }
 
-/// Takes requests one after the other, hands them on, and answers 204.
-fn receive(listener: TcpListener) -> Receiver<Received> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                let mut reader = BufReader::new(stream);
-                while let Some(received) = read_request(&mut reader) {
-                    if sender.send(received).is_err()
-                        || reader.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").is_err()
-                    {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    receiver
-}
+/// What the receiver got since it was last looked at: request lines and bodies.
+type Received = Rc<RefCell<Vec<(String, String)>>>;
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Received> {
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if line.trim_end().is_empty() {
-            break;
-        }
-        lines.push(line.trim_end().to_owned());
-    }
-    let length = lines.iter().find_map(|line| line.strip_prefix("Content-Length: ")).and_then(|text| text.parse().ok());
-    let mut body = vec![0; length.unwrap_or(0)];
-    reader.read_exact(&mut body).ok()?;
-    Some(Received { line: lines.into_iter().next()?, body: String::from_utf8_lossy(&body).into_owned() })
+/// Receives beside the rest, and answers 204.
+fn receive(listener: TcpListener) -> Received {
+    let received = Received::default();
+    let seen = received.clone();
+    tokio::task::spawn_local(serve(listener, move |heard| {
+        let Ok(request) = heard else { return Verdict::Ignore };
+        let line = format!("{} {} HTTP/1.1", request.method, request.target);
+        seen.borrow_mut().push((line, String::from_utf8_lossy(&request.body).into_owned()));
+        Verdict::Answer(Answer { status: 204, ..Answer::default() })
+    }));
+    received
 }
 
 fn indented(text: &str) -> String {

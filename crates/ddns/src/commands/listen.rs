@@ -1,0 +1,119 @@
+//! `ddns listen`: a receiver on this host that shows every callback it gets, and answers as its options say. For
+//! rehearsals: what an endpoint would see, and what `ddns` makes of its answers.
+
+mod options;
+mod show;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::pin::pin;
+
+use ddns_core::diagnostic::{Diagnostic, Place};
+use futures_util::future::select;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::{Form, Given};
+use crate::complain;
+use crate::receiver::{Received, Refusal, Verdict, serve};
+use options::Options;
+
+/// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.
+pub(crate) async fn run(given: Given) -> u8 {
+    let options = match Options::read(&given) {
+        Ok(options) => options,
+        Err(error) => return complain(&[error]),
+    };
+    let bound = TcpListener::bind(options.address).await;
+    let (listener, address) = match bound.and_then(|listener| listener.local_addr().map(|address| (listener, address)))
+    {
+        Ok(bound) => bound,
+        Err(error) => return refused(options.address, &error),
+    };
+    if !address.ip().is_loopback() {
+        let _ = writeln!(
+            io::stderr(),
+            "warning: {} can be reached by other hosts, and whatever they send is shown",
+            address.ip()
+        );
+    }
+    let form = given.form();
+    if !printed(&show::beginning(address, &options, form)) {
+        return 0;
+    }
+    let told = RefCell::new(Told { options, form, count: 0 });
+    let interrupted = pin!(interrupted());
+    let served = pin!(serve(listener, |heard| told.borrow_mut().hear(heard)));
+    select(served, interrupted).await;
+    0
+}
+
+/// What was heard so far, and how it is answered.
+struct Told {
+    options: Options,
+    form: Form,
+    count: usize,
+}
+
+impl Told {
+    /// Shows what came, and says what to answer.
+    fn hear(&mut self, heard: Result<&Received, &Refusal>) -> Verdict {
+        let (text, verdict) = match heard {
+            Ok(_) if self.options.count.is_some_and(|most| self.count >= most) => return Verdict::Ignore,
+            Ok(request) => {
+                self.count += 1;
+                let answer = self.options.answer(self.count);
+                (show::request(request, &answer, self.count, self.form), Verdict::Answer(answer))
+            }
+            Err(refusal) => (show::refusal(refusal, self.form), Verdict::Answer(self.options.answer(1))),
+        };
+        if printed(&text) { verdict } else { Verdict::Stop }
+    }
+}
+
+/// Prints at once, for whoever reads along; false where nobody does any more.
+fn printed(text: &str) -> bool {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
+/// Ctrl-C, or the end that a service manager asks for.
+async fn interrupted() {
+    let wait = |kind| async move {
+        match signal(kind) {
+            Ok(mut signals) => {
+                signals.recv().await;
+            }
+            // Then the system ends us as it ends everybody.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    either(wait(SignalKind::interrupt()), wait(SignalKind::terminate())).await;
+}
+
+async fn either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    select(pin!(one), pin!(other)).await;
+}
+
+/// Why there is nothing to listen on.
+fn refused(address: SocketAddr, error: &io::Error) -> u8 {
+    let (ip, port) = (address.ip(), address.port());
+    let (message, hint) = match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            let message = format!("this host has no address {ip}");
+            return complain(&[Diagnostic::error(Place::Nowhere, message).hint("`ddns addresses` shows those it has")]);
+        }
+        io::ErrorKind::AddrInUse => (
+            format!("port {port} of {ip} is in use: another program listens there"),
+            "name another one, or port 0 for one that is free: `ddns listen 127.0.0.1:0`",
+        ),
+        io::ErrorKind::PermissionDenied => {
+            (format!("this user may not listen on port {port}"), "ports from 1024 on are for everybody")
+        }
+        _ => (format!("nothing can be received on {address} ({error})"), "name another address or port"),
+    };
+    let _ = writeln!(io::stderr(), "{}", Diagnostic::error(Place::Nowhere, message).hint(hint).shown());
+    1
+}

@@ -1,0 +1,193 @@
+//! What the options of `ddns listen` say: where it listens, and how it answers.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use ddns_core::diagnostic::{Diagnostic, Place};
+
+use crate::cli::Given;
+use crate::receiver::Answer;
+
+/// Where it listens unless another place is named.
+const PORT: u16 = 8080;
+
+/// No answer is held back longer.
+const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
+/// Everything that can be said about the receiver.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) address: SocketAddr,
+    /// The status of the first answer, the second and so on; the last one stays.
+    pub(super) statuses: Vec<u16>,
+    delay: Duration,
+    retry_after: Option<u32>,
+    redirect: Option<String>,
+    /// So many requests are taken.
+    pub(super) count: Option<usize>,
+}
+
+impl Options {
+    /// Reads what was written; the first thing that is wrong is told.
+    pub(super) fn read(given: &Given) -> Result<Self, Diagnostic> {
+        let redirect = given.value("redirect").map(location).transpose()?;
+        let retry_after = given.value("retry-after").map(|text| number("retry-after", text, 0)).transpose()?;
+        // What is asked for decides what is answered, where no status is named.
+        let usual = match (&redirect, retry_after) {
+            (Some(_), _) => 307,
+            (None, Some(_)) => 503,
+            (None, None) => 200,
+        };
+        let first = given.value("status").map(|text| status("status", text)).transpose()?;
+        let then = given.values("then").map(|text| status("then", text)).collect::<Result<Vec<_>, _>>()?;
+        let statuses: Vec<u16> = [first.unwrap_or(usual)].into_iter().chain(then).collect();
+        if redirect.is_some() && !statuses.iter().any(|status| is_redirection(*status)) {
+            return Err(wrong(
+                "redirect",
+                "only an answer from 300 to 399 leads elsewhere: leave --status out, or name one",
+            ));
+        }
+        Ok(Self {
+            address: address(given.word())?,
+            statuses,
+            delay: given.value("delay").map_or(Ok(Duration::ZERO), delay)?,
+            retry_after,
+            redirect,
+            count: given.value("count").map(|text| number("count", text, 1)).transpose()?.map(|count| count as usize),
+        })
+    }
+
+    /// What the `number`th request is told, counted from 1.
+    pub(super) fn answer(&self, number: usize) -> Answer {
+        let at = number.saturating_sub(1).min(self.statuses.len() - 1);
+        let status = self.statuses[at];
+        let mut headers = Vec::new();
+        if let (Some(seconds), false) = (self.retry_after, (200..300).contains(&status)) {
+            headers.push(("Retry-After", seconds.to_string()));
+        }
+        if let (Some(address), true) = (&self.redirect, is_redirection(status)) {
+            headers.push(("Location", address.clone()));
+        }
+        Answer { status, headers, delay: self.delay, is_last: self.count == Some(number) }
+    }
+}
+
+fn is_redirection(status: u16) -> bool {
+    (300..400).contains(&status) && status != 304
+}
+
+fn wrong(option: &str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Option(format!("--{option}")), message).hint("`ddns help listen` shows its use")
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`, an address or a port alone, `localhost`.
+fn address(word: Option<&str>) -> Result<SocketAddr, Diagnostic> {
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let Some(word) = word else { return Ok(SocketAddr::new(loopback, PORT)) };
+    let text = word.strip_prefix("http://").map_or(word, |rest| rest.trim_end_matches('/'));
+    let text = match text.strip_prefix("localhost") {
+        Some(rest) if rest.is_empty() || rest.starts_with(':') => format!("127.0.0.1{rest}"),
+        _ => text.to_owned(),
+    };
+    let ip = || text.trim_start_matches('[').trim_end_matches(']').parse().ok().map(|ip| SocketAddr::new(ip, PORT));
+    let port = || text.trim_start_matches(':').parse().ok().map(|port| SocketAddr::new(loopback, port));
+    text.parse().ok().or_else(ip).or_else(port).ok_or_else(|| {
+        let message = "the place to listen on must be an address of this host and a port";
+        Diagnostic::error(Place::Nowhere, message)
+            .hint("such as 127.0.0.1:8080, [::1]:8080, a port alone, or port 0 for one that is free")
+    })
+}
+
+fn status(option: &str, text: &str) -> Result<u16, Diagnostic> {
+    let status = text.parse().ok().filter(|status| (200..600).contains(status));
+    status.ok_or_else(|| wrong(option, "this must be a status from 200 to 599, such as 204 or 503"))
+}
+
+fn number(option: &str, text: &str, least: u32) -> Result<u32, Diagnostic> {
+    let number = text.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| wrong(option, format!("this must be a whole number, {least} or more")))
+}
+
+/// `2s`, `500ms`, `1m`, `2`: seconds where nothing else is said.
+fn delay(text: &str) -> Result<Duration, Diagnostic> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "ms" => Some(1),
+        "" | "s" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok();
+    let length = factor.zip(number).and_then(|(factor, number)| number.checked_mul(factor)).map(Duration::from_millis);
+    length
+        .filter(|length| *length <= LONGEST_DELAY)
+        .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, and an hour at most"))
+}
+
+/// An address that can stand in a header.
+fn location(text: &str) -> Result<String, Diagnostic> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(wrong("redirect", "this must be an address without blanks, in ASCII"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_can_be_written_in_many_ways() {
+        for (word, expected) in [
+            ("127.0.0.1:9", "127.0.0.1:9"),
+            ("127.0.0.2", "127.0.0.2:8080"),
+            ("localhost", "127.0.0.1:8080"),
+            ("localhost:0", "127.0.0.1:0"),
+            ("http://127.0.0.1:9/", "127.0.0.1:9"),
+            ("9", "127.0.0.1:9"),
+            (":9", "127.0.0.1:9"),
+            ("::1", "[::1]:8080"),
+            ("[::1]", "[::1]:8080"),
+            ("[::1]:0", "[::1]:0"),
+        ] {
+            assert_eq!(address(Some(word)).expect(word).to_string(), expected, "{word}");
+        }
+        for word in ["", "example.com:80", "127.0.0.1:99999", "127.0.0.1:", "https://127.0.0.1", "localhosts"] {
+            assert!(address(Some(word)).is_err(), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_delay_has_a_unit_and_an_end() {
+        let millis = |text| delay(text).ok().map(|delay| delay.as_millis());
+        let cases = [("2", 2000), ("2s", 2000), ("500ms", 500), ("1m", 60_000), ("1h", 3_600_000), ("0", 0)];
+        for (text, expected) in cases {
+            assert_eq!(millis(text), Some(expected), "{text}");
+        }
+        for text in ["", "s", "-1s", "2h", "99999999999999999999h", "18446744073709551615h", "1d", "1.5s", "2ſ"] {
+            assert_eq!(millis(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_status_stays_and_headers_stand_where_they_mean_something() {
+        let options = Options {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            statuses: vec![503, 307, 204],
+            delay: Duration::ZERO,
+            retry_after: Some(30),
+            redirect: Some("/x".to_owned()),
+            count: Some(4),
+        };
+        let told = |number| {
+            let answer = options.answer(number);
+            let names: Vec<&str> = answer.headers.iter().map(|(name, _)| *name).collect();
+            (answer.status, names.join(" "), answer.is_last)
+        };
+        assert_eq!(told(1), (503, "Retry-After".to_owned(), false));
+        assert_eq!(told(2), (307, "Retry-After Location".to_owned(), false));
+        assert_eq!(told(3), (204, String::new(), false));
+        assert_eq!(told(4), (204, String::new(), true));
+    }
+}

@@ -1,0 +1,235 @@
+//! What was received, as text for people or a line of JSON for programs. It shows everything, keys included: whoever
+//! listens on this host is whoever sends. Nothing that came can drive the terminal.
+
+use std::net::SocketAddr;
+
+use ddns_core::json::{Dialect, Value, parse, pretty};
+use jiff::Zoned;
+
+use super::options::Options;
+use crate::cli::Form;
+use crate::layout::{WIDTH, beside, broken};
+use crate::receiver::{Answer, Received, Refusal};
+use crate::report::with_reason;
+
+/// Headers that say nothing about a callback.
+const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-length", "expect", "transfer-encoding"];
+
+/// What stands beside a label begins in this column.
+const COLUMN: usize = 12;
+
+/// Where it listens, how it answers, and what would call it.
+pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> String {
+    let origin = format!("http://{address}");
+    let statuses: Vec<String> = options.statuses.iter().map(|status| with_reason(*status)).collect();
+    let (field, record) = if address.is_ipv4() { ("ipv4", "IPv4") } else { ("ipv6", "IPv6") };
+    let first = format!("ddns --dns callback --no-cache --{field} home.example.com");
+    let second = format!("--id '{origin}/update?name=__DOMAIN__&ip=__IP__'");
+    if form.json {
+        let call = Value::string(format!("{first} {second}"));
+        return line(&Value::object([("listening", Value::string(origin)), ("call", call)]));
+    }
+    let answers = format!("It answers {}; Ctrl-C ends it.", statuses.join(", then "));
+    let answers = if form.wide { answers + "\n" } else { broken(&answers, 0) };
+    format!("Listening on {origin}\n{answers}To call it with this host's {record} address:\n\n")
+        + &format!("  {first} \\\n       {second}\n\n")
+}
+
+/// One request, with the answer that it gets.
+pub(super) fn request(request: &Received, answer: &Answer, number: usize, form: Form) -> String {
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let query: Vec<(String, String)> = parameters(query);
+    if form.json {
+        return json(request, answer, number, path, &query);
+    }
+    let time = Zoned::now().strftime("%H:%M:%S").to_string();
+    let mut text = broken_hard(&format!("{number}. {time}  {} {}", request.method, path), 0, form.wide);
+    let widest = query.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(20);
+    let rows = query.iter().map(|(name, value)| format!("{name:<widest$} = {value}"));
+    text += &labelled("query", rows, form.wide);
+    let telling = request.headers.iter().filter(|(name, _)| !USUAL.contains(&name.to_ascii_lowercase().as_str()));
+    text += &labelled("header", telling.map(|(name, value)| format!("{name}: {value}")), form.wide);
+    text += &labelled("body", body(&request.body), form.wide);
+    let after = match answer.delay.as_millis() {
+        0 => String::new(),
+        millis => format!(", after {millis} ms"),
+    };
+    let status = format!("{}{after}", with_reason(answer.status));
+    let headers = answer.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+    text + &labelled("answer", [status].into_iter().chain(headers), form.wide) + "\n"
+}
+
+/// What came and was no request.
+pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
+    if form.json {
+        let status = refusal.status.map_or(Value::Null, |status| Value::Number(status.to_string()));
+        return line(&Value::object([
+            ("time", Value::string(timestamp())),
+            ("from", Value::string(refusal.from.to_string())),
+            ("refused", Value::string(refusal.why.as_str())),
+            ("status", status),
+        ]));
+    }
+    let answer = refusal.status.map(|status| format!("; it was answered {}", with_reason(status))).unwrap_or_default();
+    let told = format!("{}{answer}", refusal.why);
+    if form.wide { format!("-  {told}\n\n") } else { beside("-", &told, 3) + "\n" }
+}
+
+fn json(request: &Received, answer: &Answer, number: usize, path: &str, query: &[(String, String)]) -> String {
+    let pairs = |pairs: &[(String, String)]| {
+        let pair = |(name, value): &(String, String)| {
+            Value::object([("name", Value::string(name.as_str())), ("value", Value::string(value.as_str()))])
+        };
+        Value::list(pairs.iter().map(pair))
+    };
+    let body = String::from_utf8_lossy(&request.body);
+    let mut members = vec![
+        ("number", Value::Number(number.to_string())),
+        ("time", Value::string(timestamp())),
+        ("from", Value::string(request.from.to_string())),
+        ("method", Value::string(request.method.as_str())),
+        ("target", Value::string(request.target.as_str())),
+        ("path", Value::string(path)),
+        ("query", pairs(query)),
+        ("headers", pairs(&request.headers)),
+        ("body", Value::string(&*body)),
+    ];
+    if let Ok(document) = parse(&body, Dialect::STRICT) {
+        members.push(("json", document.value));
+    }
+    members.push(("status", Value::Number(answer.status.to_string())));
+    line(&Value::object(members))
+}
+
+/// A value on one line. Inside of a string there is no line end, so that those of the indented form can go.
+fn line(value: &Value) -> String {
+    let text: String = pretty(value).lines().map(str::trim_start).collect();
+    let mut safe = String::with_capacity(text.len() + 1);
+    for letter in text.chars() {
+        if is_harmless(letter) {
+            safe.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                safe += &format!("\\u{unit:04x}");
+            }
+        }
+    }
+    safe + "\n"
+}
+
+fn timestamp() -> String {
+    Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+}
+
+/// The body as lines: indented where it is JSON, else as it is.
+fn body(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    match parse(&text, Dialect::STRICT) {
+        Ok(document) => pretty(&document.value).lines().map(str::to_owned).collect(),
+        Err(_) => text.lines().map(str::to_owned).collect(),
+    }
+}
+
+/// The parameters of a query, decoded as endpoints decode them.
+fn parameters(query: &str) -> Vec<(String, String)> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decoded(name), decoded(value)))
+        .collect()
+}
+
+/// Percent signs and `+` undone; what is no encoding stays.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        let (byte, behind) = match (*first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => (u8::try_from(high * 16 + low).unwrap_or_default(), &tail[2..]),
+            (b'+', ..) => (b' ', tail),
+            (byte, ..) => (byte, tail),
+        };
+        bytes.push(byte);
+        rest = behind;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `   query    name = value`, the label on the first line alone; nothing where there are no rows.
+fn labelled(label: &str, rows: impl IntoIterator<Item = String>, wide: bool) -> String {
+    let mut text = String::new();
+    for (at, row) in rows.into_iter().enumerate() {
+        let head = if at == 0 { format!("   {label}") } else { String::new() };
+        let row = broken_hard(&row, COLUMN, wide);
+        text += &head;
+        text += row.get(head.len()..).unwrap_or_default();
+    }
+    text
+}
+
+/// A line in which nothing can drive a terminal, behind `indent` blanks; where it is too wide it goes on below, two
+/// blanks further in: a key or an address has no blanks to break it at.
+fn broken_hard(line: &str, indent: usize, wide: bool) -> String {
+    let room = WIDTH - indent;
+    let mut text = " ".repeat(indent);
+    let mut column = 0;
+    for piece in line.chars().map(printable) {
+        let width = piece.chars().count();
+        if !wide && column + width > room {
+            text += "\n";
+            text += &" ".repeat(indent + 2);
+            column = 2;
+        }
+        text += &piece;
+        column += width;
+    }
+    text.truncate(text.trim_end().len().max(indent));
+    text + "\n"
+}
+
+fn printable(letter: char) -> String {
+    if is_harmless(letter) { letter.to_string() } else { letter.escape_default().to_string() }
+}
+
+/// Neither a control character nor one that turns or hides what stands beside it.
+fn is_harmless(letter: char) -> bool {
+    let hides = matches!(u32::from(letter),
+        0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb
+        | 0xe0000..=0xe0fff);
+    !letter.is_control() && !hides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_decoded_and_nothing_panics() {
+        let shown = |query| {
+            let pairs = parameters(query).into_iter().map(|(name, value)| [name, value].join("="));
+            pairs.collect::<Vec<_>>().join(";")
+        };
+        assert_eq!(shown("a=1&b=%C3%A4+%2B&c&&=d"), "a=1;b=ä +;c=;=d");
+        assert_eq!(shown("a=%&b=%4&c=%zz&d=%ff&e=1=2"), "a=%;b=%4;c=%zz;d=\u{fffd};e=1=2");
+        assert_eq!(shown("%"), "%=");
+    }
+
+    #[test]
+    fn nothing_that_came_drives_the_terminal() {
+        let line = "a\u{1b}[2J\r\n\t\u{202e}b\u{9b}c\u{7f}\u{200b}ä…";
+        let text = broken_hard(line, 3, true);
+        assert_eq!(text, "   a\\u{1b}[2J\\r\\n\\t\\u{202e}b\\u{9b}c\\u{7f}\\u{200b}ä…\n");
+        let json = super::line(&Value::string(line));
+        assert_eq!(json, "\"a\\u001b[2J\\r\\n\\t\\u202eb\\u009bc\\u007f\\u200bä…\"\n");
+    }
+
+    #[test]
+    fn long_lines_go_on_below() {
+        let text = broken_hard(&"x".repeat(200), COLUMN, false);
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert_eq!(text.matches('x').count(), 200);
+        assert_eq!(text.lines().nth(1).map(|line| line.find('x')), Some(Some(COLUMN + 2)));
+        assert_eq!(broken_hard(&"x".repeat(200), COLUMN, true).lines().count(), 1);
+    }
+}
