@@ -371,3 +371,18 @@ fn listen_a5_a_rehearsal_of_a_failing_endpoint() {
         )
     );
 }
+
+/// Somebody who begins and does not go on is sent away, and keeps nobody else waiting.
+#[test]
+fn listen_a_slow_client_is_not_waited_for() {
+    let listen = Listen::new(&["--count", "1"]);
+    let begun = Instant::now();
+    let mut slow = listen.connect();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: ").expect("it reads");
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(14), "{:?}", begun.elapsed());
+    listen.get("/");
+    assert!(listen.end().expect(0).stdout.contains("took too long to come"));
+}
