@@ -43,6 +43,11 @@ pub struct Look {
 }
 
 impl Look {
+    /// The round of each of so many configurations.
+    pub fn everything(configs: usize) -> Self {
+        Self { rounds: (0..configs).collect(), ..Self::default() }
+    }
+
     /// Whether there is nothing to look at.
     pub fn is_empty(&self) -> bool {
         self.rounds.is_empty() && self.families == [false; 2] && self.again.is_empty()

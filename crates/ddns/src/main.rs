@@ -26,6 +26,7 @@ use cli::{Given, Invocation, Settings};
 use ddns_core::config::validate::Valid;
 use ddns_core::diagnostic::Diagnostic;
 use ddns_core::outcome::Tally;
+use ddns_core::schedule::Look;
 use tokio::runtime::LocalOptions;
 
 use environment::Environment;
@@ -98,7 +99,7 @@ async fn synchronize(settings: Settings) -> u8 {
         progress.begin();
         sync.progress = progress;
     }
-    sync.look();
+    sync.look(&Look::everything(configs.len()));
     while !sync.is_done() {
         sync.turn().await;
     }

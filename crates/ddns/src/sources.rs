@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use ddns_core::config::{Entry, Ssl};
 use ddns_core::local;
+use ddns_core::log_format::Level;
 use ddns_core::observe::{Choice, Observation, agreed, agreement};
 use ddns_core::record::Family;
 use ddns_core::source::Source;
@@ -42,15 +43,21 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// Asks the sources of an entry in order; the first usable address wins.
-pub(crate) async fn observe(entry: &Entry, family: Family, client: &Client, log: &Log<'_>) -> Observation {
+/// Asks the sources of an entry in order; the first usable address wins. What fails is logged at `level`.
+pub(crate) async fn observe(
+    entry: &Entry,
+    family: Family,
+    client: &Client,
+    log: &Log<'_>,
+    level: Level,
+) -> Observation {
     for source in entry.sources_of(family) {
         match look(source, family, Limits::of(entry), client).await {
             Ok(Choice { ip, why }) => {
                 log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
                 return Observation::Found(ip);
             }
-            Err(why) => log.warning(format!("{family}: no address from {source}: {why}")),
+            Err(why) => log.line(level, || format!("{family}: no address from {source}: {why}")),
         }
     }
     Observation::Unavailable

@@ -12,18 +12,20 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ddns_core::backoff::Backoff;
 use ddns_core::callback::{Fingerprint, Secrets};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Cache, Concurrency, Config, Entry, Ssl};
 use ddns_core::domain::Domain;
+use ddns_core::log_format::Level;
 use ddns_core::observe::Observation;
-use ddns_core::outcome::Tally;
-use ddns_core::plan::{Verdict, judge};
+use ddns_core::outcome::{Outcome, Tally};
+use ddns_core::plan::{Reason, Verdict, judge};
 use ddns_core::queue::{Job, Lane, Queue, Road};
 use ddns_core::record::{Family, Update};
+use ddns_core::schedule::Look;
 use ddns_core::source::Source;
 use ddns_core::state::{EntryKey, learned};
 use futures_util::future::LocalBoxFuture;
@@ -58,6 +60,8 @@ pub(crate) struct Sync<'a> {
     looks: Vec<usize>,
     /// Whether this goes on and on: then what was told is remembered as long, cache or not.
     is_service: bool,
+    /// Whether nothing new is started any more.
+    is_closing: bool,
     /// Begun by whoever wants it to be seen.
     pub(crate) progress: Rc<Progress>,
 }
@@ -66,13 +70,23 @@ pub(crate) struct Sync<'a> {
 struct Desk {
     /// The number of the first one; the others follow, IPv4 first.
     first: Job,
-    /// By [`Family::index`].
+    /// By [`Family::index`], as is what follows.
     observed: [Observation; 2],
+    /// How often was asked: an answer to an older question is none.
+    asked: [u32; 2],
+    /// Whether it was said that there is no address.
+    is_missed: [bool; 2],
     /// The lane of all of them, where they have one in common.
     lane: Option<Lane>,
     /// Which store holds what was told, and under which name; none where nothing is remembered, or nothing was needed
     /// yet.
     memory: Option<(usize, Fingerprint)>,
+}
+
+impl Desk {
+    fn complained(&self, family: Family) -> bool {
+        self.is_missed[family.index()]
+    }
 }
 
 /// A cache that entries share.
@@ -88,12 +102,21 @@ struct Shared {
 struct Looked {
     observation: Observation,
     family: Family,
-    /// The tellers that use it.
-    tellers: Vec<usize>,
+    /// The tellers that use it, and how often each had asked when this was begun.
+    tellers: Vec<(usize, u32)>,
+    is_round: bool,
+}
+
+/// Whose addresses were looked for, and whether there is one.
+pub(crate) struct Found {
+    pub(crate) family: Family,
+    pub(crate) is_found: bool,
+    /// By number.
+    pub(crate) tellers: Vec<usize>,
 }
 
 /// What two tellers have in common where one answer is enough for both.
-type Question<'a> = (Family, &'a [Source], &'a Ssl);
+type Question<'a> = (Family, &'a [Source], &'a Ssl, bool);
 
 /// What one turn brought.
 enum Turn<'a> {
@@ -109,7 +132,14 @@ impl<'a> Sync<'a> {
         for teller in tellers {
             let first = Job::try_from(updates).unwrap_or(Job::MAX);
             updates += Family::ALL.map(|family| teller.entry.domains_of(family).len()).iter().sum::<usize>();
-            desks.push(Desk { first, observed: [const { Observation::Off }; 2], lane: None, memory: None });
+            desks.push(Desk {
+                first,
+                observed: [const { Observation::Off }; 2],
+                asked: [0; 2],
+                is_missed: [false; 2],
+                lane: None,
+                memory: None,
+            });
         }
         let configs = tellers.last().map_or(0, |teller| teller.config + 1);
         Self {
@@ -124,33 +154,39 @@ impl<'a> Sync<'a> {
             tallies: vec![Tally::default(); configs],
             looks: vec![0; configs],
             is_service: backoff.is_some(),
+            is_closing: false,
             progress: Rc::default(),
         }
     }
 
-    /// Begins to look for every address. A list of sources is asked once, however many entries use it.
-    pub(crate) fn look(&mut self) {
+    /// Begins to look for addresses. A list of sources is asked once, however many entries use it.
+    pub(crate) fn look(&mut self, look: &Look) {
         let tellers = self.tellers;
-        self.tallies.fill(Tally::default());
         let mut asked: Vec<(Question<'_>, Vec<usize>)> = Vec::new();
         for (at, teller) in tellers.iter().enumerate() {
             for family in Family::ALL {
-                if teller.entry.domains_of(family).is_empty() {
+                if teller.entry.domains_of(family).is_empty() || !look.means(teller.config, at, family) {
                     continue;
                 }
                 self.looks[teller.config] += 1;
-                let key = (family, teller.entry.sources_of(family), &teller.entry.ssl);
+                let desk = &mut self.desks[at];
+                desk.asked[family.index()] += 1;
+                let key = (family, teller.entry.sources_of(family), &teller.entry.ssl, desk.complained(family));
                 match asked.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, sharing)) => sharing.push(at),
                     None => asked.push((key, vec![at])),
                 }
             }
         }
-        for ((family, ..), sharing) in asked {
+        let is_round = !look.rounds.is_empty();
+        for ((family, .., has_complained), sharing) in asked {
             let teller = &tellers[sharing[0]];
+            // What was complained about is not said again and again.
+            let level = if has_complained { Level::Debug } else { Level::Warning };
+            let sharing = sharing.into_iter().map(|at| (at, self.desks[at].asked[family.index()])).collect();
             self.looking.push(Box::pin(async move {
-                let observation = sources::observe(teller.entry, family, teller.client, teller.log).await;
-                Looked { observation, family, tellers: sharing }
+                let observation = sources::observe(teller.entry, family, teller.client, teller.log, level).await;
+                Looked { observation, family, tellers: sharing, is_round }
             }));
         }
     }
@@ -161,7 +197,8 @@ impl<'a> Sync<'a> {
     }
 
     /// Starts what may start, and waits until something has ended. News that has waited long enough is saved meanwhile.
-    pub(crate) async fn turn(&mut self) {
+    /// Nothing is lost where the waiting is given up.
+    pub(crate) async fn turn(&mut self) -> Option<Found> {
         self.start();
         let save_by = self.stores.iter().filter_map(|shared| shared.store.save_by()).min();
         let wake = save_by.into_iter().chain(self.progress.due()).min();
@@ -178,11 +215,14 @@ impl<'a> Sync<'a> {
             None => Some(next.await),
             Some(by) => timeout_at(by.into(), next).await.ok(),
         };
-        match turn {
-            Some(Turn::Looked(looked)) => self.looked(looked),
-            Some(Turn::Sent(sent)) => self.sent(sent),
-            None => {}
-        }
+        let found = match turn {
+            Some(Turn::Looked(looked)) => Some(self.looked(looked)),
+            Some(Turn::Sent(sent)) => {
+                self.sent(sent);
+                None
+            }
+            None => None,
+        };
         if save_by.is_some_and(|by| Instant::now() >= by) {
             self.save(Durability::Power);
         }
@@ -190,6 +230,7 @@ impl<'a> Sync<'a> {
             let tally = self.tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
             self.progress.show(tally, self.queue.open());
         }
+        found
     }
 
     /// What the configurations came to, each by its number. Saves what is not saved yet.
@@ -199,7 +240,37 @@ impl<'a> Sync<'a> {
         &self.tallies
     }
 
+    /// Starts nothing new from now on.
+    pub(crate) fn close(&mut self) {
+        self.is_closing = true;
+    }
+
+    /// Whether a request is on its way.
+    pub(crate) fn is_sending(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    /// Tries again at once what rests: what found no connection, or everything that failed.
+    pub(crate) fn hurry(&mut self, everything: bool) {
+        self.queue.hurry(everything);
+    }
+
+    /// When to turn again, if nothing happens before.
+    pub(crate) fn wake_at(&self) -> Option<Duration> {
+        self.queue.wake_at()
+    }
+
+    /// What has happened since this was last asked for.
+    pub(crate) fn take_tally(&mut self) -> Tally {
+        let all = self.tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
+        self.tallies.fill(Tally::default());
+        all
+    }
+
     fn start(&mut self) {
+        if self.is_closing {
+            return;
+        }
         let now = steady_time();
         while let Some(start) = self.queue.start(now) {
             let Some((at, update)) = self.update(start.0) else {
@@ -211,9 +282,13 @@ impl<'a> Sync<'a> {
         }
     }
 
+    fn teller_of(&self, job: Job) -> usize {
+        self.desks.partition_point(|desk| desk.first <= job) - 1
+    }
+
     /// The update of a number as it is to be told now, and its teller; none where there is no address.
     fn update(&self, job: Job) -> Option<(usize, Update<'a>)> {
-        let at = self.desks.partition_point(|desk| desk.first <= job) - 1;
+        let at = self.teller_of(job);
         let (desk, entry) = (&self.desks[at], self.tellers[at].entry);
         let mut index = (job - desk.first) as usize;
         let [v4, _] = Family::ALL.map(|family| entry.domains_of(family).len());
@@ -256,34 +331,40 @@ impl<'a> Sync<'a> {
     /// Queues everything that must be told of the addresses that are known.
     pub(crate) fn want_all(&mut self) {
         for at in 0..self.tellers.len() {
-            self.want(at, Family::V4);
-            self.want(at, Family::V6);
+            self.want(at, Family::V4, false);
+            self.want(at, Family::V6, false);
         }
         self.save(Durability::Process);
     }
 
-    fn looked(&mut self, Looked { observation, family, tellers }: Looked) {
-        for at in tellers {
+    fn looked(&mut self, Looked { observation, family, tellers, is_round }: Looked) -> Found {
+        let mut found = Found { family, is_found: matches!(observation, Observation::Found(_)), tellers: Vec::new() };
+        for (at, asked) in tellers {
             let config = self.tellers[at].config;
-            self.desks[at].observed[family.index()] = observation.clone();
             self.looks[config] -= 1;
+            if self.desks[at].asked[family.index()] != asked {
+                continue;
+            }
+            found.tellers.push(at);
+            self.desks[at].observed[family.index()] = observation.clone();
             if !self.tellers[at].is_strict() {
-                self.want(at, family);
+                self.want(at, family, is_round);
             } else if self.looks[config] == 0 {
                 // Strict order: nothing begins before all of it is known.
                 for at in (0..self.tellers.len()).filter(|at| self.tellers[*at].config == config) {
-                    self.want(at, Family::V4);
-                    self.want(at, Family::V6);
+                    self.want(at, Family::V4, is_round);
+                    self.want(at, Family::V6, is_round);
                 }
             }
         }
         // From the moment a new address is sent, nobody knows which one the endpoint holds. Should this run be killed
         // then, the old one must not count as known: it is forgotten before anything is sent.
         self.save(Durability::Process);
+        found
     }
 
-    /// Judges every update of a teller's family, and queues what must be told.
-    fn want(&mut self, at: usize, family: Family) {
+    /// Judges every update of a teller's family, and queues what must be told: in a round also what is never remembered.
+    fn want(&mut self, at: usize, family: Family, is_round: bool) {
         let teller = &self.tellers[at];
         let domains = teller.entry.domains_of(family);
         if domains.is_empty() {
@@ -291,19 +372,33 @@ impl<'a> Sync<'a> {
         }
         let skipped = if family == Family::V4 { 0 } else { teller.entry.domains_of(Family::V4).len() };
         let first = self.desks[at].first + Job::try_from(skipped).unwrap_or(Job::MAX);
-        let Observation::Found(ip) = self.desks[at].observed[family.index()] else {
+        let ip = match self.desks[at].observed[family.index()] {
+            Observation::Found(ip) => Some(ip),
+            // Not asked yet.
+            Observation::Off => return,
+            Observation::Unavailable => None,
+        };
+        let was_missed = std::mem::replace(&mut self.desks[at].is_missed[family.index()], ip.is_none());
+        let Some(ip) = ip else {
             // Nothing is looked up in the cache, and nothing about it changes (E6).
             let count = domains.len();
-            teller.log.error(format!("no {family} address was found: {count} of the updates cannot be told"));
+            let level = if was_missed { Level::Debug } else { Level::Error };
+            let told = || format!("no {family} address was found: {count} of the updates cannot be told");
+            teller.log.line(level, told);
             self.tallies[teller.config].without_address += count;
             (first..).take(count).for_each(|job| self.queue.drop(job));
             return;
         };
+        if was_missed {
+            teller.log.info(format!("{family}: there is an address again, {ip}"));
+        }
         self.open(at);
         let now = self.calendar.now();
+        let is_forgetful = is_round && teller.entry.cache == Cache::Off;
         for (job, domain) in (first..).zip(domains) {
             let update = Update { domain, family, ip };
-            match self.judge(at, &update, now) {
+            let verdict = if is_forgetful { Verdict::Send(Reason::NoCache) } else { self.judge(at, &update, now) };
+            match verdict {
                 Verdict::Known(since) => {
                     teller
                         .log
@@ -362,10 +457,12 @@ impl<'a> Sync<'a> {
         lane
     }
 
-    fn sent(&mut self, Sent { update, start, outcome, rest }: Sent<'a>) {
-        let (job, lane) = start;
-        let at = self.desks.partition_point(|desk| desk.first <= job) - 1;
-        let tally = &mut self.tallies[self.tellers[at].config];
+    fn sent(&mut self, sent: Sent<'a>) {
+        let Sent { update, start, outcome, rest, .. } = &sent;
+        let (job, lane) = *start;
+        let at = self.teller_of(job);
+        let teller = &self.tellers[at];
+        let tally = &mut self.tallies[teller.config];
         if outcome.is_accepted() {
             tally.accepted += 1;
         } else {
@@ -373,12 +470,26 @@ impl<'a> Sync<'a> {
         }
         let now = self.calendar.now();
         if let Some((store, callback)) = self.desks[at].memory
-            && let Some(entry) = learned(&outcome, &update, now)
+            && let Some(entry) = learned(outcome, update, now)
         {
             let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
             self.stores[store].store.learn(key, entry);
         }
-        self.queue.ended((job, lane), &outcome, rest, steady_time(), 0.5);
+        let time = steady_time();
+        let again = self.queue.ended((job, lane), outcome, *rest, time, dice(outcome));
+        let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(time));
+        teller.report(&sent, retry);
+        match self.update(job) {
+            None => self.queue.drop(job),
+            // The address changed while it was under way.
+            Some((_, update)) if again => {
+                if let Verdict::Send(_) = self.judge(at, &update, now) {
+                    let lane = self.lane(at, &update);
+                    self.queue.want(job, lane);
+                }
+            }
+            Some(_) => {}
+        }
     }
 
     fn save(&mut self, durability: Durability) {
@@ -402,6 +513,16 @@ fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
         Cache::Standard => Some(environment.standard_cache()),
         Cache::File(path) => Some(environment.path(path)),
     }
+}
+
+/// Full jitter for the next try; none is needed where there is none.
+fn dice(outcome: &Outcome) -> f64 {
+    if outcome.is_accepted() { 0.0 } else { chance() }
+}
+
+/// Anywhere from 0 up to 1.
+pub(crate) fn chance() -> f64 {
+    getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
 }
 
 /// The tellers of all configurations, each with the log of its own.

@@ -40,10 +40,13 @@ pub(super) struct Sent<'a> {
     pub(super) outcome: Outcome,
     /// How long the endpoint wants to be left alone.
     pub(super) rest: Option<Duration>,
+    /// Where it went, if lines are to say so.
+    pub(super) origin: Option<String>,
+    pub(super) took: Duration,
 }
 
 impl<'a> Teller<'a> {
-    /// Sends one update and logs how it went.
+    /// Sends one update.
     pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane)) -> Sent<'a> {
         let now = unix_time();
         let began = Instant::now();
@@ -70,12 +73,20 @@ impl<'a> Teller<'a> {
                 }
             },
         };
-        let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
+        let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
+        Sent { update, start, outcome, rest, origin, took: began.elapsed() }
+    }
+
+    /// Says how it went, and when it is tried again.
+    pub(super) fn report(&self, sent: &Sent<'_>, retry: Option<Duration>) {
+        let level = if sent.outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
-            let origin = request.as_ref().ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-            report::line(&update, &outcome, began.elapsed(), origin.as_deref())
+            let line = report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref());
+            match retry {
+                Some(retry) => format!("{line}; next try in {}", report::duration(retry)),
+                None => line,
+            }
         });
-        Sent { update, start, outcome, rest }
     }
 
     fn how(&self) -> How<'_> {
