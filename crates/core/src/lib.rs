@@ -24,6 +24,7 @@ pub mod observe;
 pub mod outcome;
 pub mod pace;
 pub mod plan;
+pub mod proxy;
 pub mod record;
 pub mod source;
 pub mod state;

@@ -96,6 +96,7 @@ mod tests {
             callback: Callback { target, body: None, variables },
             domains: domains.map(parse),
             sources: [const { Vec::new() }; 2].map(|_: Vec<Source>| vec![Source::Default]),
+            proxies: crate::proxy::Proxies::default(),
             ssl: Ssl::Auto,
             cache: Cache::Standard,
             cache_max_age: Duration::from_secs(100),

@@ -85,6 +85,7 @@ pub(crate) fn secrets(config: &Config) -> Secrets {
     let mut literals = Vec::new();
     for entry in &config.entries {
         literals.extend(entry.callback.literals());
+        entry.proxies.literals(&mut literals);
         entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
     }
     Secrets::new(literals, &public)
@@ -176,6 +177,7 @@ impl Teller<'_> {
         }
         let request = self.entry.callback.render(&update, now);
         let origin = request.as_ref().ok().map(|request| request.url.origin());
+        let mut relay = None;
         let outcome = match request {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
             Ok(request) => match self.client.send(&request, self.how()).await {
@@ -184,8 +186,11 @@ impl Teller<'_> {
                         self.log.warning(doubt);
                     }
                     self.log.debug(|| {
-                        format!("< {} ({} ms)", report::with_reason(answer.status), start.elapsed().as_millis())
+                        let via = answer.via.as_ref().map(|server| format!(", through the proxy {server}"));
+                        let (via, took) = (via.unwrap_or_default(), start.elapsed().as_millis());
+                        format!("< {} ({took} ms{via})", report::with_reason(answer.status))
                     });
+                    relay = answer.relay().map(ToString::to_string);
                     self.show_body(&answer.body);
                     Outcome::of_status(answer.status)
                 }
@@ -196,12 +201,19 @@ impl Teller<'_> {
         };
         let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
         let origin = origin.filter(|_| self.is_one_of_several);
-        self.log.line(level, || report::line(&update, &outcome, start.elapsed(), origin.as_deref()));
+        self.log.line(level, || report::line(&update, &outcome, start.elapsed(), origin.as_deref(), relay.as_deref()));
         (update, outcome)
     }
 
     fn how(&self) -> How<'_> {
-        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl, from: None }
+        How {
+            limit: self.entry.timeout,
+            want: Want::Status,
+            over: Over::Any,
+            proxies: &self.entry.proxies,
+            ssl: &self.entry.ssl,
+            from: None,
+        }
     }
 
     /// The answer's body, masked before it is cut: a cut could split a secret so that its halves are not found (D4).

@@ -128,6 +128,14 @@ impl Target {
             .is_some_and(|text| text.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:")))
     }
 
+    /// The address up to its first placeholder, where host and port stand before that.
+    pub fn fixed_part(&self) -> Option<Url> {
+        let Some(Piece::Literal(first)) = self.template.pieces.first() else { return None };
+        let (_, rest) = split_scheme(first)?;
+        let is_whole = self.template.pieces.len() == 1 || rest.contains(['/', '?', '#']);
+        is_whole.then(|| Url::parse(first).ok()).flatten()
+    }
+
     /// What the user wrote behind a `#`: never sent, so worth a warning.
     pub fn has_fragment(&self) -> bool {
         self.template.literals().any(|text| text.contains('#'))

@@ -1,6 +1,7 @@
 //! Layers to a [`Config`], or everything that is wrong with them.
 
 use std::num::NonZeroU16;
+use std::sync::Arc;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
@@ -10,6 +11,7 @@ use super::read::Reader;
 use super::{Concurrency, Config, Log};
 use crate::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 use crate::log_format::{Level, LogFormat};
+use crate::proxy::System;
 
 /// What a file is layered with.
 #[derive(Debug, Default)]
@@ -18,8 +20,8 @@ pub struct Surroundings {
     pub options: Raw,
     /// The variables of the environment.
     pub environment: Raw,
-    /// The variables that name a proxy, where some do: for http addresses, and for https.
-    pub environment_proxy: [Option<&'static str>; 2],
+    /// The proxies that the environment names.
+    pub proxies: Arc<System>,
 }
 
 /// A configuration and what is doubtful about it.
@@ -46,7 +48,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
         if reader.flag(Key::Debug) == Some(true) {
             log.level = Level::Debug;
         }
-        let maker = Maker { reader, place, environment_proxy: around.environment_proxy };
+        let maker = Maker { reader, place, system: &around.proxies };
         valid.extend(maker.entry());
     }
     let diagnostics = without_repeats(diagnostics);

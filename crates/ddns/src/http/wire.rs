@@ -5,9 +5,11 @@
 //! not tell. The head is parsed by httparse.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
+use ddns_core::proxy::Server;
 use httparse::Status;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
@@ -43,6 +45,10 @@ pub(crate) struct Answer {
     pub(super) location: Option<String>,
     /// What is doubtful about who answered, told once for an origin.
     pub(crate) doubt: Option<String>,
+    /// The proxy it came through.
+    pub(crate) via: Option<Arc<Server>>,
+    /// Whether that proxy read the request, and so may have answered it in the endpoint's place.
+    pub(crate) is_relayed: bool,
 }
 
 /// How the body of an answer matters.
@@ -82,14 +88,38 @@ impl WireError {
     }
 }
 
-/// Sends a request and reads its answer; tells whether the connection can be used again.
+impl Answer {
+    /// The proxy that may have answered in the endpoint's place.
+    pub(crate) fn relay(&self) -> Option<&Server> {
+        self.via.as_deref().filter(|_| self.is_relayed)
+    }
+
+    /// Adds to what is doubtful.
+    pub(super) fn doubts(&mut self, doubt: String) {
+        self.doubt = Some(match self.doubt.take() {
+            None => doubt,
+            Some(before) => format!("{before}; {doubt}"),
+        });
+    }
+}
+
+/// The status of an answer that has no body, and whether nothing came behind its head.
+pub(super) async fn status_alone<S: AsyncRead + Unpin>(stream: &mut S) -> Result<(u16, bool), WireError> {
+    let mut incoming = Incoming { stream, buffer: Vec::new(), at: 0 };
+    let head = incoming.final_head().await?;
+    Ok((head.status, incoming.is_empty()))
+}
+
+/// Sends a request and reads its answer; tells whether the connection can be used again. A `relay` is a proxy that hands
+/// the request on: it gets the whole address, and its own user and password.
 pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     request: &Request,
+    relay: Option<&Server>,
     want: Want,
     deadline: Instant,
 ) -> Result<(Answer, bool), WireError> {
-    let sent = send(stream, request).await;
+    let sent = send(stream, request, relay).await;
     let mut incoming = Incoming { stream, buffer: Vec::new(), at: 0 };
     // An endpoint may answer and close before it has read everything: what it said counts.
     let head = match (incoming.final_head().await, sent) {
@@ -103,11 +133,20 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let read = timeout_at(deadline, incoming.body(head.framing, &mut body)).await;
     let is_whole = matches!(read, Ok(Ok(true)));
     let can_be_kept = head.keeps_open && is_whole && incoming.is_empty();
-    Ok((Answer { status: head.status, body, is_whole, location: head.location, doubt: None }, can_be_kept))
+    let Head { status, location, .. } = head;
+    let is_relayed = relay.is_some();
+    Ok((Answer { status, body, is_whole, location, doubt: None, via: None, is_relayed }, can_be_kept))
 }
 
-async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
-    let mut text = format!("{} {} HTTP/1.1\r\n", request.method().as_str(), request.url.path);
+async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request, relay: Option<&Server>) -> io::Result<()> {
+    let method = request.method().as_str();
+    let mut text = match relay {
+        None => format!("{method} {} HTTP/1.1\r\n", request.url.path),
+        Some(server) => {
+            let login = server.authorization().map(|value| format!("Proxy-Authorization: {value}\r\n"));
+            format!("{method} {} HTTP/1.1\r\n{}", request.url, login.unwrap_or_default())
+        }
+    };
     for (name, value) in request.headers(USER_AGENT) {
         text += name;
         text += ": ";

@@ -281,13 +281,10 @@ fn b_an_address_with_another_scheme_a_bad_host_or_a_bad_port_is_refused() {
     refused(wrong(&json!({"endpoint": "dns.example.net/api", "id": "hook"})).to_string(), "endpoint without a scheme");
 }
 
-/// What does not exist yet (proxies, D5; `interval`) is refused and never ignored; each line goes when it is built.
+/// What does not exist yet (`interval`) is refused and never ignored; each line goes when it is built.
 #[test]
 fn not_built_yet_is_refused_and_names_the_field() {
-    let cases = [
-        ("proxy", json!(["http://127.0.0.1:3128", ["DIRECT", "socks5://127.0.0.1:1080"], "127.0.0.1:3128"])),
-        ("interval", json!([5, "90s", "5m", "1h"])),
-    ];
+    let cases = [("interval", json!([5, "90s", "5m", "1h"]))];
     for (field, values) in cases {
         for value in values.as_array().expect("a list of values") {
             let case = format!("{field}: {value}");
@@ -296,9 +293,6 @@ fn not_built_yet_is_refused_and_names_the_field() {
             assert!(names(&run.stderr, field), "{case}: the field is not named: {}", run.stderr);
         }
     }
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", wrong(&json!({})).to_string());
-    sandbox.run(&["-c", "config.json", "--proxy", "http://127.0.0.1:3128"]).expect(2).says("--proxy");
 }
 
 #[test]
