@@ -227,9 +227,16 @@ pub fn is_variable(name: &str) -> bool {
 /// The environment's proxies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct System {
-    /// For http addresses, and for https: which variable, and what it names.
-    named: [Option<(&'static str, Result<Arc<Server>, ProxyError>)>; 2],
+    /// For http addresses, and for https.
+    named: [Option<Named>; 2],
     except: NoProxy,
+}
+
+/// What a variable names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    variable: &'static str,
+    server: Result<Arc<Server>, ProxyError>,
 }
 
 impl System {
@@ -237,8 +244,8 @@ impl System {
     pub fn new<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Self {
         let first = |names: &[&'static str]| names.iter().find_map(|name| get(name).map(|value| (*name, value)));
         let named = VARIABLES.map(|names| {
-            let (name, value) = first(&names)?;
-            Some((name, Server::parse(value).map(Arc::new)))
+            let (variable, value) = first(&names)?;
+            Some(Named { variable, server: Server::parse(value).map(Arc::new) })
         });
         let except = if named.iter().any(Option::is_some) { first(&EXCEPT) } else { None };
         Self { named, except: except.map(|(_, value)| NoProxy::parse(value)).unwrap_or_default() }
@@ -246,9 +253,9 @@ impl System {
 
     fn route(&self, url: &Url) -> Route<'_> {
         match &self.named[usize::from(url.secure)] {
-            Some((name, server)) if !self.except.covers(&url.host, url.port) => match server {
+            Some(named) if !self.except.covers(&url.host, url.port) => match &named.server {
                 Ok(server) => Route::Via(server),
-                Err(why) => Route::Unusable(name, why),
+                Err(why) => Route::Unusable(named.variable, why),
             },
             _ => Route::Direct,
         }
@@ -323,7 +330,7 @@ impl Proxies {
                 Way::Direct => {}
                 Way::Server(server) => server.literals(into),
                 Way::System(system) => {
-                    let servers = system.named.iter().flatten().filter_map(|(_, server)| server.as_ref().ok());
+                    let servers = system.named.iter().flatten().filter_map(|named| named.server.as_ref().ok());
                     servers.for_each(|server| server.literals(into));
                 }
             }

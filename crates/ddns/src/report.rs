@@ -23,8 +23,7 @@ pub(crate) fn line(
         }
         Outcome::Refused(status) => {
             let advice = advice(*status);
-            // What a gateway says where it cannot get at the endpoint.
-            let relay = relay.filter(|_| (502..=504).contains(status));
+            // Which of the two it was cannot be told: proxies say 403, 500 or 502 of their own, tinyproxy even 401.
             let relay = relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
                 "{update}: failed: {whom} answered {}{relay}{advice}; --debug shows what it said ({took} ms)",

@@ -6,7 +6,10 @@ fn url(text: &str) -> Url {
     Url::parse(text).expect("an address")
 }
 
-fn system(variables: &[(&'static str, &'static str)]) -> Arc<System> {
+/// Names and values.
+type Variables<'a> = &'a [(&'static str, &'static str)];
+
+fn system(variables: Variables<'_>) -> Arc<System> {
     Arc::new(System::new(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)))
 }
 
@@ -111,7 +114,7 @@ fn d5_user_and_password_become_a_header_and_are_secrets() {
 fn d5_the_environment_names_proxies() {
     let plain = "http://h.example/";
     let secure = "https://h.example/";
-    let cases: [(&[(&str, &str)], &str, &str); 14] = [
+    let cases: [(Variables<'_>, &str, &str); 14] = [
         (&[], plain, "direct"),
         (&[("http_proxy", "http://a:1")], plain, "http://a:1"),
         (&[("http_proxy", "http://a:1")], secure, "direct"),

@@ -86,7 +86,7 @@ impl Connector {
             Route::Via(server) => {
                 let begun = Instant::now();
                 // A little less than all that is left: then there is time to say what was tried.
-                let until = until - until.saturating_duration_since(begun) / 8;
+                let until = begun + until.saturating_duration_since(begun).mul_f32(0.9);
                 let through = Box::pin(self.through(server, url, how.ssl, until));
                 let reached = timeout_at(until, through).await;
                 let late = || Err(format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));

@@ -58,7 +58,7 @@ impl Dialer {
         let begun = Instant::now();
         let left = deadline.saturating_duration_since(begun);
         // A little less than all that is left: then there is time to say what was tried.
-        let patience = CONNECT_PATIENCE.min(left - left / 8);
+        let patience = CONNECT_PATIENCE.min(left.mul_f32(0.9));
         let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), told: Vec::new() };
         let connected = if let [ip] = addresses[..] {
             single(SocketAddr::new(ip, port), from, patience, &mut tried).await
@@ -194,7 +194,9 @@ async fn race(
             Ok(None) => return None,
             Err(_) if Instant::now() < end => {}
             Err(_) => {
-                begun.into_iter().for_each(|(address, begun)| tried.add_late(address, begun));
+                for (address, begun) in begun {
+                    tried.add_late(address, begun);
+                }
                 return None;
             }
         }
