@@ -3,6 +3,8 @@
 //! Only as long as no connection to the endpoint was made is another route tried. All of that happens before a byte of
 //! the request is sent (A7).
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +24,16 @@ use super::{How, Over};
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
 
+/// A proxy that led nowhere is tried last for so long.
+const DEAD_FOR: Duration = Duration::from_secs(60);
+
 /// Opens connections.
 #[derive(Default)]
 pub(super) struct Connector {
     tls: Tls,
     dialer: Dialer,
+    /// Proxies that led nowhere: toward which origin, and when.
+    dead: RefCell<HashMap<(Arc<Server>, String), Instant>>,
 }
 
 impl Connector {
@@ -53,26 +60,48 @@ impl Connector {
 
     /// A way to the endpoint by the first route that leads there.
     async fn reach(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
-        let routes = how.proxies.routes(url);
-        let count = routes.clone().count();
-        let mut tried = Vec::new();
-        for (at, route) in routes.enumerate() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let others = u32::try_from(count - at - 1).unwrap_or(u32::MAX);
-            let until = if others == 0 { deadline } else { Instant::now() + PROXY_PATIENCE.min(left / (others + 1)) };
-            let why = match self.by(route, url, how, until).await {
-                Ok(connection) => return Ok(connection),
-                Err(why) => why,
-            };
-            match (route, why) {
-                (Route::Direct, Unreached::NoAddress(why)) if count == 1 => return Err(why),
-                (Route::Direct, why) if count == 1 => tried.push(why.into_text()),
-                (Route::Direct, why) => tried.push(format!("directly: {}", why.into_text())),
-                (Route::Via(server), why) => tried.push(format!("proxy {server}: {}", why.into_text())),
-                (Route::Unusable(..), why) => tried.push(why.into_text()),
-            }
+        let mut routes = how.proxies.routes(url);
+        if let (Some(Route::Direct), None) = (routes.next(), routes.next()) {
+            return self.by(Route::Direct, url, how, deadline).await.map_err(|why| match why {
+                Unreached::NoAddress(why) => why,
+                Unreached::Tried(why) => format!("no connection to {} ({why})", url.origin()),
+            });
         }
-        Err(format!("no connection to {} ({})", url.origin(), tried.join("; ")))
+        // Boxed: it is large, and most requests go directly.
+        Box::pin(self.by_any(url, how, deadline)).await
+    }
+
+    /// Tries several routes in their order. One that led nowhere a moment ago is tried last: a thousand requests shall not
+    /// wait for the same dead proxy.
+    async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
+        let origin = url.origin();
+        let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
+        routes.sort_by_key(|route| self.led_nowhere(*route, &origin));
+        let mut tried = Vec::new();
+        for (at, route) in routes.iter().enumerate() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let others = u32::try_from(routes.len() - at - 1).unwrap_or(u32::MAX - 1);
+            let until = if others == 0 { deadline } else { Instant::now() + PROXY_PATIENCE.min(left / (others + 1)) };
+            let why = match self.by(*route, url, how, until).await {
+                Ok(connection) => return Ok(connection),
+                Err(why) => why.into_text(),
+            };
+            tried.push(match route {
+                Route::Direct => format!("directly: {why}"),
+                Route::Unusable(..) => why,
+                Route::Via(server) => {
+                    self.dead.borrow_mut().insert((Arc::clone(server), origin.clone()), Instant::now());
+                    format!("proxy {server}: {why}")
+                }
+            });
+        }
+        Err(format!("no connection to {origin} ({})", tried.join("; ")))
+    }
+
+    fn led_nowhere(&self, route: Route<'_>, origin: &str) -> bool {
+        let Route::Via(server) = route else { return false };
+        let dead = self.dead.borrow();
+        dead.get(&(server.clone(), origin.to_owned())).is_some_and(|since| since.elapsed() < DEAD_FOR)
     }
 
     /// A way to the endpoint by one route.

@@ -184,7 +184,8 @@ fn g2_nothing_of_a_proxys_login_is_ever_shown() {
         for route in routes.iter().chain(&[ok.url().replace("http:", "socks5h:"), ok.url().replace("http:", "https:")])
         {
             let sandbox = Sandbox::new().env("all_proxy", with_login(&ok.url()));
-            let config = with(&by(id, json!([with_login(route)])), &json!({"debug": true, "ssl": true}));
+            let config =
+                with(&by(id, json!([with_login(route)])), &json!({"debug": true, "ssl": true, "timeout": 0.5}));
             let run = sandbox.sync(&config);
             for part in ["proxy-user", "proxy-word", "cHJveHk", "proxy%2Dword", "eHktd29yZ"] {
                 let all = format!("{}{}", run.stdout, run.stderr);

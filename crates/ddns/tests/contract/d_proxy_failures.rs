@@ -128,3 +128,20 @@ fn e2_a_silent_proxy_leaves_time_for_the_next_route() {
     authority.trusted().sync(&config).expect(0);
     assert_eq!((server.seen().len(), receiver.callbacks().len()), (1, 0));
 }
+
+#[test]
+fn d5_many_requests_do_not_wait_for_the_same_dead_proxy() {
+    let receiver = Receiver::answering(|_| crate::support::Answer::status(200).header("Connection", "close"));
+    let silent = Proxy::serving(|mut stream, seen| {
+        seen.lock().expect("no test thread failed").push(String::new());
+        let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        Ok(())
+    });
+    let names: Vec<String> = (0..20).map(|number| format!("d{number}.example.com")).collect();
+    let route = format!("socks5h://{}", silent.address);
+    let config = by(&receiver.url("/hook"), json!([route, "DIRECT"]));
+    let begun = Instant::now();
+    Sandbox::new().sync(&with(&config, &json!({"ipv4": names, "concurrency": 1, "timeout": 2}))).expect(0);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert_eq!((silent.seen().len(), receiver.callbacks().len()), (1, 20));
+}
