@@ -11,10 +11,17 @@ use crate::given::{home, with};
 use crate::support::{Receiver, Sandbox};
 use crate::tools::{inside, sh};
 
-/// A neighbour that never answers, over both families, and time enough to notice if it is waited for.
-const SILENT: &str = "ip link set lo up; ip link add d0 type dummy || exit 77; \
-    ip addr add 198.51.100.1/24 dev d0; ip addr add 2001:db8:1::1/64 dev d0 nodad; ip link set d0 up; \
-    ip neigh add 198.51.100.2 lladdr 02:00:00:00:00:02 dev d0; ip neigh add 2001:db8:1::2 lladdr 02:00:00:00:00:02 dev d0";
+/// A neighbour that never answers, over both families.
+const SILENT: &str = "
+    ip link set lo up
+    { ip link add d0 type veth peer name p0 || ip link add d0 type dummy; } 2>/dev/null || exit 77
+    if ip link show p0 >/dev/null 2>&1; then ip link set p0 up; fi
+    ip addr add 198.51.100.1/24 dev d0
+    ip addr add 2001:db8:1::1/64 dev d0 nodad || exit 77
+    ip link set d0 up
+    ip neigh add 198.51.100.2 lladdr 02:00:00:00:00:02 dev d0
+    ip neigh add 2001:db8:1::2 lladdr 02:00:00:00:00:02 dev d0
+";
 
 fn hosts(sandbox: &Sandbox, text: &str) {
     let file = sandbox.write("hosts", format!("127.0.0.1 localhost\n{text}\n"));
