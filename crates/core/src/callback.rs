@@ -21,6 +21,7 @@ pub use request::{Method, Request};
 pub use target::{Target, TargetError, is_long};
 pub use template::{Timestamp, Variables};
 pub use url::{Url, UrlError};
+pub(crate) use url::{is_local_host, split_credentials, split_host, split_scheme};
 
 use crate::hex;
 use crate::record::Update;

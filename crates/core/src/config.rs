@@ -18,6 +18,7 @@ use std::time::Duration;
 use crate::callback::Callback;
 use crate::domain::Domain;
 use crate::log_format::{Level, LogFormat};
+use crate::proxy::Proxies;
 use crate::record::Family;
 use crate::source::Source;
 
@@ -45,6 +46,8 @@ pub struct Entry {
     pub domains: [Vec<Domain>; 2],
     /// `index4` and `index6`: by [`Family::index`]; empty where the family is switched off.
     pub sources: [Vec<Source>; 2],
+    /// `proxy`, with what the environment adds to it.
+    pub proxies: Proxies,
     /// `ssl`
     pub ssl: Ssl,
     /// `cache`

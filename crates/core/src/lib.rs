@@ -25,6 +25,7 @@ pub mod observe;
 pub mod outcome;
 pub mod pace;
 pub mod plan;
+pub mod proxy;
 pub mod queue;
 pub mod record;
 pub mod retry_after;

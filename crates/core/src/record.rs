@@ -50,6 +50,15 @@ impl fmt::Display for Family {
     }
 }
 
+/// The addresses of a host in the order in which they are tried: the families in turn, beginning with that of the first,
+/// so that one family that leads nowhere costs a moment and not a minute (RFC 8305).
+pub fn interleaved(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+    let Some(first) = addresses.first().map(IpAddr::is_ipv4) else { return addresses };
+    let (firsts, others): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(|ip| ip.is_ipv4() == first);
+    let longest = firsts.len().max(others.len());
+    (0..longest).flat_map(|at| [firsts.get(at), others.get(at)]).flatten().copied().collect()
+}
+
 /// One thing to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update<'a> {
@@ -64,5 +73,26 @@ pub struct Update<'a> {
 impl fmt::Display for Update<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.domain, self.family.record_type(), self.ip)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_tried_in_turn() {
+        let cases = [
+            ("", ""),
+            ("1.1.1.1", "1.1.1.1"),
+            ("::1 ::2 ::3 1.1.1.1", "::1 1.1.1.1 ::2 ::3"),
+            ("1.1.1.1 2.2.2.2 ::1 ::2", "1.1.1.1 ::1 2.2.2.2 ::2"),
+            ("1.1.1.1 ::1 ::2 ::3", "1.1.1.1 ::1 ::2 ::3"),
+        ];
+        for (given, expected) in cases {
+            let given = given.split_whitespace().map(|ip| ip.parse().expect("an address")).collect();
+            let order: Vec<String> = interleaved(given).iter().map(ToString::to_string).collect();
+            assert_eq!(order.join(" "), expected);
+        }
     }
 }

@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use ddns_core::proxy::{self, System};
+
 /// The variables that mean something to us.
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
@@ -13,17 +15,9 @@ pub(crate) struct Environment {
 /// Those that are not called `DDNS_…`.
 const OTHERS: [&str; 6] = ["HOME", "STATE_DIRECTORY", "XDG_STATE_HOME", "TMPDIR", "NO_COLOR", "TERM"];
 
-/// Those that name a proxy: for http, and for https.
-const PROXIES: [[&str; 4]; 2] =
-    [["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"], ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]];
-
-/// Those that name hosts to call without one.
-const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
-
 impl Environment {
     pub(crate) fn read() -> Self {
-        let is_known =
-            |name: &str| OTHERS.contains(&name) || PROXIES.concat().contains(&name) || NO_PROXY.contains(&name);
+        let is_known = |name: &str| OTHERS.contains(&name) || proxy::is_variable(name);
         let mut environment = Self { variables: Vec::new(), unreadable: Vec::new() };
         for (name, value) in env::vars_os() {
             let Ok(name) = name.into_string() else { continue };
@@ -54,10 +48,9 @@ impl Environment {
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The variables that name a proxy, where some do: for http, and for https.
-    pub(crate) fn proxy_variables(&self) -> [Option<&'static str>; 2] {
-        let is_off = NO_PROXY.into_iter().any(|name| self.get(name) == Some("*"));
-        PROXIES.map(|names| names.into_iter().find(|name| !is_off && self.get(name).is_some()))
+    /// The proxies that it names.
+    pub(crate) fn proxies(&self) -> System {
+        System::new(|name| self.get(name))
     }
 
     /// Whether lines may have colours, as far as the environment has a say.

@@ -1,10 +1,13 @@
 //! HTTP as the contract needs it: one request on one connection, its status, and a bounded part of the answer.
 //!
-//! [`connect`] opens streams, [`tls`] secures them, [`wire`] speaks HTTP/1.1 on them. What is decided here: which
-//! connection a request takes, that a request which may have reached the endpoint is never sent a second time (A7), and
-//! how long everything may take. Proxies have their place in [`connect`].
+//! [`connect`] finds a way to the endpoint, over sockets from [`dial`], through proxies that [`proxy`] speaks to, secured
+//! by [`tls`]; [`wire`] speaks HTTP/1.1 on it. What is decided here: which connection a request takes, that a request
+//! which may have reached the endpoint is never sent a second time (A7), and how long everything may take.
 
 mod connect;
+mod dial;
+mod proxy;
+mod stream;
 mod tls;
 mod wire;
 
@@ -12,14 +15,17 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::{MOST_REDIRECTS, Request};
 use ddns_core::config::Ssl;
+use ddns_core::proxy::{Proxies, Route, Server};
 use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
-use connect::{Connection, Connector};
+use connect::Connector;
+use stream::Connection;
 pub(crate) use tls::read_ca;
 pub(crate) use wire::{Answer, BODY_LIMIT, Want};
 
@@ -35,6 +41,8 @@ pub(crate) struct How<'a> {
     pub(crate) want: Want,
     /// Which family connections go over.
     pub(crate) over: Over,
+    /// Which way it may go.
+    pub(crate) proxies: &'a Proxies,
     /// How certificates are verified.
     pub(crate) ssl: &'a Ssl,
     /// The address of ours to ask from; none: the system's choice.
@@ -67,9 +75,12 @@ struct Sending<'a> {
     deadline: Instant,
     /// Whether the endpoint may have got something by now.
     is_sent: Cell<bool>,
+    /// The proxy that it was last sent through.
+    via: RefCell<Option<Arc<Server>>>,
 }
 
-/// What a connection can be used again for: the same origin, verified in the same way.
+/// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
+/// must be among the routes of the request.
 type Purpose = (String, Ssl);
 
 /// Sends requests and keeps connections for the next ones.
@@ -87,11 +98,13 @@ impl Client {
     /// Sends a request once, follows where it is sent on (D3), and waits for the final status. The limit holds for all
     /// of it together.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
-        let sending = Sending { how, deadline: Instant::now() + how.limit, is_sent: Cell::new(false) };
+        let deadline = Instant::now() + how.limit;
+        let sending = Sending { how, deadline, is_sent: Cell::new(false), via: RefCell::default() };
         let exchanges = self.follow(request, &sending);
         let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| {
             let (origin, seconds) = (request.url.origin(), how.limit.as_secs_f64());
             Err(if sending.is_sent.get() {
+                let origin = whom(origin, sending.via.borrow().as_deref());
                 format!("{origin} took the request but did not answer within {seconds} s")
             } else {
                 format!("no connection to {origin} within {seconds} s")
@@ -110,7 +123,7 @@ impl Client {
             let (from, to) = (request.url.origin(), next.url.origin());
             if from != to && self.told.borrow_mut().insert(format!("{from} {to}")) {
                 let told = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
-                answer.doubt.get_or_insert(told);
+                answer.doubts(told);
             }
             current = Cow::Owned(next);
         }
@@ -124,28 +137,34 @@ impl Client {
         let (how, deadline) = (sending.how, sending.deadline);
         let origin = request.url.origin();
         let purpose = (origin.clone(), how.ssl.clone());
-        let kept = self.take_idle(&purpose, how.over);
+        let kept = self.take_idle(&purpose, request, how);
         let was_kept = kept.is_some();
-        let mut connection = if let Some(connection) = kept {
-            connection
-        } else {
-            let left = deadline.saturating_duration_since(Instant::now());
-            self.connector.connect(&request.url, how, left).await?
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => self.connector.connect(&request.url, how, deadline).await?,
         };
         sending.is_sent.set(true);
-        let exchanged = wire::exchange(&mut connection.stream, request, how.want, deadline).await;
+        sending.via.borrow_mut().clone_from(&connection.via);
+        let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
+        let exchanged = wire::exchange(&mut connection.stream, request, relay, how.want, deadline).await;
         let (mut answer, can_be_kept) = exchanged.map_err(|error| {
             // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
             if was_kept {
                 self.idle.borrow_mut().remove(&purpose);
                 self.fickle.borrow_mut().insert(origin.clone());
             }
-            error.told_of(&origin)
+            error.told_of(&whom(origin.clone(), connection.via.as_deref()))
         })?;
-        if connection.is_unverified && self.told.borrow_mut().insert(origin.clone()) {
-            let why = "nobody that this system knows vouches for its certificate";
-            answer.doubt = Some(format!("{origin} is trusted unverified, because it is a local host: {why}"));
+        if let (Some(server), 407) = (relay, answer.status) {
+            return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
         }
+        for name in &connection.unverified {
+            if self.told.borrow_mut().insert(name.clone()) {
+                let why = "nobody that this system knows vouches for its certificate";
+                answer.doubts(format!("{name} is trusted unverified, because it is a local host: {why}"));
+            }
+        }
+        answer.via.clone_from(&connection.via);
         if can_be_kept && !self.fickle.borrow().contains(&origin) {
             self.idle.borrow_mut().entry(purpose).or_default().push(connection);
         }
@@ -158,18 +177,30 @@ impl Client {
     }
 
     /// A kept connection that fits and is still open.
-    fn take_idle(&self, purpose: &Purpose, over: Over) -> Option<Connection> {
+    fn take_idle(&self, purpose: &Purpose, request: &Request, how: How<'_>) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         let kept = idle.get_mut(purpose)?;
         loop {
-            let fits = |connection: &Connection| match over {
-                Over::Any => true,
-                Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+            let fits = |connection: &Connection| {
+                let over = match how.over {
+                    Over::Any => true,
+                    Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+                };
+                let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
+                over && how.proxies.routes(&request.url).any(|possible| possible == route)
             };
             let mut connection = kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?;
             if connection.is_open() {
                 return Some(connection);
             }
         }
+    }
+}
+
+/// Who was asked, and through whom.
+fn whom(origin: String, via: Option<&Server>) -> String {
+    match via {
+        None => origin,
+        Some(server) => format!("{origin} (through the proxy {server})"),
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::{Request, Url};
@@ -14,6 +15,7 @@ use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::config::{Cache, Ssl};
 use ddns_core::diagnostic::{Diagnostic, Place, has_errors, nearest, without_repeats};
 use ddns_core::json::{Dialect, Node, Value, parse};
+use ddns_core::proxy::{Proxies, System};
 use ddns_core::source::split_list;
 
 use crate::cli::Settings;
@@ -37,7 +39,7 @@ pub(crate) async fn load(
     let around = Surroundings {
         options,
         environment: variables(environment, &mut told),
-        environment_proxy: environment.proxy_variables(),
+        proxies: Arc::new(environment.proxies()),
     };
     let files = if named.is_empty() { configured_files(environment, &mut told) } else { named };
     let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
@@ -47,7 +49,7 @@ pub(crate) async fn load(
     let mut valid = Vec::new();
     let mut identities = Vec::new();
     for file in &files {
-        let loaded = match read(file, client).await {
+        let loaded = match read(file, client, &around.proxies).await {
             Ok((document, identity)) => {
                 identities.extend(identity);
                 let document = Rc::new(document);
@@ -218,10 +220,10 @@ fn nearest_variable(name: &str) -> Option<&'static str> {
 }
 
 /// A configuration and, where it is a file of this host, which one.
-async fn read(name: &str, client: &Client) -> Result<(Document, Option<Identity>), Diagnostic> {
+async fn read(name: &str, client: &Client, system: &Arc<System>) -> Result<(Document, Option<Identity>), Diagnostic> {
     let lower = name.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
-        return Box::pin(fetch(name, client)).await.map(|document| (document, None));
+        return Box::pin(fetch(name, client, system)).await.map(|document| (document, None));
     }
     let (text, identity) = read_file(name).map_err(|why| {
         // A mistyped address may hold a key.
@@ -259,15 +261,17 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     Ok((text, metadata.as_ref().map(identity)))
 }
 
-/// A configuration over the network (B12). It is named by its origin and path: a query may hold a key.
-async fn fetch(address: &str, client: &Client) -> Result<Document, Diagnostic> {
+/// A configuration over the network (B12), through the environment's proxies. It is named by its origin and path: a query
+/// may hold a key.
+async fn fetch(address: &str, client: &Client, system: &Arc<System>) -> Result<Document, Diagnostic> {
     let url = Url::parse(address)
         .map_err(|why| Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}")))?;
     let name = format!("{}{}", url.origin(), url.path.split('?').next().unwrap_or_default());
     let wrong =
         |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
     let request = Request { url, body: None };
-    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, ssl: &Ssl::Verify, from: None };
+    let (proxies, ssl) = (&Proxies::system(system), &Ssl::Verify);
+    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     let answer = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&answer.status) {
         return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));

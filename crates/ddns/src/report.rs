@@ -5,8 +5,15 @@ use std::time::Duration;
 use ddns_core::outcome::Outcome;
 use ddns_core::record::Update;
 
-/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` where there are several endpoints.
-pub(crate) fn line(update: &Update<'_>, outcome: &Outcome, took: Duration, origin: Option<&str>) -> String {
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` where there are several endpoints. A `relay` is
+/// a proxy that may have answered in the endpoint's place.
+pub(crate) fn line(
+    update: &Update<'_>,
+    outcome: &Outcome,
+    took: Duration,
+    origin: Option<&str>,
+    relay: Option<&str>,
+) -> String {
     let took = took.as_millis();
     let whom = origin.unwrap_or("the endpoint");
     match outcome {
@@ -16,8 +23,10 @@ pub(crate) fn line(update: &Update<'_>, outcome: &Outcome, took: Duration, origi
         }
         Outcome::Refused(status) => {
             let advice = advice(*status);
+            // Which of the two it was cannot be told: proxies say 403, 500 or 502 of their own, tinyproxy even 401.
+            let relay = relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
-                "{update}: failed: {whom} answered {}{advice}; --debug shows what it said ({took} ms)",
+                "{update}: failed: {whom} answered {}{relay}{advice}; --debug shows what it said ({took} ms)",
                 with_reason(*status)
             )
         }

@@ -451,7 +451,7 @@ impl<'a> Sync<'a> {
             Road::Origin(request.map(|request| request.url.origin()).unwrap_or_default())
         };
         let lane = self.queue.lane(road, teller.concurrency);
-        if teller.is_strict() || teller.entry.callback.target.has_one_origin() {
+        if teller.is_strict() || teller.entry.callback.target.fixed_part().is_some() {
             self.desks[at].lane = Some(lane);
         }
         lane
@@ -548,6 +548,7 @@ pub(crate) fn secrets(config: &Config) -> Secrets {
     let mut literals = Vec::new();
     for entry in &config.entries {
         literals.extend(entry.callback.literals());
+        entry.proxies.literals(&mut literals);
         entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
     }
     Secrets::new(literals, &public)

@@ -128,10 +128,12 @@ impl Target {
             .is_some_and(|text| text.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:")))
     }
 
-    /// Whether every update goes to the same origin: no placeholder stands in front of the path.
-    pub fn has_one_origin(&self) -> bool {
-        let Some(Piece::Literal(first)) = self.template.pieces.first() else { return false };
-        self.template.pieces.len() == 1 || split_scheme(first).is_some_and(|(_, rest)| rest.contains(['/', '?', '#']))
+    /// The address up to its first placeholder, where host and port stand before that.
+    pub fn fixed_part(&self) -> Option<Url> {
+        let Some(Piece::Literal(first)) = self.template.pieces.first() else { return None };
+        let (_, rest) = split_scheme(first)?;
+        let is_whole = self.template.pieces.len() == 1 || rest.contains(['/', '?', '#']);
+        is_whole.then(|| Url::parse(first).ok()).flatten()
     }
 
     /// What the user wrote behind a `#`: never sent, so worth a warning.

@@ -76,15 +76,7 @@ impl Url {
     /// Whether the host is on this network by its looks: a loopback, private or link-local address, or a name that no
     /// public authority certifies (D6).
     pub fn is_local(&self) -> bool {
-        match self.host.parse() {
-            Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
-            Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
-            Err(_) => {
-                let name = self.host.trim_end_matches('.');
-                let endings = [".local", ".lan", ".internal", ".home.arpa", ".localhost"];
-                !name.contains('.') || endings.iter().any(|ending| name.ends_with(ending))
-            }
-        }
+        is_local_host(&self.host)
     }
 
     /// `http` or `https`.
@@ -129,8 +121,21 @@ impl fmt::Display for UrlError {
     }
 }
 
+/// See [`Url::is_local`].
+pub(crate) fn is_local_host(host: &str) -> bool {
+    match host.parse() {
+        Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
+        Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+        Err(_) => {
+            let name = host.trim_end_matches('.');
+            let endings = [".local", ".lan", ".internal", ".home.arpa", ".localhost"];
+            !name.contains('.') || endings.iter().any(|ending| name.ends_with(ending))
+        }
+    }
+}
+
 /// The scheme and what follows `://`.
-pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let mut letters = scheme.bytes();
     let right = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
@@ -142,12 +147,14 @@ fn default_port(secure: bool) -> u16 {
     if secure { 443 } else { 80 }
 }
 
-fn split_credentials(text: &str) -> (String, String) {
+/// User and password, decoded.
+pub(crate) fn split_credentials(text: &str) -> (String, String) {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     (percent_decode(user), percent_decode(password))
 }
 
-fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
+/// A host without brackets, and the digits of its port.
+pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
     let wrong = || UrlError::Host(text.to_owned());
     if let Some(rest) = text.strip_prefix('[') {
         let (host, after) = rest.split_once(']').ok_or_else(wrong)?;

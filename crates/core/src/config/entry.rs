@@ -1,6 +1,7 @@
 //! One entry of a configuration: a callback, its domains and its sources, or everything that is wrong with them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
@@ -11,6 +12,7 @@ use crate::callback::{Body, Callback, Target, TargetError, Variables};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::domain::Domain;
 use crate::json::{Dialect, Node, Value, is_placeholder_name, parse};
+use crate::proxy::{Item, Proxies, ProxyError, Route, System};
 use crate::record::Family;
 use crate::source::{FORMS, Source};
 
@@ -19,7 +21,8 @@ pub(super) struct Maker<'a, 'b> {
     pub(super) reader: Reader<'a>,
     /// Where the entry begins: the place of what is missing.
     pub(super) place: &'b Place,
-    pub(super) environment_proxy: [Option<&'static str>; 2],
+    /// The environment's proxies.
+    pub(super) system: &'b Arc<System>,
 }
 
 impl Maker<'_, '_> {
@@ -31,7 +34,7 @@ impl Maker<'_, '_> {
         let variables = self.variables();
         let mut unknown = Vec::new();
         let target = self.target(&variables, &mut unknown);
-        self.proxy(target.as_ref());
+        let proxies = self.proxy(target.as_ref());
         let body = self.body(&variables, &mut unknown);
         self.warn_unknown(&unknown, &variables);
         let before_domains = self.errors();
@@ -63,6 +66,7 @@ impl Maker<'_, '_> {
             callback: Callback { target: target?, body, variables },
             domains,
             sources,
+            proxies,
             ssl,
             cache,
             cache_max_age: Duration::from_secs(max_age),
@@ -99,21 +103,37 @@ impl Maker<'_, '_> {
         self.reader.wrong(Key::Dns, node, message, Some(hint));
     }
 
-    fn proxy(&mut self, target: Option<&Target>) {
-        let proxies = self.reader.list(Key::Proxy);
-        let hint = "set `proxy` to `DIRECT` to connect without one";
-        for proxy in &proxies {
-            if !proxy.value.text().is_some_and(|text| text.trim().eq_ignore_ascii_case("direct")) {
-                let message = "`proxy` names a proxy, which this version cannot use yet";
-                self.reader.wrong(Key::Proxy, proxy, message, Some(hint.to_owned()));
+    /// `proxy`; what the environment says where it is not set (D5). A variable that names no proxy is an error only where
+    /// it would be used.
+    fn proxy(&mut self, target: Option<&Target>) -> Proxies {
+        let written = self.reader.list(Key::Proxy);
+        let mut items = Vec::with_capacity(written.len());
+        for node in &written {
+            match Item::parse(node.value.text().unwrap_or_default()) {
+                Ok(item) => items.push(item),
+                Err(why) => {
+                    let hint = Some(ProxyError::FORMS.to_owned());
+                    self.reader.wrong(Key::Proxy, node, format!("`proxy` {why}"), hint);
+                }
             }
         }
-        let variable = target.and_then(|target| self.environment_proxy[usize::from(target.is_secure())]);
-        if let (true, Some(variable)) = (proxies.is_empty(), variable) {
-            let place = Place::Environment(variable.to_owned());
-            let message = "this names a proxy, which this version cannot use yet";
-            self.reader.diagnostics.push(Diagnostic::error(place, message).hint(hint));
+        if written.is_empty() {
+            items.push(Item::System);
         }
+        let proxies = Proxies::new(items, self.system);
+        let url = target.and_then(Target::fixed_part);
+        let wrong = url.as_ref().and_then(|url| {
+            proxies.routes(url).find_map(|route| match route {
+                Route::Unusable(name, why) => Some((name, why.to_string())),
+                _ => None,
+            })
+        });
+        if let Some((name, why)) = wrong {
+            let hint = "mend or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`";
+            let place = Place::Environment(name.to_owned());
+            self.reader.diagnostics.push(Diagnostic::error(place, format!("it {why}")).hint(hint));
+        }
+        proxies
     }
 
     fn ssl(&mut self) -> Ssl {

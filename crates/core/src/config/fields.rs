@@ -193,7 +193,7 @@ pub const FIELDS: [Field; 25] = {
         field(K::Proxy, "proxy", ("DDNS_PROXY", "proxy"), List, Entry)
             .default("SYSTEM")
             .secret()
-            .help("PROXY", "Proxies for callbacks, tried in order; this version knows `DIRECT` only"),
+            .help("PROXY", "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"),
         field(K::Ssl, "ssl", ("DDNS_SSL", "ssl"), FlagOrText, Entry)
             .default("auto")
             .help("MODE", "Verification of https: `auto`, `true`, `false`, or the file of a CA to trust too"),

@@ -158,6 +158,11 @@ impl<'a> Reader<'a> {
                     self.items(key, items.collect())
                 }
                 Ok(_) => Vec::new(),
+                // `[::1]:3128` is a host.
+                Err(_) if key == Key::Proxy && !text.contains('"') => {
+                    let item = |item: &str| Cow::Owned(Node { span: node.span, value: Value::string(item) });
+                    split_list(text).into_iter().map(item).collect()
+                }
                 Err(error) => {
                     let name = Field::of(key).name;
                     let message = format!("`{name}` begins like a JSON list but is none: {}", error.message);

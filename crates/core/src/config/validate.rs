@@ -1,6 +1,7 @@
 //! Layers to a [`Config`], or everything that is wrong with them.
 
 use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::entry::Maker;
@@ -11,6 +12,7 @@ use super::read::Reader;
 use super::{Concurrency, Config, Log};
 use crate::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 use crate::log_format::{Level, LogFormat};
+use crate::proxy::System;
 
 /// A shorter interval is a mistake.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
@@ -25,8 +27,8 @@ pub struct Surroundings {
     pub options: Raw,
     /// The variables of the environment.
     pub environment: Raw,
-    /// The variables that name a proxy, where some do: for http addresses, and for https.
-    pub environment_proxy: [Option<&'static str>; 2],
+    /// The proxies that the environment names.
+    pub proxies: Arc<System>,
 }
 
 /// A configuration and what is doubtful about it.
@@ -53,7 +55,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
         if reader.flag(Key::Debug) == Some(true) {
             log.level = Level::Debug;
         }
-        let maker = Maker { reader, place, environment_proxy: around.environment_proxy };
+        let maker = Maker { reader, place, system: &around.proxies };
         valid.extend(maker.entry());
     }
     let diagnostics = without_repeats(diagnostics);

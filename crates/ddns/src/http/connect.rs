@@ -1,214 +1,213 @@
-//! From an address to an open stream: name look-up, TCP, TLS. Proxies belong here.
+//! From an address to a connection: the routes to it in order (D5), the proxies on the way, TLS.
+//!
+//! Only as long as no connection to the endpoint was made is another route tried. All of that happens before a byte of
+//! the request is sent (A7).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
-use ddns_core::local::is_far;
-use ddns_core::record::Family;
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpSocket, TcpStream, lookup_host};
-use tokio::time::timeout;
-use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::IoState;
+use ddns_core::proxy::socks::Destination;
+use ddns_core::proxy::{Route, Scheme, Server};
+use tokio::time::{Instant, timeout_at};
 
-use super::tls::{self, Tls};
+use super::dial::{Dialer, Unreached};
+use super::proxy::{self, SocksError};
+use super::stream::{Connection, Stream};
+use super::tls::{self, Peer, Tls};
 use super::{How, Over};
 
-/// One of several addresses of a host gets so long at most before the next one is tried.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// A proxy gets so long at most where another route is left.
+const PROXY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// An open connection.
-pub(super) struct Connection {
-    pub(super) stream: Stream,
-    /// The family it goes over.
-    pub(super) family: Option<Family>,
-    /// Whether an unknown issuer was let pass, because the host is a local one.
-    pub(super) is_unverified: bool,
-}
+/// A proxy that led nowhere is tried last for so long.
+const DEAD_FOR: Duration = Duration::from_secs(60);
 
-/// An open stream, secured or not.
-pub(super) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl Connection {
-    /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
-    /// it says then is that it closes.
-    pub(super) fn is_open(&mut self) -> bool {
-        let socket = match &mut self.stream {
-            Stream::Plain(socket) => socket,
-            Stream::Tls(stream) => {
-                let (socket, session) = stream.get_mut();
-                // What was said may have been decrypted already, with the end of the answer before.
-                let is_silent = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
-                if !session.process_new_packets().is_ok_and(is_silent) {
-                    return false;
-                }
-                socket
-            }
-        };
-        recv(&*socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, into),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, into),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
-
-/// Opens streams. Remembers the addresses of hosts for one synchronization.
+/// Opens connections.
 #[derive(Default)]
 pub(super) struct Connector {
     tls: Tls,
-    hosts: RefCell<HashMap<String, Vec<IpAddr>>>,
+    dialer: Dialer,
+    /// Proxies that led nowhere: toward which origin, and when.
+    dead: RefCell<HashMap<(Arc<Server>, String), Instant>>,
 }
 
 impl Connector {
     /// A connection to the host of `url`. The error says what was tried.
-    pub(super) async fn connect(&self, url: &Url, how: How<'_>, limit: Duration) -> Result<Connection, String> {
-        let How { ssl, over, from, .. } = how;
-        let stream = self.tcp(url, over, from, limit).await?;
-        let family = stream.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
-        let plain = |stream| Connection { stream, family, is_unverified: false };
+    pub(super) async fn connect(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
+        let connection = self.reach(url, how, deadline).await?;
         if !url.secure {
-            return Ok(plain(Stream::Plain(stream)));
+            return Ok(connection);
         }
-        let error = match self.secure(stream, url, ssl).await? {
-            Ok(stream) => return Ok(plain(stream)),
+        let peer = Peer { host: &url.host, is_local: url.is_local(), name: url.origin(), field: "id" };
+        let via = connection.via.clone();
+        let again = async || {
+            let route = via.as_ref().map_or(Route::Direct, Route::Via);
+            self.by(route, url, how, deadline).await.map_err(Unreached::into_text)
+        };
+        // Boxed: a handshake is large, and most of what waits here is none.
+        Box::pin(self.secure(connection, &peer, how.ssl, again)).await
+    }
+
+    /// The addresses of a host.
+    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        self.dialer.look_up(host, over).await
+    }
+
+    /// A way to the endpoint by the first route that leads there.
+    async fn reach(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
+        let mut routes = how.proxies.routes(url);
+        if let (Some(Route::Direct), None) = (routes.next(), routes.next()) {
+            return self.by(Route::Direct, url, how, deadline).await.map_err(|why| match why {
+                Unreached::NoAddress(why) => why,
+                Unreached::Tried(why) => format!("no connection to {} ({why})", url.origin()),
+            });
+        }
+        // Boxed: it is large, and most requests go directly.
+        Box::pin(self.by_any(url, how, deadline)).await
+    }
+
+    /// Tries several routes in their order. One that led nowhere a moment ago is tried last: a thousand requests shall not
+    /// wait for the same dead proxy.
+    async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
+        let origin = url.origin();
+        let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
+        routes.sort_by_key(|route| self.led_nowhere(*route, &origin));
+        let mut tried = Vec::new();
+        for (at, route) in routes.iter().enumerate() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let others = u32::try_from(routes.len() - at - 1).unwrap_or(u32::MAX - 1);
+            let until = if others == 0 { deadline } else { Instant::now() + PROXY_PATIENCE.min(left / (others + 1)) };
+            let why = match self.by(*route, url, how, until).await {
+                Ok(connection) => return Ok(connection),
+                Err(why) => why.into_text(),
+            };
+            tried.push(match route {
+                Route::Direct => format!("directly: {why}"),
+                Route::Unusable(..) => why,
+                Route::Via(server) => {
+                    self.dead.borrow_mut().insert((Arc::clone(server), origin.clone()), Instant::now());
+                    format!("proxy {server}: {why}")
+                }
+            });
+        }
+        Err(format!("no connection to {origin} ({})", tried.join("; ")))
+    }
+
+    fn led_nowhere(&self, route: Route<'_>, origin: &str) -> bool {
+        let Route::Via(server) = route else { return false };
+        let dead = self.dead.borrow();
+        dead.get(&(server.clone(), origin.to_owned())).is_some_and(|since| since.elapsed() < DEAD_FOR)
+    }
+
+    /// A way to the endpoint by one route.
+    async fn by(&self, route: Route<'_>, url: &Url, how: How<'_>, until: Instant) -> Result<Connection, Unreached> {
+        match route {
+            Route::Direct => {
+                let socket = self.dialer.tcp((&url.host, url.port), how.over, how.from, until).await?;
+                Ok(Connection::plain(socket))
+            }
+            Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
+            Route::Via(server) => {
+                let begun = Instant::now();
+                // A little less than all that is left: then there is time to say what was tried.
+                let until = begun + until.saturating_duration_since(begun).mul_f32(0.9);
+                let through = Box::pin(self.through(server, url, how.ssl, until));
+                let reached = timeout_at(until, through).await;
+                let late = || Err(format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
+                reached.unwrap_or_else(|_| late()).map_err(Unreached::Tried)
+            }
+        }
+    }
+
+    /// A way to the endpoint through a proxy. An http address is handed to an HTTP proxy with the request itself.
+    async fn through(&self, server: &Arc<Server>, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+        let mut connection = match server.scheme {
+            Scheme::Http | Scheme::Https => {
+                let mut connection = self.to_proxy(server, ssl, until).await?;
+                if !server.relays(url.secure) {
+                    proxy::tunnel(&mut connection.stream, server, url).await?;
+                }
+                connection
+            }
+            Scheme::Socks5 | Scheme::Socks5h => self.through_socks(server, url, ssl, until).await?,
+        };
+        connection.via = Some(server.clone());
+        Ok(connection)
+    }
+
+    /// The addresses of the endpoint are tried one after the other, where they are known here.
+    async fn through_socks(&self, server: &Server, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+        let destinations = match url.host.parse() {
+            Err(_) if server.scheme == Scheme::Socks5h => vec![Destination::Name(url.host.clone())],
+            Ok(ip) => vec![Destination::Address(ip)],
+            Err(_) => {
+                let addresses = self.dialer.look_up(&url.host, Over::Any).await?;
+                addresses.into_iter().map(Destination::Address).collect()
+            }
+        };
+        let mut last = String::new();
+        for to in destinations {
+            let mut connection = self.to_proxy(server, ssl, until).await?;
+            match proxy::socks(&mut connection.stream, server, &to, url.port).await {
+                Ok(()) => return Ok(connection),
+                Err(SocksError::Destination(why)) => last = why,
+                Err(own @ SocksError::Own(_)) => return Err(own.into_text()),
+            }
+        }
+        Err(last)
+    }
+
+    /// A connection to the proxy itself.
+    async fn to_proxy(&self, server: &Server, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+        let open = async || {
+            let opened = self.dialer.tcp((&server.host, server.port), Over::Any, None, until).await;
+            opened.map(Connection::plain).map_err(Unreached::into_text)
+        };
+        let connection = open().await?;
+        if server.scheme != Scheme::Https {
+            return Ok(connection);
+        }
+        let name = format!("the proxy {server}");
+        let peer = Peer { host: &server.host, is_local: server.is_local(), name, field: "proxy" };
+        Box::pin(self.secure(connection, &peer, ssl, open)).await
+    }
+
+    /// TLS on a connection. Where `auto` lets an unknown issuer pass, it begins `again` on a new one (D6).
+    async fn secure(
+        &self,
+        connection: Connection,
+        peer: &Peer<'_>,
+        ssl: &Ssl,
+        again: impl AsyncFnOnce() -> Result<Connection, String>,
+    ) -> Result<Connection, String> {
+        let error = match self.handshake(connection, peer.host, ssl).await? {
+            Ok(secured) => return Ok(secured),
             Err(error) => error,
         };
-        if *ssl == Ssl::Auto && url.is_local() && tls::is_unknown_issuer(&error) {
-            let stream = self.tcp(url, over, from, limit).await?;
-            if let Ok(stream) = self.secure(stream, url, &Ssl::Off).await? {
-                return Ok(Connection { stream, family, is_unverified: true });
+        if *ssl == Ssl::Auto && peer.is_local && tls::is_unknown_issuer(&error) {
+            let connection = again().await?;
+            if let Ok(mut secured) = self.handshake(connection, peer.host, &Ssl::Off).await? {
+                secured.unverified.push(peer.name.clone());
+                return Ok(secured);
             }
         }
-        Err(tls::explain(&error, url))
+        Err(tls::explain(&error, peer))
     }
 
-    async fn secure(&self, stream: TcpStream, url: &Url, ssl: &Ssl) -> Result<io::Result<Stream>, String> {
+    async fn handshake(
+        &self,
+        connection: Connection,
+        host: &str,
+        ssl: &Ssl,
+    ) -> Result<std::io::Result<Connection>, String> {
         let connector = self.tls.connector(ssl)?;
-        let name = tls::server_name(&url.host)?;
-        // Boxed: a handshake is large, and most of what waits here is none.
-        let secured = Box::pin(connector.connect(name, stream)).await;
-        Ok(secured.map(|stream| Stream::Tls(Box::new(stream))))
-    }
-
-    async fn tcp(&self, url: &Url, over: Over, from: Option<IpAddr>, limit: Duration) -> Result<TcpStream, String> {
-        let addresses = self.look_up(&url.host, over).await?;
-        // A dead first address leaves time for the next.
-        let patience = CONNECT_PATIENCE.min(limit / u32::try_from(addresses.len() + 1).unwrap_or(u32::MAX));
-        let mut tried = Vec::new();
-        for ip in addresses {
-            let address = SocketAddr::new(ip, url.port);
-            match timeout(patience, open(address, from)).await {
-                Ok(Ok(stream)) => {
-                    // A request is one small write: nothing is gained by waiting for more.
-                    let _ = stream.set_nodelay(true);
-                    return Ok(stream);
-                }
-                Ok(Err(error)) => tried.push(format!("{address}: {}", reason(&error))),
-                Err(_) => tried.push(format!("{address}: no answer within {} s", patience.as_secs_f32())),
-            }
-        }
-        Err(format!("no connection to {} ({})", url.origin(), tried.join(", ")))
-    }
-
-    /// The addresses of a host, in the order in which they are to be tried; at least one.
-    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        let mut addresses = self.all_addresses(host).await?;
-        match over {
-            Over::Any => {}
-            Over::Prefer(family) => addresses.sort_by_key(|ip| Family::of(*ip) != Some(family)),
-            Over::Only(family) => {
-                addresses.retain(|ip| Family::of(*ip) == Some(family));
-                if addresses.is_empty() {
-                    return Err(format!("{host} has no {family} address"));
-                }
-            }
-        }
-        Ok(addresses)
-    }
-
-    async fn all_addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
-        if let Ok(ip) = host.parse() {
-            return Ok(vec![ip]);
-        }
-        if let Some(known) = self.hosts.borrow().get(host) {
-            return Ok(known.clone());
-        }
-        let found = lookup_host((host, 0)).await;
-        let found = found.map_err(|error| format!("the name {host} cannot be looked up ({})", reason(&error)))?;
-        let mut addresses: Vec<IpAddr> = Vec::new();
-        for address in found {
-            if !addresses.contains(&address.ip()) {
-                addresses.push(address.ip());
-            }
-        }
-        if addresses.is_empty() {
-            return Err(format!("the name {host} has no address"));
-        }
-        self.hosts.borrow_mut().insert(host.to_owned(), addresses.clone());
-        Ok(addresses)
-    }
-}
-
-/// A stream; from this address of ours where one is given and the way to the other side can begin there.
-async fn open(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
-    if let Some(from) = from.filter(|from| from.is_ipv6() == address.is_ipv6() && is_far(address.ip())) {
-        let socket = if from.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
-        if socket.bind(SocketAddr::new(from, 0)).is_ok() {
-            return socket.connect(address).await;
-        }
-    }
-    TcpStream::connect(address).await
-}
-
-/// What an error of the system means, without its number.
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        io::ErrorKind::ConnectionReset => "connection reset".to_owned(),
-        io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
-        io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
-        io::ErrorKind::TimedOut => "timed out".to_owned(),
-        _ => error.to_string().trim_start_matches("failed to lookup address information: ").to_owned(),
+        let name = tls::server_name(host)?;
+        let secured = connector.connect(name, connection.stream).await;
+        Ok(secured.map(|stream| Connection { stream: Stream::Tls(Box::new(stream)), ..connection }))
     }
 }

@@ -6,7 +6,6 @@ use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 
-use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -162,6 +161,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+/// The name that must be on a certificate.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} cannot be the name on a certificate"))
 }
@@ -184,14 +184,26 @@ fn is_self_issued(error: &CertificateError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
+/// Whom a TLS connection is made with.
+pub(super) struct Peer<'a> {
+    /// The name on its certificate.
+    pub(super) host: &'a str,
+    /// Whether it is on this network by its looks.
+    pub(super) is_local: bool,
+    /// What it is called in messages.
+    pub(super) name: String,
+    /// The field that names it.
+    pub(super) field: &'static str,
+}
+
 /// Whether the other side ended the connection.
 fn is_end(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
 /// Why a handshake failed, and what can be done.
-pub(super) fn explain(error: &io::Error, url: &Url) -> String {
-    let origin = url.origin();
+pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
+    let (origin, field) = (&peer.name, peer.field);
     let way_out = "set `ssl` to the file of the CA that issued it, if you trust it";
     match rustls_error(error) {
         Some(Error::InvalidCertificate(why)) => match why {
@@ -202,7 +214,7 @@ pub(super) fn explain(error: &io::Error, url: &Url) -> String {
                 format!("the certificate of {origin} has expired: it must be renewed there")
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                format!("the certificate of {origin} is for another name: is the host in `id` right?")
+                format!("the certificate of {origin} is for another name: is the host in `{field}` right?")
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 format!("the certificate of {origin} is not valid yet: is this host's clock right?")

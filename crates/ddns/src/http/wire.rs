@@ -8,9 +8,11 @@ mod head;
 
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
+use ddns_core::proxy::Server;
 use futures_util::future::{Either, join, select};
 use httparse::Status;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
@@ -47,6 +49,10 @@ pub(crate) struct Answer {
     pub(crate) retry_after: Option<String>,
     /// What is doubtful about who answered, told once for an origin.
     pub(crate) doubt: Option<String>,
+    /// The proxy it came through.
+    pub(crate) via: Option<Arc<Server>>,
+    /// Whether that proxy read the request, and so may have answered it in the endpoint's place.
+    pub(crate) is_relayed: bool,
 }
 
 /// How the body of an answer matters.
@@ -107,17 +113,41 @@ impl WireError {
     }
 }
 
-/// Sends a request and reads its answer; tells whether the connection can be used again.
+impl Answer {
+    /// The proxy that may have answered in the endpoint's place.
+    pub(crate) fn relay(&self) -> Option<&Server> {
+        self.via.as_deref().filter(|_| self.is_relayed)
+    }
+
+    /// Adds to what is doubtful.
+    pub(super) fn doubts(&mut self, doubt: String) {
+        self.doubt = Some(match self.doubt.take() {
+            None => doubt,
+            Some(before) => format!("{before}; {doubt}"),
+        });
+    }
+}
+
+/// The status of an answer that has no body, and whether nothing came behind its head.
+pub(super) async fn status_alone<S: AsyncRead + Unpin>(stream: &mut S) -> Result<(u16, bool), WireError> {
+    let mut incoming = Incoming { stream, buffer: Vec::new(), at: 0 };
+    let head = incoming.final_head().await?;
+    Ok((head.status, incoming.is_empty()))
+}
+
+/// Sends a request and reads its answer; tells whether the connection can be used again. A `relay` is a proxy that hands
+/// the request on: it gets the whole address, and its own user and password.
 pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     request: &Request,
+    relay: Option<&Server>,
     want: Want,
     deadline: Instant,
 ) -> Result<(Answer, bool), WireError> {
     let (mut reader, mut writer) = split(stream);
     let mut incoming = Incoming { stream: &mut reader, buffer: Vec::new(), at: 0 };
     // An endpoint may answer, and close, before it has read everything: what it said counts.
-    let mut sending = pin!(send(&mut writer, request));
+    let mut sending = pin!(send(&mut writer, request, relay));
     let mut sent = None;
     let head = match select(sending.as_mut(), pin!(incoming.final_head())).await {
         Either::Left((result, head)) => {
@@ -145,11 +175,19 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let _ = timeout_at(deadline, join(reading, finishing)).await;
     let can_be_kept = head.keeps_open && is_whole && matches!(sent, Some(Ok(()))) && incoming.is_empty();
     let Head { status, location, retry_after, .. } = head;
-    Ok((Answer { status, body, is_whole, location, retry_after, doubt: None }, can_be_kept))
+    let is_relayed = relay.is_some();
+    Ok((Answer { status, body, is_whole, location, retry_after, doubt: None, via: None, is_relayed }, can_be_kept))
 }
 
-async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request) -> io::Result<()> {
-    let mut text = format!("{} {} HTTP/1.1\r\n", request.method().as_str(), request.url.path);
+async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request, relay: Option<&Server>) -> io::Result<()> {
+    let method = request.method().as_str();
+    let mut text = match relay {
+        None => format!("{method} {} HTTP/1.1\r\n", request.url.path),
+        Some(server) => {
+            let login = server.authorization().map(|value| format!("Proxy-Authorization: {value}\r\n"));
+            format!("{method} {} HTTP/1.1\r\n{}", request.url, login.unwrap_or_default())
+        }
+    };
     for (name, value) in request.headers(USER_AGENT) {
         text += name;
         text += ": ";

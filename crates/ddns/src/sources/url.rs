@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use ddns_core::callback::{Request, Url};
 use ddns_core::observe::{Choice, first_address, whole_words};
+use ddns_core::proxy::Proxies;
 use ddns_core::record::Family;
 
 use super::Limits;
@@ -28,7 +29,7 @@ pub(super) async fn page(
     let request = Request { url, body: None };
     // Whoever is asked over IPv6 shall see the stable address.
     let from = if family == Family::V6 { super::own_address(family) } else { None };
-    let how = How { limit: limits.time, want: Want::Body, over, ssl: limits.ssl, from };
+    let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
     let answer = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if !(200..300).contains(&answer.status) {
         return Err(format!("it answered {}", report::with_reason(answer.status)));

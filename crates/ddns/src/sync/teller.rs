@@ -42,6 +42,8 @@ pub(super) struct Sent<'a> {
     pub(super) rest: Option<Duration>,
     /// Where it went, if lines are to say so.
     pub(super) origin: Option<String>,
+    /// The proxy that may have answered in the endpoint's place.
+    pub(super) relay: Option<String>,
     pub(super) took: Duration,
 }
 
@@ -58,13 +60,14 @@ impl<'a> Teller<'a> {
                 self.log.debug(|| format!("> {line}"));
             }
         }
-        let mut rest = None;
+        let (mut rest, mut relay) = (None, None);
         let request = self.entry.callback.render(&update, now);
         let outcome = match &request {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
             Ok(request) => match self.client.send(request, self.how()).await {
                 Ok(answer) => {
                     self.show(&answer, began.elapsed());
+                    relay = answer.relay().map(ToString::to_string);
                     rest = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
                     Outcome::of_status(answer.status)
                 }
@@ -74,14 +77,15 @@ impl<'a> Teller<'a> {
             },
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-        Sent { update, start, outcome, rest, origin, took: began.elapsed() }
+        Sent { update, start, outcome, rest, origin, relay, took: began.elapsed() }
     }
 
     /// Says how it went, and when it is tried again.
     pub(super) fn report(&self, sent: &Sent<'_>, retry: Option<Duration>) {
         let level = if sent.outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
-            let line = report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref());
+            let line =
+                report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref(), sent.relay.as_deref());
             match retry {
                 Some(retry) => format!("{line}; next try in {}", report::duration(retry)),
                 None => line,
@@ -90,7 +94,14 @@ impl<'a> Teller<'a> {
     }
 
     fn how(&self) -> How<'_> {
-        How { limit: self.entry.timeout, want: Want::Status, over: Over::Any, ssl: &self.entry.ssl, from: None }
+        How {
+            limit: self.entry.timeout,
+            want: Want::Status,
+            over: Over::Any,
+            proxies: &self.entry.proxies,
+            ssl: &self.entry.ssl,
+            from: None,
+        }
     }
 
     /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
@@ -99,7 +110,10 @@ impl<'a> Teller<'a> {
         if let Some(doubt) = &answer.doubt {
             self.log.warning(doubt);
         }
-        self.log.debug(|| format!("< {} ({} ms)", report::with_reason(answer.status), took.as_millis()));
+        self.log.debug(|| {
+            let via = answer.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
+            format!("< {} ({} ms{via})", report::with_reason(answer.status), took.as_millis())
+        });
         if answer.body.is_empty() {
             return;
         }

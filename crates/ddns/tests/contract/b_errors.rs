@@ -281,24 +281,15 @@ fn b_an_address_with_another_scheme_a_bad_host_or_a_bad_port_is_refused() {
     refused(wrong(&json!({"endpoint": "dns.example.net/api", "id": "hook"})).to_string(), "endpoint without a scheme");
 }
 
-/// What does not exist yet (proxies, D5; `interval`) is refused and never ignored; each line goes when it is built.
 #[test]
-fn not_built_yet_is_refused_and_names_the_field() {
-    let cases = [
-        ("proxy", json!(["http://127.0.0.1:3128", ["DIRECT", "socks5://127.0.0.1:1080"], "127.0.0.1:3128"])),
-        ("interval", json!([5, "90s", "5m", "1h"])),
-    ];
-    for (field, values) in cases {
-        for value in values.as_array().expect("a list of values") {
-            let case = format!("{field}: {value}");
-            let config = wrong(&json!({"ipv6": "home.example.com", "index6": "shell:echo 2001:db8::7", field: value}));
-            let run = refused(config.to_string(), &case);
-            assert!(names(&run.stderr, field), "{case}: the field is not named: {}", run.stderr);
-        }
+fn an_interval_below_10_s_is_refused_with_the_reason() {
+    for value in [json!(0), json!("9s"), json!("0m"), json!("31d"), json!(1.5), json!("5 minutes")] {
+        let config = wrong(&json!({"ipv6": "home.example.com", "index6": "shell:echo 2001:db8::7", "interval": value}));
+        let run = refused(config.to_string(), &value.to_string());
+        assert!(names(&run.stderr, "interval"), "{value}: the field is not named: {}", run.stderr);
     }
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", wrong(&json!({})).to_string());
-    sandbox.run(&["-c", "config.json", "--proxy", "http://127.0.0.1:3128"]).expect(2).says("--proxy");
+    let config = wrong(&json!({"interval": "5s"}));
+    refused(config.to_string(), "5s").says("less than 10 s").says("heard of at once");
 }
 
 #[test]

@@ -192,7 +192,7 @@ type Reply = dyn Fn(&str) -> (Vec<u8>, bool) + Send + Sync;
 
 impl Secured {
     fn start(authority: &Authority, reply: impl Fn(&str) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
-        let config = Arc::new(authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]));
+        let config = authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let port = listener.local_addr().expect("the port that was bound").port();
         let server = Self { port, connections: Arc::default(), seen: Arc::default() };

@@ -19,7 +19,7 @@ use crate::tools::{inside, sh};
 /// An authority of the test's own.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    pem: String,
+    pub pem: String,
 }
 
 impl Authority {
@@ -40,25 +40,41 @@ impl Authority {
     }
 
     /// A server that answers 204 with a certificate for `name`.
-    fn server(&self, name: &str) -> TlsReceiver {
+    pub fn server(&self, name: &str) -> TlsReceiver {
         self.server_with(&params_for(name), &[&version::TLS13, &version::TLS12])
     }
 
-    fn server_with(&self, params: &CertificateParams, versions: &[&'static SupportedProtocolVersion]) -> TlsReceiver {
-        TlsReceiver::start(Arc::new(self.config(params, versions)))
+    pub fn server_with(
+        &self,
+        params: &CertificateParams,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> TlsReceiver {
+        TlsReceiver::start(self.config(params, versions))
     }
 
-    /// The server side of connections with a certificate of this authority.
-    pub fn config(&self, params: &CertificateParams, versions: &[&'static SupportedProtocolVersion]) -> ServerConfig {
+    /// What a server needs for a certificate of this authority.
+    pub fn config(
+        &self,
+        params: &CertificateParams,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Arc<ServerConfig> {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
-        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_protocol_versions(versions)
             .expect("versions that the provider has")
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)
-            .expect("a certificate with its key")
+            .expect("a certificate with its key");
+        Arc::new(config)
+    }
+
+    /// A certificate with its key, as files for a server have them.
+    pub fn files(&self, params: &CertificateParams) -> (String, String) {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        (certificate.pem(), key.serialize_pem())
     }
 }
 
@@ -67,8 +83,8 @@ pub fn params_for(name: &str) -> CertificateParams {
 }
 
 /// What arrives after a handshake, as text.
-struct TlsReceiver {
-    port: u16,
+pub struct TlsReceiver {
+    pub port: u16,
     seen: Arc<Mutex<Vec<String>>>,
     /// Where requests are sent on to; nowhere where it is empty.
     location: Arc<Mutex<String>>,
@@ -91,16 +107,16 @@ impl TlsReceiver {
         Self { port, seen, location }
     }
 
-    fn redirect_to(&self, location: &str) {
+    pub fn redirect_to(&self, location: &str) {
         location.clone_into(&mut self.location.lock().expect("no test thread failed"));
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.port)
     }
 
     /// The requests so far.
-    fn seen(&self) -> Vec<String> {
+    pub fn seen(&self) -> Vec<String> {
         self.seen.lock().expect("no test thread failed").clone()
     }
 }
@@ -133,7 +149,7 @@ fn whole(request: &[u8]) -> bool {
     text.split_once("\r\n\r\n").is_some_and(|(head, body)| head.starts_with("GET") || body.ends_with('}'))
 }
 
-fn secure(id: &str, ssl: &Value) -> Value {
+pub fn secure(id: &str, ssl: &Value) -> Value {
     with(&home(id), &json!({"ssl": ssl, "timeout": 5}))
 }
 

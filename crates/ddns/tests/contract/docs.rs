@@ -42,7 +42,8 @@ fn readme_sends_the_request_it_shows() {
 
 #[test]
 fn configurations_of_the_pages_run() {
-    for config in blocks("json").into_iter().chain(blocks_of("docs/sources.md", "json")) {
+    let pages = ["docs/sources.md", "docs/proxies.md"];
+    for config in blocks("json").into_iter().chain(pages.into_iter().flat_map(|page| blocks_of(page, "json"))) {
         let receiver = Receiver::new();
         run(&config, &receiver);
         assert!(!receiver.callbacks().is_empty(), "{config}");

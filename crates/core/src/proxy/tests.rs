@@ -1,0 +1,175 @@
+//! Tables for what `proxy` and the environment may say.
+
+use super::*;
+
+fn url(text: &str) -> Url {
+    Url::parse(text).expect("an address")
+}
+
+/// Names and values.
+type Variables<'a> = &'a [(&'static str, &'static str)];
+
+fn system(variables: Variables<'_>) -> Arc<System> {
+    Arc::new(System::new(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)))
+}
+
+/// The routes as a text: `direct`, a proxy, or the variable that is wrong.
+fn shown(proxies: &Proxies, to: &str) -> Vec<String> {
+    let to = url(to);
+    let text = |route| match route {
+        Route::Direct => "direct".to_owned(),
+        Route::Via(server) => server.to_string(),
+        Route::Unusable(name, _) => format!("wrong {name}"),
+    };
+    proxies.routes(&to).map(text).collect()
+}
+
+#[test]
+fn d5_every_form_of_a_proxy() {
+    let pair = |user: &str, password: &str| Some((user.to_owned(), password.to_owned()));
+    let cases = [
+        ("http://p.example:3128", "http://p.example:3128", None),
+        (" HTTP://P.example ", "http://p.example:80", None),
+        ("https://p.example/", "https://p.example:443", None),
+        ("socks5://p", "socks5://p:1080", None),
+        ("Socks5h://p:9050", "socks5h://p:9050", None),
+        ("p.example:3128", "http://p.example:3128", None),
+        ("127.0.0.1:3128", "http://127.0.0.1:3128", None),
+        ("p", "http://p:80", None),
+        ("http://[2001:db8::1]:3128", "http://[2001:db8::1]:3128", None),
+        ("[::1]:3128", "http://[::1]:3128", None),
+        ("socks5://[::1]", "socks5://[::1]:1080", None),
+        ("http://me:word@p:1", "http://p:1", pair("me", "word")),
+        ("me:word@p:1", "http://p:1", pair("me", "word")),
+        ("http://me%40home:a%3Ab%2Fc%20d@p:1", "http://p:1", pair("me@home", "a:b/c d")),
+        ("http://a@b:c@p:1", "http://p:1", pair("a@b", "c")),
+        ("http://me@p:1", "http://p:1", pair("me", "")),
+        ("http://@p:1", "http://p:1", None),
+        ("socks5h://me:word@p", "socks5h://p:1080", pair("me", "word")),
+    ];
+    for (text, expected, credentials) in cases {
+        let server = Server::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+        assert_eq!(server.to_string(), expected, "{text}");
+        assert_eq!(format!("{server:?}"), expected, "{text}");
+        assert_eq!(server.credentials, credentials, "{text}");
+    }
+    for word in ["DIRECT", "direct", " Direct "] {
+        assert_eq!(Item::parse(word), Ok(Item::Direct));
+    }
+    for word in ["SYSTEM", "system", "DEFAULT", "default"] {
+        assert_eq!(Item::parse(word), Ok(Item::System));
+    }
+}
+
+#[test]
+fn d5_what_is_no_proxy_is_told_without_its_secrets() {
+    let long = format!("socks5://u:{}@p", "x".repeat(256));
+    let cases = [
+        ("", ProxyError::Empty),
+        ("  ", ProxyError::Empty),
+        ("ftp://u:pw-secret@p", ProxyError::Scheme("ftp".to_owned())),
+        ("socks4://p:1080", ProxyError::Scheme("socks4".to_owned())),
+        ("http://", ProxyError::Host),
+        ("http://u:pw-secret@", ProxyError::Host),
+        ("://p", ProxyError::Host),
+        ("http://a b:1", ProxyError::Host),
+        ("http://p..x:1", ProxyError::Host),
+        ("*:1", ProxyError::Host),
+        ("::1:3128x", ProxyError::Host),
+        ("http://p:0", ProxyError::Port),
+        ("http://p:65536", ProxyError::Port),
+        ("http://p:port", ProxyError::Port),
+        ("u:pw-secret", ProxyError::Port),
+        ("http://u:pw-se/cret@p:1", ProxyError::Path),
+        ("http://p:1/path", ProxyError::Path),
+        ("http://p:1?x=pw-secret", ProxyError::Path),
+        ("socks5://u@p", ProxyError::Login),
+        ("socks5://:pw-secret@p", ProxyError::Login),
+        (long.as_str(), ProxyError::Login),
+    ];
+    for (text, expected) in cases {
+        let error = Item::parse(text).expect_err(text);
+        assert!(!error.to_string().contains("pw-se"), "{text}: {error}");
+        assert_eq!(error, expected, "{text}");
+    }
+}
+
+#[test]
+fn d5_user_and_password_become_a_header_and_are_secrets() {
+    let server = Server::parse("http://Aladdin:open%20sesame@p").expect("a proxy");
+    assert_eq!(server.authorization().as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
+    assert_eq!(Server::parse("http://p").expect("a proxy").authorization(), None);
+    let mut literals = Vec::new();
+    Proxies::new([Item::Server(server)], &system(&[])).literals(&mut literals);
+    for secret in ["Aladdin", "open sesame", "open%20sesame", "Aladdin:open sesame"] {
+        assert!(literals.iter().any(|literal| literal == secret), "{secret}: {literals:?}");
+    }
+    let around = system(&[("https_proxy", "http://me:word@p")]);
+    literals.clear();
+    Proxies::system(&around).literals(&mut literals);
+    assert!(literals.contains(&"word".to_owned()));
+}
+
+#[test]
+fn d5_the_environment_names_proxies() {
+    let plain = "http://h.example/";
+    let secure = "https://h.example/";
+    let cases: [(Variables<'_>, &str, &str); 14] = [
+        (&[], plain, "direct"),
+        (&[("http_proxy", "http://a:1")], plain, "http://a:1"),
+        (&[("http_proxy", "http://a:1")], secure, "direct"),
+        (&[("HTTP_PROXY", "a:1")], plain, "http://a:1"),
+        (&[("HTTP_PROXY", "b:1"), ("http_proxy", "a:1")], plain, "http://a:1"),
+        (&[("https_proxy", "a:1")], secure, "http://a:1"),
+        (&[("HTTPS_PROXY", "a:1")], secure, "http://a:1"),
+        (&[("https_proxy", "a:1"), ("HTTPS_PROXY", "b:1"), ("all_proxy", "c:1")], secure, "http://a:1"),
+        (&[("all_proxy", "socks5://a")], secure, "socks5://a:1080"),
+        (&[("ALL_PROXY", "socks5://a")], plain, "socks5://a:1080"),
+        (&[("http_proxy", "a:1"), ("no_proxy", "other,.example")], plain, "direct"),
+        (&[("http_proxy", "a:1"), ("no_proxy", "other"), ("NO_PROXY", "*")], plain, "http://a:1"),
+        (&[("http_proxy", "a:1"), ("NO_PROXY", "h.example:80")], plain, "direct"),
+        (&[("https_proxy", "ftp://a")], secure, "wrong https_proxy"),
+    ];
+    for (variables, to, expected) in cases {
+        assert_eq!(shown(&Proxies::system(&system(variables)), to), [expected], "{variables:?} {to}");
+    }
+    // What is wrong matters only where it would be used.
+    let wrong = system(&[("http_proxy", "a:x"), ("no_proxy", "h.example")]);
+    assert_eq!(shown(&Proxies::system(&wrong), plain), ["direct"]);
+    assert_eq!(shown(&Proxies::system(&wrong), "http://other/"), ["wrong http_proxy"]);
+    for name in ["http_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"] {
+        assert!(is_variable(name), "{name}");
+    }
+    for name in ["PROXY", "ftp_proxy", "No_Proxy", "HOME"] {
+        assert!(!is_variable(name), "{name}");
+    }
+}
+
+#[test]
+fn d5_routes_are_tried_in_order_and_once() {
+    let around = system(&[("http_proxy", "http://env:1"), ("no_proxy", "near.example")]);
+    let cases: [(&[&str], &str, &[&str]); 8] = [
+        (&[], "http://far.example/", &["direct"]),
+        (&["DIRECT"], "http://far.example/", &["direct"]),
+        (&["a:1", "socks5://b:2", "DIRECT"], "http://far.example/", &["http://a:1", "socks5://b:2", "direct"]),
+        (&["a:1", "b:1", "a:1"], "http://far.example/", &["http://a:1", "http://b:1"]),
+        (&["SYSTEM", "DIRECT"], "http://far.example/", &["http://env:1", "direct"]),
+        (&["SYSTEM", "DIRECT"], "http://near.example/", &["direct"]),
+        (&["DEFAULT", "http://env:1"], "http://far.example/", &["http://env:1"]),
+        // `NO_PROXY` is the environment's: a proxy of `proxy` is used for every host.
+        (&["a:1"], "http://near.example/", &["http://a:1"]),
+    ];
+    for (items, to, expected) in cases {
+        let items = items.iter().map(|item| Item::parse(item).expect("an item"));
+        assert_eq!(shown(&Proxies::new(items, &around), to), expected, "{to}");
+    }
+    assert_eq!(shown(Proxies::DIRECT, "https://far.example/"), ["direct"]);
+}
+
+#[test]
+fn d5_plain_requests_are_relayed_by_http_proxies_only() {
+    for (text, plain) in [("http://p", true), ("https://p", true), ("socks5://p", false), ("socks5h://p", false)] {
+        let server = Server::parse(text).expect("a proxy");
+        assert_eq!((server.relays(false), server.relays(true)), (plain, false), "{text}");
+    }
+}

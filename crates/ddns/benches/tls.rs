@@ -1,0 +1,128 @@
+//! What TLS costs: the built program tells one and a thousand changed domains to a server on loopback, in the clear and over
+//! TLS with a private CA (`ssl` names its file), in turn. Prints the median times and their ratio.
+//!
+//! `cargo bench -p ddns-callback --bench tls`
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::json;
+
+/// How often each is run.
+const ROUNDS: usize = 15;
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (config, ca) = certificates();
+    let ca_file = folder.path().join("ca.pem");
+    fs::write(&ca_file, ca).expect("the file is written");
+    let plain = format!("http://localhost:{}", serve(None));
+    let secure = format!("https://localhost:{}", serve(Some(config)));
+    println!("{:>8} {:>10} {:>10} {:>7}", "domains", "http", "https", "ratio");
+    for count in [1, 1000] {
+        let files = [&plain, &secure].map(|origin| configuration(folder.path(), origin, &ca_file, count));
+        let mut times = [Vec::new(), Vec::new()];
+        // In turn, so that whatever else the machine does meets both; the first round warms up.
+        for round in 0..=ROUNDS {
+            for (file, times) in files.iter().zip(&mut times) {
+                let took = run(folder.path(), file, count);
+                if round > 0 {
+                    times.push(took);
+                }
+            }
+        }
+        let [http, https] = times.map(median);
+        let ratio = https.as_secs_f64() / http.as_secs_f64();
+        let milliseconds = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1000.0);
+        println!("{count:>8} {:>10} {:>10} {ratio:>7.2}", milliseconds(http), milliseconds(https));
+    }
+}
+
+/// What the server needs, and the file of the CA that vouches for it.
+fn certificates() -> (Arc<ServerConfig>, String) {
+    let ca_key = KeyPair::generate().expect("a key");
+    let mut ca = CertificateParams::default();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let pem = ca.self_signed(&ca_key).expect("a root certificate").pem();
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name for a certificate");
+    let certificate = params.signed_by(&key, &Issuer::new(ca, ca_key)).expect("a certificate");
+    let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions that the provider has")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], private)
+        .expect("a certificate with its key");
+    (Arc::new(config), pem)
+}
+
+/// A server that answers 204 to everything; its port.
+fn serve(tls: Option<Arc<ServerConfig>>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+    let port = listener.local_addr().expect("the port that was bound").port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let tls = tls.clone();
+            let _ = stream.set_nodelay(true);
+            thread::spawn(move || match tls {
+                None => answer(stream),
+                Some(config) => {
+                    let connection = ServerConnection::new(config).expect("a server side");
+                    answer(StreamOwned::new(connection, stream));
+                }
+            });
+        }
+    });
+    port
+}
+
+/// Answers requests without a body until the client is gone.
+fn answer(mut stream: impl Read + Write) {
+    let mut buffer = [0; 4096];
+    let mut length = 0;
+    while let Ok(more @ 1..) = stream.read(&mut buffer[length..]) {
+        length += more;
+        if buffer[..length].ends_with(b"\r\n\r\n") {
+            length = 0;
+            if stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").and_then(|()| stream.flush()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A file that tells so many domains, each of them every time.
+fn configuration(folder: &Path, origin: &str, ca: &Path, count: usize) -> String {
+    let domains: Vec<String> = (0..count).map(|number| format!("d{number}.example.com")).collect();
+    let id = format!("{origin}/update?name=__DOMAIN__&ip=__IP__");
+    let config = json!({"dns": "callback", "id": id, "ipv4": domains, "index4": r"regex:127\.0\.0\.1",
+        "ssl": ca, "cache": false, "proxy": "DIRECT", "log": {"level": "ERROR"}});
+    let name = format!("{}-{count}.json", origin.split(':').next().unwrap_or_default());
+    fs::write(folder.join(&name), config.to_string()).expect("the file is written");
+    name
+}
+
+fn run(folder: &Path, file: &str, count: usize) -> Duration {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ddns"));
+    command.args(["-c", file]).current_dir(folder).env_clear().env("HOME", folder).stdin(Stdio::null());
+    let begun = Instant::now();
+    let output = command.output().expect("the program starts");
+    let took = begun.elapsed();
+    assert!(output.status.success(), "{count} domains: {}", String::from_utf8_lossy(&output.stderr));
+    took
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}

@@ -1,0 +1,227 @@
+//! From a name to a socket: look-up, and a race between the addresses of a host (RFC 8305).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ddns_core::local::is_far;
+use ddns_core::record::{Family, interleaved};
+use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Over;
+
+/// A host gets so long at most to take a connection.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// An address gets so long before the next one is tried besides it.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
+type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
+
+/// Opens sockets. Remembers the addresses of hosts for one synchronization.
+#[derive(Default)]
+pub(super) struct Dialer {
+    hosts: RefCell<HashMap<String, LookUp>>,
+}
+
+/// Why there is no socket.
+pub(super) enum Unreached {
+    /// A sentence: the host has no address.
+    NoAddress(String),
+    /// What was tried, and what happened.
+    Tried(String),
+}
+
+impl Unreached {
+    pub(super) fn into_text(self) -> String {
+        let (Self::NoAddress(text) | Self::Tried(text)) = self;
+        text
+    }
+}
+
+impl Dialer {
+    /// A socket that is connected to a host.
+    pub(super) async fn tcp(
+        &self,
+        (host, port): (&str, u16),
+        over: Over,
+        from: Option<IpAddr>,
+        deadline: Instant,
+    ) -> Result<TcpStream, Unreached> {
+        let addresses = self.look_up(host, over).await.map_err(Unreached::NoAddress)?;
+        let begun = Instant::now();
+        let left = deadline.saturating_duration_since(begun);
+        // A little less than all that is left: then there is time to say what was tried.
+        let patience = CONNECT_PATIENCE.min(left.mul_f32(0.9));
+        let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), told: Vec::new() };
+        let connected = if let [ip] = addresses[..] {
+            single(SocketAddr::new(ip, port), from, patience, &mut tried).await
+        } else {
+            let preferred = match over {
+                Over::Prefer(family) => addresses.iter().take_while(|ip| Family::of(**ip) == Some(family)).count(),
+                Over::Any | Over::Only(_) => addresses.len(),
+            };
+            let (first, second) = addresses.split_at(preferred);
+            let share = if first.is_empty() || second.is_empty() { patience } else { patience / 2 };
+            // Boxed: a race is large, and most hosts have one address.
+            let connected = Box::pin(race((first, port), from, begun + share, &mut tried)).await;
+            match connected {
+                Some(socket) => Some(socket),
+                None => Box::pin(race((second, port), from, begun + patience, &mut tried)).await,
+            }
+        };
+        let socket = connected.ok_or_else(|| Unreached::Tried(tried.told.join(", ")))?;
+        // A request is one small write: nothing is gained by waiting for more.
+        let _ = socket.set_nodelay(true);
+        Ok(socket)
+    }
+
+    /// The addresses of a host, in the order in which they are to be tried; at least one.
+    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        if let Ok(ip) = host.parse::<IpAddr>() {
+            let fits = !matches!(over, Over::Only(family) if Family::of(ip) != Some(family));
+            return if fits { Ok(vec![ip]) } else { Err(no_address(host, over)) };
+        }
+        let mut addresses = self.all_addresses(host).await?;
+        match over {
+            Over::Any => addresses = interleaved(addresses),
+            Over::Prefer(family) => addresses.sort_by_key(|ip| Family::of(*ip) != Some(family)),
+            Over::Only(family) => {
+                addresses.retain(|ip| Family::of(*ip) == Some(family));
+                if addresses.is_empty() {
+                    return Err(no_address(host, over));
+                }
+            }
+        }
+        Ok(addresses)
+    }
+
+    async fn all_addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        let known = self.hosts.borrow().get(host).cloned();
+        let look_up = known.unwrap_or_else(|| {
+            let new = ask(host.to_owned()).boxed_local().shared();
+            self.hosts.borrow_mut().insert(host.to_owned(), new.clone());
+            new
+        });
+        let found = look_up.clone().await;
+        if found.is_err() {
+            // The next one who wants to know asks again.
+            let mut hosts = self.hosts.borrow_mut();
+            if hosts.get(host).is_some_and(|stored| stored.ptr_eq(&look_up)) {
+                hosts.remove(host);
+            }
+        }
+        found
+    }
+}
+
+fn no_address(host: &str, over: Over) -> String {
+    match over {
+        Over::Only(family) => format!("{host} has no {family} address"),
+        Over::Any | Over::Prefer(_) => format!("the name {host} has no address"),
+    }
+}
+
+/// Asks the system for the addresses of a host.
+async fn ask(host: String) -> Result<Vec<IpAddr>, String> {
+    let found = lookup_host((host.as_str(), 0)).await;
+    let found = found.map_err(|error| format!("the name {host} cannot be looked up ({})", reason(&error)))?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address.ip()) {
+            addresses.push(address.ip());
+        }
+    }
+    if addresses.is_empty() { Err(no_address(&host, Over::Any)) } else { Ok(addresses) }
+}
+
+/// What was tried in vain.
+struct Tried {
+    /// Whether the host was named: then its addresses are told.
+    is_named: bool,
+    told: Vec<String>,
+}
+
+impl Tried {
+    fn add(&mut self, address: SocketAddr, why: &str) {
+        self.told.push(if self.is_named { format!("{address}: {why}") } else { why.to_owned() });
+    }
+
+    fn add_late(&mut self, address: SocketAddr, begun: Instant) {
+        self.add(address, &format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
+    }
+}
+
+async fn single(address: SocketAddr, from: Option<IpAddr>, patience: Duration, tried: &mut Tried) -> Option<TcpStream> {
+    let begun = Instant::now();
+    match timeout(patience, open(address, from)).await {
+        Ok(Ok(socket)) => return Some(socket),
+        Ok(Err(error)) => tried.add(address, &reason(&error)),
+        Err(_) => tried.add_late(address, begun),
+    }
+    None
+}
+
+/// The first socket of several addresses. The next address is tried as soon as the last one failed, or has not answered
+/// for a moment; whoever answers first wins, the others are dropped.
+async fn race(
+    (addresses, port): (&[IpAddr], u16),
+    from: Option<IpAddr>,
+    end: Instant,
+    tried: &mut Tried,
+) -> Option<TcpStream> {
+    let mut waiting = addresses.iter().map(|ip| SocketAddr::new(*ip, port));
+    let mut under_way = FuturesUnordered::new();
+    let mut begun: Vec<(SocketAddr, Instant)> = Vec::new();
+    loop {
+        if let Some(address) = waiting.next() {
+            begun.push((address, Instant::now()));
+            under_way.push(async move { (address, open(address, from).await) });
+        }
+        let until = if waiting.len() > 0 { end.min(Instant::now() + HEAD_START) } else { end };
+        match timeout_at(until, under_way.next()).await {
+            Ok(Some((_, Ok(socket)))) => return Some(socket),
+            Ok(Some((address, Err(error)))) => {
+                begun.retain(|(known, _)| *known != address);
+                tried.add(address, &reason(&error));
+            }
+            Ok(None) => return None,
+            Err(_) if Instant::now() < end => {}
+            Err(_) => {
+                for (address, begun) in begun {
+                    tried.add_late(address, begun);
+                }
+                return None;
+            }
+        }
+    }
+}
+
+/// A socket; from this address of ours where one is given and the way to the other side can begin there.
+async fn open(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+    if let Some(from) = from.filter(|from| from.is_ipv6() == address.is_ipv6() && is_far(address.ip())) {
+        let socket = if from.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
+        if socket.bind(SocketAddr::new(from, 0)).is_ok() {
+            return socket.connect(address).await;
+        }
+    }
+    TcpStream::connect(address).await
+}
+
+/// What an error of the system means, without its number.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::ConnectionReset => "connection reset".to_owned(),
+        io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
+        io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
+        io::ErrorKind::TimedOut => "timed out".to_owned(),
+        _ => error.to_string().trim_start_matches("failed to lookup address information: ").to_owned(),
+    }
+}

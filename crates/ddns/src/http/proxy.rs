@@ -1,0 +1,94 @@
+//! What is said to a proxy before the endpoint can be spoken to: CONNECT, or SOCKS5. Nothing of a request is sent here.
+//! Errors go on from the proxy's name.
+
+use std::io;
+
+use ddns_core::callback::Url;
+use ddns_core::proxy::Server;
+use ddns_core::proxy::socks::{self, Destination, Next};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use super::{USER_AGENT, wire};
+use crate::report;
+
+/// Why a SOCKS proxy gives no connection.
+pub(super) enum SocksError {
+    /// It is the proxy's own: another address of the endpoint changes nothing.
+    Own(String),
+    /// It did not come to this address of the endpoint.
+    Destination(String),
+}
+
+impl SocksError {
+    pub(super) fn into_text(self) -> String {
+        let (Self::Own(why) | Self::Destination(why)) = self;
+        why
+    }
+}
+
+/// Why a proxy that speaks HTTP does not let us through with a 407.
+pub(super) fn not_let_in(server: &Server) -> String {
+    match server.credentials {
+        None => "asks for a user and password (407)".to_owned(),
+        Some(_) => "does not accept the user and password (407)".to_owned(),
+    }
+}
+
+/// Asks for a tunnel to the host of `url`. Any 2xx is one.
+pub(super) async fn tunnel<S>(stream: &mut S, server: &Server, url: &Url) -> Result<(), String>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
+    let authority = format!("{host}:{}", url.port);
+    let mut text = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {USER_AGENT}\r\n");
+    if let Some(value) = server.authorization() {
+        text += &format!("Proxy-Authorization: {value}\r\n");
+    }
+    text += "\r\n";
+    stream.write_all(text.as_bytes()).await.map_err(|error| broke(&error))?;
+    stream.flush().await.map_err(|error| broke(&error))?;
+    match wire::status_alone(stream).await.map_err(|error| error.told_of("it"))? {
+        (200..300, true) => Ok(()),
+        (200..300, false) => Err("speaks in the tunnel before the endpoint can".to_owned()),
+        (407, _) => Err(not_let_in(server)),
+        (status, _) => Err(format!("answered {} when asked for a tunnel", report::with_reason(status))),
+    }
+}
+
+/// Asks a SOCKS5 proxy for a connection.
+pub(super) async fn socks<S>(stream: &mut S, server: &Server, to: &Destination, port: u16) -> Result<(), SocksError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let own = |why| SocksError::Own(why);
+    let chosen = said(stream, &socks::greeting(server)).await.map_err(own)?;
+    if socks::chosen(server, chosen).map_err(own)? == Next::Login {
+        let answer = said(stream, &socks::login(server)).await.map_err(own)?;
+        socks::logged_in(answer).map_err(own)?;
+    }
+    let start = said(stream, &socks::request(to, port)).await.map_err(own)?;
+    let rest = socks::rest_of_reply(start).map_err(SocksError::Destination)?;
+    let mut address = vec![0; rest];
+    stream.read_exact(&mut address).await.map_err(|error| own(broke(&error)))?;
+    Ok(())
+}
+
+/// Says something and waits for so many bytes.
+async fn said<S, const N: usize>(stream: &mut S, bytes: &[u8]) -> Result<[u8; N], String>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut answer = [0; N];
+    stream.write_all(bytes).await.map_err(|error| broke(&error))?;
+    stream.flush().await.map_err(|error| broke(&error))?;
+    stream.read_exact(&mut answer).await.map_err(|error| broke(&error))?;
+    Ok(answer)
+}
+
+fn broke(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "closed the connection without an answer".to_owned(),
+        _ => format!("the connection to it broke ({error})"),
+    }
+}

@@ -1,0 +1,94 @@
+//! An open connection: a socket, secured or not, directly or through a proxy.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ddns_core::proxy::Server;
+use ddns_core::record::Family;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::IoState;
+
+/// An open connection.
+pub(super) struct Connection {
+    pub(super) stream: Stream,
+    /// The family it goes over.
+    pub(super) family: Option<Family>,
+    /// The proxy it goes through.
+    pub(super) via: Option<Arc<Server>>,
+    /// Whose unknown issuer was let pass, because the host is a local one.
+    pub(super) unverified: Vec<String>,
+}
+
+/// An open stream. TLS goes over a socket, or over TLS with a proxy.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<Stream>>),
+}
+
+impl Connection {
+    /// A connection that is no more than a socket.
+    pub(super) fn plain(socket: TcpStream) -> Self {
+        let family = socket.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
+        Self { stream: Stream::Plain(socket), family, via: None, unverified: Vec::new() }
+    }
+
+    /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
+    /// it says then is that it closes.
+    pub(super) fn is_open(&mut self) -> bool {
+        self.stream.is_open()
+    }
+}
+
+impl Stream {
+    fn is_open(&mut self) -> bool {
+        match self {
+            Self::Plain(socket) => {
+                recv(&*socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
+            }
+            Self::Tls(stream) => {
+                let (below, session) = stream.get_mut();
+                // What was said may have been decrypted already, with the end of the answer before.
+                let is_silent = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
+                session.process_new_packets().is_ok_and(is_silent) && below.is_open()
+            }
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, into),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, into),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
