@@ -32,4 +32,5 @@ pub mod retry_after;
 pub mod schedule;
 pub mod source;
 pub mod state;
+pub mod status;
 pub mod stun;

@@ -26,7 +26,7 @@ pub(crate) enum Invocation {
 }
 
 /// The files named with `-c`, and what the options set.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) files: Vec<String>,
     pub(crate) options: Raw,

@@ -6,3 +6,5 @@ pub(crate) mod demo;
 pub(crate) mod help;
 pub(crate) mod listen;
 pub(crate) mod man;
+pub(crate) mod status;
+pub(crate) mod sync;

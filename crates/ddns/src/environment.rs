@@ -13,7 +13,19 @@ pub(crate) struct Environment {
 }
 
 /// Those that are not called `DDNS_…`.
-const OTHERS: [&str; 6] = ["HOME", "STATE_DIRECTORY", "XDG_STATE_HOME", "TMPDIR", "NO_COLOR", "TERM"];
+const OTHERS: [&str; 11] = [
+    "HOME",
+    "STATE_DIRECTORY",
+    "XDG_STATE_HOME",
+    "RUNTIME_DIRECTORY",
+    "XDG_RUNTIME_DIR",
+    "TMPDIR",
+    "NO_COLOR",
+    "TERM",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+];
 
 impl Environment {
     pub(crate) fn read() -> Self {
@@ -79,11 +91,20 @@ impl Environment {
             absolute.map(|path| path.join("ddns"))
         };
         let home = || self.home().map(|home| home.join(".local/state/ddns"));
-        // A name of one's own: in a folder that all share, another user's must not be in the way.
-        let temporary = || {
-            PathBuf::from(self.get("TMPDIR").unwrap_or("/tmp"))
-                .join(format!("ddns-{}", rustix::process::getuid().as_raw()))
-        };
-        state.or_else(xdg).or_else(home).unwrap_or_else(temporary).join("cache.json")
+        state.or_else(xdg).or_else(home).unwrap_or_else(|| self.temporary()).join("cache.json")
+    }
+
+    /// A folder with a name of one's own: where all share one, another user's must not be in the way.
+    fn temporary(&self) -> PathBuf {
+        let folder = format!("ddns-{}", rustix::process::getuid().as_raw());
+        PathBuf::from(self.get("TMPDIR").unwrap_or("/tmp")).join(folder)
+    }
+
+    /// Where the socket of a service may lie, the best first.
+    pub(crate) fn runtime_folders(&self) -> Vec<PathBuf> {
+        let systemd = self.get("RUNTIME_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
+        let xdg = self.get("XDG_RUNTIME_DIR").map(Path::new).filter(|path| path.is_absolute());
+        let xdg = xdg.map(|path| path.join("ddns"));
+        systemd.into_iter().chain(xdg).chain([PathBuf::from("/run/ddns"), self.temporary()]).collect()
     }
 }

@@ -171,6 +171,17 @@ impl Client {
         Ok(answer)
     }
 
+    /// Forgets what was found out about names and proxies: another synchronization begins.
+    pub(crate) fn refresh(&self) {
+        self.connector.refresh();
+    }
+
+    /// Closes what is kept: nothing will be sent for a while.
+    pub(crate) fn rest(&self) {
+        self.idle.borrow_mut().clear();
+        self.refresh();
+    }
+
     /// The addresses of a host that is asked in another way (STUN).
     pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
         self.connector.look_up(host, over).await

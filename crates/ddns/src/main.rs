@@ -16,6 +16,7 @@ mod report;
 mod sources;
 mod store;
 mod sync;
+mod watch;
 
 use std::io::{self, Write as _};
 use std::process::exit;
@@ -52,6 +53,9 @@ fn main() {
 fn command(name: Name, given: Given) -> u8 {
     match name {
         Name::Demo => wait_for(commands::demo::run()),
+        Name::Watch => wait_for(watch::run(given.settings)),
+        Name::Status => wait_for(commands::status::run(given)),
+        Name::Sync => wait_for(commands::sync::run(given)),
         Name::Addresses => wait_for(commands::addresses::run(given)),
         Name::Listen => wait_for(commands::listen::run(given)),
         Name::Schema => print(&ddns_core::config::reference::schema()),
@@ -85,11 +89,14 @@ fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
 async fn synchronize(settings: Settings) -> u8 {
     let environment = Environment::read();
     let client = Client::default();
-    let configs = match load::load(settings, &environment, &client).await {
+    let configs = match load::load(settings.clone(), &environment, &client).await {
         Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };
+    if configs.iter().any(|(config, _)| config.interval.is_some()) {
+        return Box::pin(watch::serve(settings, configs, environment, client)).await;
+    }
     let progress = Rc::new(Progress::default());
     let open = |valid| open_log(valid, &environment).above(&progress);
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
@@ -126,6 +133,12 @@ fn complain(wrong: &[Diagnostic]) -> u8 {
     let told: Vec<String> = wrong.iter().map(Diagnostic::shown).collect();
     let _ = writeln!(io::stderr(), "{}", told.join("\n"));
     USAGE
+}
+
+/// Says why a command cannot do what it is there for.
+fn fail(why: &str) -> u8 {
+    let _ = writeln!(io::stderr(), "error: {why}");
+    1
 }
 
 /// Prints what was asked for. A closed pipe is no reason to complain.

@@ -39,7 +39,7 @@ pub(crate) struct Store {
 
 /// Tells one file from any other, and from itself at another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(crate) struct Stamp {
     file: (u64, u64),
     size: u64,
     changed: (i64, i64),
@@ -47,7 +47,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             file: (metadata.dev(), metadata.ino()),
             size: metadata.size(),

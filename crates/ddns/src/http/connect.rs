@@ -53,6 +53,12 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, how.ssl, again)).await
     }
 
+    /// Forgets the addresses of hosts, and which proxies led nowhere.
+    pub(super) fn refresh(&self) {
+        self.dialer.refresh();
+        self.dead.borrow_mut().clear();
+    }
+
     /// The addresses of a host.
     pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
         self.dialer.look_up(host, over).await

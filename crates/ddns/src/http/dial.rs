@@ -46,6 +46,11 @@ impl Unreached {
 }
 
 impl Dialer {
+    /// Forgets the addresses of hosts. A look-up that is under way goes on for those who wait for it.
+    pub(super) fn refresh(&self) {
+        self.hosts.borrow_mut().clear();
+    }
+
     /// A socket that is connected to a host.
     pub(super) async fn tcp(
         &self,

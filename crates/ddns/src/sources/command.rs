@@ -28,7 +28,8 @@ pub(super) async fn look(words: &[String], family: Family) -> Result<Choice, Str
     let mut command = Command::new(program);
     let program = file_name(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let child = command.process_group(0).spawn();
+    // What is said to systemd is said by us alone.
+    let child = command.env_remove("NOTIFY_SOCKET").process_group(0).spawn();
     let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;

@@ -1,0 +1,50 @@
+//! One service for one cache: the first one holds a lock beside the file, with its process number in it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Held as long as the service runs on the cache.
+pub(super) struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// None where the system does not let us lock: the service runs without. Fails with a sentence where another service
+    /// holds it.
+    pub(super) fn take(cache: &Path) -> Result<Option<Self>, String> {
+        let mut name = cache.as_os_str().to_owned();
+        name.push(".watch");
+        let path = PathBuf::from(name);
+        if let Some(folder) = path.parent() {
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        }
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).read(true).mode(0o600).open(&path);
+        let Ok(mut file) = opened else { return Ok(None) };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                let holder = fs::read_to_string(&path).unwrap_or_default();
+                let holder = match holder.trim() {
+                    "" => "another process".to_owned(),
+                    process => format!("process {process}"),
+                };
+                return Err(format!("{holder} already watches with the cache {}", cache.display()));
+            }
+        }
+        let _ = file.set_len(0);
+        let _ = writeln!(file, "{}", std::process::id());
+        Ok(Some(Self { path, file }))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // While the lock still holds: nobody else can have taken the file for his own.
+        let _ = fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}

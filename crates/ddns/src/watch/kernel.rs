@@ -1,0 +1,224 @@
+//! What the kernel says by itself: that addresses change, and that time has passed, also while the machine slept.
+//!
+//! Elsewhere than on Linux there is only the time.
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{Kernel, Readable, Timer};
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::{Kernel, Timer};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::task::{Context, Poll, ready};
+    use std::time::Duration;
+
+    use ddns_core::netlink::{GROUPS, Monitor};
+    use ddns_core::record::Family;
+    use rustix::io::{Errno, read};
+    use rustix::net::netlink::SocketAddrNetlink;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+    use rustix::time::{
+        ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
+        timerfd_settime,
+    };
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    use super::super::outside::Event;
+    use crate::clock::steady_time;
+
+    /// The kernel announces at most so much at once.
+    const BUFFER: usize = 32 * 1024;
+
+    /// A shorter sleep is none.
+    const SLEEP: Duration = Duration::from_secs(2);
+
+    /// A file of the kernel's that is read when there is something to read.
+    pub(in super::super) struct Readable(AsyncFd<OwnedFd>);
+
+    impl Readable {
+        #[expect(deprecated, reason = "what its unsafe successor asks of the caller, an `OwnedFd` keeps by itself")]
+        pub(in super::super) fn new(file: OwnedFd) -> io::Result<Self> {
+            AsyncFd::with_interest(file, Interest::READABLE).map(Self)
+        }
+
+        pub(in super::super) fn get(&self) -> &OwnedFd {
+            self.0.get_ref()
+        }
+
+        /// What can be read now; the file does not block.
+        pub(in super::super) fn poll(
+            &self,
+            context: &mut Context<'_>,
+            buffer: &mut [u8],
+        ) -> Poll<Result<usize, Errno>> {
+            loop {
+                let Ok(mut guard) = ready!(self.0.poll_read_ready(context)) else { return Poll::Pending };
+                match read(self.0.get_ref(), &mut *buffer) {
+                    Err(Errno::AGAIN) => guard.clear_ready(),
+                    Err(Errno::INTR) => {}
+                    result => return Poll::Ready(result),
+                }
+            }
+        }
+    }
+
+    /// Hears of addresses, routes and interfaces.
+    pub(in super::super) struct Kernel {
+        socket: Readable,
+        monitor: Monitor,
+    }
+
+    impl Kernel {
+        pub(in super::super) fn listen() -> io::Result<Self> {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+            bind(&socket, &SocketAddrNetlink::new(0, GROUPS))?;
+            Ok(Self { socket: Readable::new(socket)?, monitor: Monitor::default() })
+        }
+
+        /// The families whose addresses changed.
+        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<[bool; 2]> {
+            let mut buffer = vec![0; BUFFER];
+            loop {
+                let changed = match ready!(self.socket.poll(context, &mut buffer)) {
+                    Ok(length) => self.monitor.take(&buffer[..length]),
+                    // More was announced than there was room for: anything may have changed.
+                    Err(_) => [true; 2],
+                };
+                if changed != [false; 2] {
+                    return Poll::Ready(changed);
+                }
+            }
+        }
+
+        pub(in super::super) fn is_settling(&self, family: Family) -> bool {
+            self.monitor.is_settling(family)
+        }
+    }
+
+    /// Wakes at a time, and when the machine has slept; in between, never.
+    pub(in super::super) struct Timer {
+        alarm: Readable,
+        /// Ends its wait whenever the time of day jumps, which it does when the machine wakes up.
+        clock: Readable,
+        /// How long the machine had slept since it was started, when this was last looked at.
+        slept: Duration,
+        set: Option<Duration>,
+    }
+
+    impl Timer {
+        pub(in super::super) fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+            let timer = Self {
+                alarm: Readable::new(timerfd_create(TimerfdClockId::Boottime, flags)?)?,
+                clock: Readable::new(timerfd_create(TimerfdClockId::Realtime, flags)?)?,
+                slept: slept(),
+                set: None,
+            };
+            timer.watch_clock();
+            Ok(timer)
+        }
+
+        /// When to wake, on the steady clock.
+        pub(in super::super) fn set(&mut self, at: Option<Duration>) {
+            if self.set != at {
+                self.set = at;
+                // Zero would switch it off.
+                let at = at.map_or(Duration::ZERO, |at| at.max(Duration::from_nanos(1)));
+                let _ = timerfd_settime(self.alarm.get(), TimerfdTimerFlags::ABSTIME, &once(at));
+            }
+        }
+
+        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+            let mut ticks = [0; 8];
+            if self.alarm.poll(context, &mut ticks).is_ready() {
+                self.set = None;
+                return Poll::Ready(Event::Time);
+            }
+            while self.clock.poll(context, &mut ticks).is_ready() {
+                self.watch_clock();
+                let before = std::mem::replace(&mut self.slept, slept());
+                if self.slept > before + SLEEP {
+                    return Poll::Ready(Event::Woke);
+                }
+            }
+            Poll::Pending
+        }
+
+        fn watch_clock(&self) {
+            let never = Duration::from_secs(u64::from(u32::MAX) * 2);
+            let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+            let _ = timerfd_settime(self.clock.get(), flags, &once(never));
+        }
+    }
+
+    fn once(at: Duration) -> Itimerspec {
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let at =
+            Timespec { tv_sec: i64::try_from(at.as_secs()).unwrap_or(i64::MAX), tv_nsec: at.subsec_nanos().into() };
+        Itimerspec { it_interval: zero, it_value: at }
+    }
+
+    /// How long the machine has slept since it was started: one of its clocks stands still then.
+    fn slept() -> Duration {
+        let awake = clock_gettime(ClockId::Monotonic);
+        let awake = Duration::new(awake.tv_sec.try_into().unwrap_or(0), awake.tv_nsec.try_into().unwrap_or(0));
+        steady_time().saturating_sub(awake)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::future::Future as _;
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use ddns_core::record::Family;
+    use tokio::time::{Instant, Sleep, sleep_until};
+
+    use super::super::outside::Event;
+    use crate::clock::steady_time;
+
+    /// Never there.
+    pub(in super::super) enum Kernel {}
+
+    impl Kernel {
+        pub(in super::super) fn listen() -> io::Result<Self> {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "not on this system"))
+        }
+
+        pub(in super::super) fn poll(&mut self, _: &mut Context<'_>) -> Poll<[bool; 2]> {
+            match *self {}
+        }
+
+        pub(in super::super) fn is_settling(&self, _: Family) -> bool {
+            match *self {}
+        }
+    }
+
+    /// Wakes at a time.
+    pub(in super::super) struct Timer(Option<Pin<Box<Sleep>>>);
+
+    impl Timer {
+        #[expect(clippy::unnecessary_wraps, reason = "where there is more to it, it can fail")]
+        pub(in super::super) fn new() -> io::Result<Self> {
+            Ok(Self(None))
+        }
+
+        pub(in super::super) fn set(&mut self, at: Option<Duration>) {
+            self.0 = at.map(|at| Box::pin(sleep_until(Instant::now() + at.saturating_sub(steady_time()))));
+        }
+
+        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+            match &mut self.0 {
+                Some(sleep) => sleep.as_mut().poll(context).map(|()| Event::Time),
+                None => Poll::Pending,
+            }
+        }
+    }
+}

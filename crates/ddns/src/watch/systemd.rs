@@ -1,0 +1,78 @@
+//! Telling systemd how the service is, where it listens (`sd_notify`). What cannot be told is no reason to stop.
+
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::environment::Environment;
+
+/// The way to systemd.
+pub(super) struct Systemd {
+    socket: Option<UnixDatagram>,
+    /// How often it wants a sign of life.
+    watchdog: Option<Duration>,
+    last: String,
+}
+
+impl Systemd {
+    pub(super) fn new(environment: &Environment) -> Self {
+        let ours = |name| environment.get(name).and_then(|text| text.parse::<u64>().ok());
+        let is_meant = ours("WATCHDOG_PID").is_none_or(|process| process == u64::from(std::process::id()));
+        let socket = environment.get("NOTIFY_SOCKET").and_then(connect);
+        // Twice as often as it asks for.
+        let watchdog =
+            ours("WATCHDOG_USEC").filter(|_| is_meant && socket.is_some()).map(|time| Duration::from_micros(time / 2));
+        Self { socket, watchdog, last: String::new() }
+    }
+
+    /// How often [`Systemd::alive`] is to be called.
+    pub(super) fn watchdog(&self) -> Option<Duration> {
+        self.watchdog
+    }
+
+    pub(super) fn ready(&mut self, status: &str) {
+        self.tell(&format!("READY=1\nSTATUS={status}"));
+    }
+
+    pub(super) fn reloading(&mut self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1_000_000 + now.tv_nsec / 1000));
+    }
+
+    pub(super) fn stopping(&mut self) {
+        self.tell("STOPPING=1");
+    }
+
+    pub(super) fn alive(&mut self) {
+        self.tell("WATCHDOG=1");
+    }
+
+    /// One line for `systemctl status`; told where it is another.
+    pub(super) fn status(&mut self, status: &str) {
+        if self.socket.is_some() && self.last != status {
+            status.clone_into(&mut self.last);
+            self.tell(&format!("STATUS={status}"));
+        }
+    }
+
+    fn tell(&self, message: &str) {
+        if let Some(socket) = &self.socket {
+            let _ = socket.send(message.as_bytes());
+        }
+    }
+}
+
+/// A path, or with `@` in front a name without a file.
+fn connect(name: &str) -> Option<UnixDatagram> {
+    let socket = UnixDatagram::unbound().ok()?;
+    #[cfg(target_os = "linux")]
+    if let Some(name) = name.strip_prefix('@') {
+        use std::os::linux::net::SocketAddrExt as _;
+        use std::os::unix::net::SocketAddr;
+
+        let address = SocketAddr::from_abstract_name(name).ok()?;
+        return socket.connect_addr(&address).ok().map(|()| socket);
+    }
+    socket.connect(name).ok().map(|()| socket)
+}
