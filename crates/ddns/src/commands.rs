@@ -3,5 +3,7 @@
 pub(crate) mod addresses;
 pub(crate) mod completions;
 pub(crate) mod demo;
+mod found;
 pub(crate) mod help;
 pub(crate) mod man;
+pub(crate) mod preview;

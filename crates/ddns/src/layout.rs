@@ -29,9 +29,66 @@ pub(crate) fn beside(head: &str, text: &str, column: usize) -> String {
     if width < column { format!("{head}{}", text.get(width..).unwrap_or_default()) } else { format!("{head}\n{text}") }
 }
 
+/// A text with few blanks (an address, JSON, a long name) in lines of so many columns at most: broken behind a comma or a
+/// blank and before `&` or `?` where one is near, else anywhere. What follows the first line is set in by two columns.
+pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut rest: Vec<char> = printable(text).chars().collect();
+    loop {
+        let margin = if lines.is_empty() { "" } else { "  " };
+        let most = width - margin.len();
+        if rest.len() <= most {
+            lines.push(format!("{margin}{}", rest.iter().collect::<String>()));
+            return lines;
+        }
+        let is_break = |at: &usize| matches!(rest[at - 1], ',' | ' ') || matches!(rest[*at], '&' | '?');
+        let at = (most.saturating_sub(30).max(1)..=most).rev().find(is_break).unwrap_or(most);
+        let line: String = rest.drain(..at).collect();
+        lines.push(format!("{margin}{}", line.trim_end()));
+    }
+}
+
+/// A text that can neither end a line nor drive a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// A count as people read it: `9,980`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_word_is_folded_and_nothing_is_lost() {
+        let long = "x".repeat(200);
+        for text in ["", "short", "https://h/a?name=home.example.com&ip=203.0.113.7&key=***", long.as_str()] {
+            let lines = folded(text, 20);
+            assert!(lines.iter().all(|line| line.chars().count() <= 20), "{lines:?}");
+            let whole: String = lines.iter().map(|line| line.trim_start()).collect();
+            assert_eq!(whole, text);
+        }
+        assert_eq!(folded("https://h/a?name=home.example.com&ip=203.0.113.7", 40)[1], "  &ip=203.0.113.7");
+        assert_eq!(folded("a\u{1b}[2J\n", 40), ["a\u{fffd}[2J\u{fffd}"]);
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        for (number, expected) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), expected);
+        }
+    }
 
     #[test]
     fn no_line_is_too_wide() {

@@ -385,7 +385,8 @@ impl Teller<'_> {
     }
 }
 
-fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
+/// The file in which an entry's successes are remembered; none where none is.
+pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
     match &entry.cache {
         Cache::Off => None,
         Cache::Standard => Some(environment.standard_cache()),

@@ -120,6 +120,20 @@ impl Target {
         Url::parse(&text)
     }
 
+    /// The address as [`Target::render`] makes it, but with the origin of another: for one whose masked origin is none.
+    pub(super) fn render_path(&self, values: &Values<'_>, origin: &Url) -> Url {
+        let mut text = String::new();
+        self.template.render(&mut text, values, String::push_str, push_value);
+        let rest = split_scheme(&text).map_or("", |(_, rest)| rest).split('#').next().unwrap_or_default();
+        let mut path = String::new();
+        push_kept(&mut path, rest.find(['/', '?']).map_or("", |at| &rest[at..]));
+        if !path.starts_with('/') {
+            path.insert(0, '/');
+        }
+        let credentials = origin.credentials.as_ref().map(|_| (MASK.to_owned(), MASK.to_owned()));
+        Url { path, credentials, ..origin.clone() }
+    }
+
     /// Whether it is an https address.
     pub fn is_secure(&self) -> bool {
         self.template

@@ -8,6 +8,7 @@ use ddns_core::config::fields::{Field, Key, Kind};
 pub(crate) enum Name {
     Demo,
     Addresses,
+    Preview,
     Schema,
     Completions,
     Man,
@@ -87,6 +88,25 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[JSON, WIDE],
         word: None,
         example: "ddns addresses --index4 public default",
+    },
+    Command {
+        which: Name::Preview,
+        name: "preview",
+        summary: "Show every request that would be sent now, and why; send none",
+        about: "For every domain: the request exactly as a run would send it, the address and the source that gave it, \
+                and whether it would be sent. Sends no callback and changes no cache. What you typed into `token`, \
+                `extra` and addresses shows as ***.",
+        configured: true,
+        options: &[
+            flag("curl", "As commands of curl that send the same"),
+            flag("show-secrets", "Show secrets too: in a terminal, or with --yes"),
+            flag("yes", "Show secrets where standard output is no terminal"),
+            Choice { name: "ip", value: "ADDRESS", help: "Take this address, look for none; once for each family" },
+            JSON,
+            WIDE,
+        ],
+        word: None,
+        example: "ddns preview --ip 203.0.113.7 --curl",
     },
     Command {
         which: Name::Schema,
