@@ -20,7 +20,7 @@ pub use mask::Secrets;
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
 pub use shown::{Preview, Shown};
-pub use target::{Target, TargetError, is_long};
+pub use target::{Target, TargetError, is_long, outline, outline_literal};
 pub use template::{Timestamp, Variables};
 pub use url::{Url, UrlError};
 

@@ -14,6 +14,7 @@
 pub mod backoff;
 pub mod calendar;
 pub mod callback;
+pub mod certificate;
 pub mod config;
 pub mod curl;
 pub mod diagnostic;

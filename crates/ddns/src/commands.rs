@@ -1,6 +1,7 @@
 //! Commands beside the synchronization itself: one file each.
 
 pub(crate) mod addresses;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 mod found;

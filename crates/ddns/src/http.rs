@@ -5,6 +5,7 @@
 //! how long everything may take. Proxies have their place in [`connect`].
 
 mod connect;
+mod probe;
 mod tls;
 mod wire;
 
@@ -20,6 +21,7 @@ use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
 use connect::{Connection, Connector};
+pub(crate) use probe::Step;
 pub(crate) use tls::read_ca;
 pub(crate) use wire::{Answer, BODY_LIMIT, Want};
 

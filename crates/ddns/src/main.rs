@@ -48,6 +48,7 @@ fn command(name: Name, given: Given) -> u8 {
     match name {
         Name::Demo => wait_for(commands::demo::run()),
         Name::Addresses => wait_for(commands::addresses::run(given)),
+        Name::Check => wait_for(commands::check::run(given)),
         Name::Preview => wait_for(commands::preview::run(given)),
         Name::Schema => print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),

@@ -228,6 +228,44 @@ fn likely(id: &Template) -> String {
     shown.collect()
 }
 
+/// What may be shown of an `id` as it was written: placeholders by their names, what may be a key masked.
+pub fn outline(id: &str, variables: &Variables) -> String {
+    masked_outline(Template::parse(id.trim(), variables, &mut Vec::new()).pieces, variables)
+}
+
+/// The same for an `endpoint`, in which nothing is a placeholder.
+pub fn outline_literal(endpoint: &str) -> String {
+    masked_outline(vec![Piece::Literal(endpoint.trim().to_owned())], &Variables::default())
+}
+
+fn masked_outline(mut pieces: Vec<Piece>, variables: &Variables) -> String {
+    /// What makes a whole address of a path, so that its parts can be told from each other.
+    const BEFORE: &str = "http://h/";
+    let is_whole = matches!(pieces.first(), Some(Piece::Literal(text)) if split_scheme(text).is_some());
+    if !is_whole {
+        pieces.insert(0, Piece::Literal(BEFORE.to_owned()));
+        // Who forgot the scheme may have written user and password all the same.
+        let mut front = pieces.iter().map(|piece| if let Piece::Literal(text) = piece { text } else { "" });
+        let path: String = front.by_ref().skip(1).collect();
+        if path.split(['/', '?', '#']).next().is_some_and(|first| first.contains('@')) {
+            return MASK.to_owned();
+        }
+        if let [Piece::Literal(before), Piece::Literal(text), ..] = &mut pieces[..] {
+            before.push_str(text);
+            pieces.remove(1);
+        }
+    }
+    let masked = walk(&pieces, |part, text| if part == Part::Plain { text.to_owned() } else { MASK.to_owned() });
+    let shown: String = masked
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(text) => text.as_str(),
+            Piece::Variable(variable) => variables.name_of(*variable),
+        })
+        .collect();
+    if is_whole { shown } else { shown.strip_prefix(BEFORE).unwrap_or(MASK).to_owned() }
+}
+
 /// A host rather than a key: short labels with a dot or a port.
 fn is_likely_host(text: &str) -> bool {
     text.contains(['.', ':']) && text.split(['.', ':']).all(|label| label.len() < LONG_SEGMENT)

@@ -8,6 +8,7 @@ use ddns_core::config::fields::{Field, Key, Kind};
 pub(crate) enum Name {
     Demo,
     Addresses,
+    Check,
     Preview,
     Schema,
     Completions,
@@ -88,6 +89,23 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[JSON, WIDE],
         word: None,
         example: "ddns addresses --index4 public default",
+    },
+    Command {
+        which: Name::Check,
+        name: "check",
+        summary: "Check the configuration; show each setting and its origin",
+        about: "Shows every setting that counts and where it was made, secrets masked, and everything that is wrong or \
+                doubtful. Ends with 0, or with 2 where something is wrong. Nothing is sent, --online included: that \
+                looks for the addresses and opens a connection to each endpoint, and ends with 1 where one fails.",
+        configured: true,
+        options: &[
+            flag("all", "Show settings that nobody made, too"),
+            flag("online", "Look for addresses and connect to each endpoint"),
+            JSON,
+            WIDE,
+        ],
+        word: None,
+        example: "ddns check --online",
     },
     Command {
         which: Name::Preview,

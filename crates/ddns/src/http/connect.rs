@@ -44,11 +44,17 @@ impl Connection {
     /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
     /// it says then is that it closes.
     pub(super) fn is_open(&self) -> bool {
-        let socket = match &self.stream {
-            Stream::Plain(socket) => socket,
-            Stream::Tls(stream) => stream.get_ref().0,
-        };
-        recv(socket, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
+        recv(self.stream.socket(), &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
+    }
+}
+
+impl Stream {
+    /// What lies below.
+    pub(super) fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
     }
 }
 

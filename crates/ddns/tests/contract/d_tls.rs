@@ -17,13 +17,13 @@ use crate::support::{Receiver, Sandbox};
 use crate::tools::{inside, sh};
 
 /// An authority of the test's own.
-struct Authority {
+pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
 }
 
 impl Authority {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -33,18 +33,22 @@ impl Authority {
     }
 
     /// A sandbox whose programs trust this authority and no other.
-    fn trusted(&self) -> Sandbox {
+    pub fn trusted(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         let file = sandbox.write("roots.pem", &self.pem);
         sandbox.env("SSL_CERT_FILE", file.to_str().expect("a plain path"))
     }
 
     /// A server that answers 204 with a certificate for `name`.
-    fn server(&self, name: &str) -> TlsReceiver {
+    pub fn server(&self, name: &str) -> TlsReceiver {
         self.server_with(&params_for(name), &[&version::TLS13, &version::TLS12])
     }
 
-    fn server_with(&self, params: &CertificateParams, versions: &[&'static SupportedProtocolVersion]) -> TlsReceiver {
+    pub fn server_with(
+        &self,
+        params: &CertificateParams,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> TlsReceiver {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
@@ -58,12 +62,12 @@ impl Authority {
     }
 }
 
-fn params_for(name: &str) -> CertificateParams {
+pub fn params_for(name: &str) -> CertificateParams {
     CertificateParams::new(vec![name.to_owned()]).expect("a name for a certificate")
 }
 
 /// What arrives after a handshake, as text.
-struct TlsReceiver {
+pub struct TlsReceiver {
     port: u16,
     seen: Arc<Mutex<Vec<String>>>,
     /// Where requests are sent on to; nowhere where it is empty.
@@ -91,12 +95,12 @@ impl TlsReceiver {
         location.clone_into(&mut self.location.lock().expect("no test thread failed"));
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.port)
     }
 
     /// The requests so far.
-    fn seen(&self) -> Vec<String> {
+    pub fn seen(&self) -> Vec<String> {
         self.seen.lock().expect("no test thread failed").clone()
     }
 }
