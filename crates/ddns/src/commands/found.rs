@@ -60,8 +60,11 @@ async fn look(config: &Config, entry: &Entry, family: Family, client: &Client) -
     for source in entry.sources_of(family) {
         match sources::look(source, family, Limits::of(entry), client).await {
             Ok(choice) => return Found { answer: Some((source.to_string(), choice)), failed },
-            // What others say may hold what the user typed.
-            Err(why) => failed.push((source.to_string(), sync::secrets(config).mask(&why).into_owned())),
+            Err(why) => {
+                // What others say may hold what the user typed. (A key of three letters is a word of ours as well.)
+                let secrets = sync::secrets(config).longer_than(4);
+                failed.push((source.to_string(), secrets.mask(&why).into_owned()));
+            }
         }
     }
     Found { answer: None, failed }
