@@ -4,9 +4,11 @@
 //! place; [`layers`] says which of several writings counts; [`validate`](mod@validate) makes a [`Config`] of it, or
 //! tells everything that is wrong at once.
 
+pub mod doubts;
 mod entry;
 pub mod fields;
 pub mod layers;
+pub mod listing;
 pub mod raw;
 mod read;
 pub mod reference;

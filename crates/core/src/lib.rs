@@ -12,8 +12,11 @@
 //! all else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 
 pub mod backoff;
+pub mod calendar;
 pub mod callback;
+pub mod certificate;
 pub mod config;
+pub mod curl;
 pub mod diagnostic;
 pub mod domain;
 mod hex;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::calendar::in_words;
 use crate::callback::Fingerprint;
 use crate::record::Update;
 use crate::state::State;
@@ -15,6 +16,19 @@ pub enum Verdict {
     Send(Reason),
     /// The endpoint accepted this address at this time, in seconds since the epoch.
     Known(u64),
+}
+
+impl Verdict {
+    /// What a run would do and why, for people. `now` is in seconds since the epoch.
+    pub fn sentence(&self, now: u64) -> String {
+        match self {
+            Self::Send(Reason::Old(age)) => {
+                format!("would be sent: accepted {} ago, longer than cache_max_age", in_words(*age))
+            }
+            Self::Send(reason) => format!("would be sent: {reason}"),
+            Self::Known(at) => format!("not sent: accepted {} ago", in_words(now.saturating_sub(*at))),
+        }
+    }
 }
 
 impl Reason {
@@ -105,6 +119,14 @@ mod tests {
                 Verdict::Known(_) => "known".to_owned(),
             };
             assert_eq!(shown, expected, "{update}");
+            let sentence = judge(&update, Duration::from_secs(100), Some((&state, callback)), NOW).sentence(NOW);
+            match expected {
+                "known" => assert!(sentence.starts_with("not sent: accepted ") && sentence.ends_with(" s ago")),
+                _ if name == "old.example" => {
+                    assert_eq!(sentence, "would be sent: accepted 100 s ago, longer than cache_max_age");
+                }
+                _ => assert_eq!(sentence, format!("would be sent: {expected}")),
+            }
             let blind = judge(&update, Duration::from_secs(100), None, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is told");
         }

@@ -1,7 +1,7 @@
 //! What is told to an endpoint: this domain has this address.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::domain::Domain;
 
@@ -32,6 +32,14 @@ impl Family {
         match self {
             Self::V4 => "A",
             Self::V6 => "AAAA",
+        }
+    }
+
+    /// An address that is nobody's: it stands for one that is not known.
+    pub fn documentation(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::new(192, 0, 2, 1).into(),
+            Self::V6 => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
         }
     }
 

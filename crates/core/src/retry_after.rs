@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::calendar::days_since_epoch;
+
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Reads a number of seconds, or a date. `now` is in seconds since the epoch. None where it is neither.
@@ -38,15 +40,6 @@ fn date(text: &str) -> Option<u64> {
         return None;
     }
     Some(days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
-}
-
-/// Days from the first of January 1970, in the Gregorian calendar. Years are counted from March: a leap day comes last.
-fn days_since_epoch(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let days_before_month = (month * 153 + 2) / 5;
-    // The first of March of year 0 is 719,468 days before the epoch.
-    (year * 365 + leap_days + days_before_month + day - 1).saturating_sub(719_468)
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Commands beside the synchronization itself: one file each.
 
 pub(crate) mod addresses;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
+mod found;
 pub(crate) mod help;
 pub(crate) mod listen;
 pub(crate) mod man;
+pub(crate) mod preview;
 pub(crate) mod status;
 pub(crate) mod sync;

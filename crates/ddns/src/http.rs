@@ -6,6 +6,7 @@
 
 mod connect;
 mod dial;
+mod probe;
 mod proxy;
 mod stream;
 mod tls;
@@ -25,6 +26,7 @@ use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
+pub(crate) use probe::Step;
 use stream::Connection;
 pub(crate) use tls::read_ca;
 pub(crate) use wire::{Answer, BODY_LIMIT, Want};

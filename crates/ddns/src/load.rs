@@ -29,12 +29,28 @@ const FILE_LIMIT: u64 = 64 * 1024 * 1024;
 /// How long a configuration may take to come over the network.
 const FETCH_LIMIT: Duration = Duration::from_secs(30);
 
+/// Everything that was read, and what was made of it.
+pub(crate) struct Examined {
+    /// The files that could be read, in the order in which they are run.
+    pub(crate) documents: Vec<Rc<Document>>,
+    pub(crate) around: Surroundings,
+    pub(crate) result: Loaded,
+}
+
+/// Every configuration that is to be run, or everything that is wrong.
+pub(crate) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
+
 /// Loads every configuration that is to be run, or tells everything that is wrong. Nothing where nothing is set.
-pub(crate) async fn load(
+pub(crate) async fn load(settings: Settings, environment: &Environment, client: &Client) -> Loaded {
+    examine(settings, environment, client).await.result
+}
+
+/// The same, for somebody who wants to see what it was made of.
+pub(crate) async fn examine(
     Settings { files: named, options }: Settings,
     environment: &Environment,
     client: &Client,
-) -> Result<Vec<Valid>, Vec<Diagnostic>> {
+) -> Examined {
     let mut told = Vec::new();
     let around = Surroundings {
         options,
@@ -44,15 +60,16 @@ pub(crate) async fn load(
     let files = if named.is_empty() { configured_files(environment, &mut told) } else { named };
     let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
     if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&told) {
-        return Ok(Vec::new());
+        return Examined { documents: Vec::new(), around, result: Ok(Vec::new()) };
     }
-    let mut valid = Vec::new();
+    let (mut valid, mut documents) = (Vec::new(), Vec::new());
     let mut identities = Vec::new();
     for file in &files {
         let loaded = match read(file, client, &around.proxies).await {
             Ok((document, identity)) => {
                 identities.extend(identity);
                 let document = Rc::new(document);
+                documents.push(document.clone());
                 let written = raw::read(&document).map_err(|error| vec![error]);
                 written.and_then(|written| validate(&document.name, Some(written), &around))
             }
@@ -71,13 +88,15 @@ pub(crate) async fn load(
     }
     told.extend(missing_authorities(&valid));
     told.extend(caches_that_are_configurations(&valid, &identities, environment));
-    if has_errors(&told) {
-        return Err(without_repeats(told));
-    }
-    if let Some((_, doubts)) = valid.first_mut() {
-        doubts.splice(0..0, told);
-    }
-    Ok(valid)
+    let result = if has_errors(&told) {
+        Err(without_repeats(told))
+    } else {
+        if let Some((_, doubts)) = valid.first_mut() {
+            doubts.splice(0..0, told);
+        }
+        Ok(valid)
+    };
+    Examined { documents, around, result }
 }
 
 /// A CA file that cannot be used is a mistake in the configuration, not a failure of the network.

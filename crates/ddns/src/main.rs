@@ -58,6 +58,8 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Sync => wait_for(commands::sync::run(given)),
         Name::Addresses => wait_for(commands::addresses::run(given)),
         Name::Listen => wait_for(commands::listen::run(given)),
+        Name::Check => wait_for(commands::check::run(given)),
+        Name::Preview => wait_for(commands::preview::run(given)),
         Name::Schema => print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),
         Name::Man => commands::man::run(),

@@ -93,6 +93,15 @@ impl Store {
         store
     }
 
+    /// What a file holds, for somebody who only looks: nothing is made, locked, moved or written. None where there is no
+    /// file, or it is empty; an error, that goes on from `the cache`, where a synchronization could not use it either.
+    pub(crate) fn peek(path: &Path) -> Result<Option<State>, String> {
+        match unfit(path) {
+            Some(why) => Err(why.to_owned()),
+            None => load(path).map(|found| found.map(|(state, _)| state)),
+        }
+    }
+
     fn with(path: Option<PathBuf>, state: State) -> Self {
         Self {
             path,

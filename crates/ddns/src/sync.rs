@@ -554,6 +554,7 @@ impl Teller<'_> {
     }
 }
 
+/// The file in which an entry's successes are remembered; none where none is.
 pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
     match &entry.cache {
         Cache::Off => None,

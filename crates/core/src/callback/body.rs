@@ -45,6 +45,13 @@ impl Body {
         }))
     }
 
+    /// What may be shown of it as it was written: placeholders by their names, everything else masked.
+    pub fn outline(&self, variables: &Variables) -> String {
+        let mut out = String::new();
+        push_outline(&mut out, &self.masked().0, variables);
+        out
+    }
+
     pub(super) fn literals(&self, into: &mut Vec<String>) {
         each(&self.0, &mut |leaf| match leaf {
             Tree::Text(template) => into.extend(template.literals().map(str::to_owned)),
@@ -118,6 +125,39 @@ fn push(out: &mut String, tree: &Tree, values: &Values<'_>) {
                 push(out, tree, values);
             }
             out.push('}');
+        }
+    }
+}
+
+fn push_outline(out: &mut String, tree: &Tree, variables: &Variables) {
+    match tree {
+        Tree::Plain(text) => out.push_str(text),
+        Tree::Text(template) => {
+            out.push('"');
+            for piece in &template.pieces {
+                out.push_str(match piece {
+                    Piece::Literal(text) => text,
+                    Piece::Variable(variable) => variables.name_of(*variable),
+                });
+            }
+            out.push('"');
+        }
+        Tree::Bare(variable) => out.push_str(variables.name_of(*variable)),
+        Tree::List(trees) => {
+            for (at, tree) in trees.iter().enumerate() {
+                out.push(if at == 0 { '[' } else { ',' });
+                push_outline(out, tree, variables);
+            }
+            out.push_str(if trees.is_empty() { "[]" } else { "]" });
+        }
+        Tree::Object(members) => {
+            for (at, (key, tree)) in members.iter().enumerate() {
+                out.push(if at == 0 { '{' } else { ',' });
+                push_string(out, key);
+                out.push(':');
+                push_outline(out, tree, variables);
+            }
+            out.push_str(if members.is_empty() { "{}" } else { "}" });
         }
     }
 }

@@ -120,6 +120,20 @@ impl Target {
         Url::parse(&text)
     }
 
+    /// The address as [`Target::render`] makes it, but with the origin of another: for one whose masked origin is none.
+    pub(super) fn render_path(&self, values: &Values<'_>, origin: &Url) -> Url {
+        let mut text = String::new();
+        self.template.render(&mut text, values, String::push_str, push_value);
+        let rest = split_scheme(&text).map_or("", |(_, rest)| rest).split('#').next().unwrap_or_default();
+        let mut path = String::new();
+        push_kept(&mut path, rest.find(['/', '?']).map_or("", |at| &rest[at..]));
+        if !path.starts_with('/') {
+            path.insert(0, '/');
+        }
+        let credentials = origin.credentials.as_ref().map(|_| (MASK.to_owned(), MASK.to_owned()));
+        Url { path, credentials, ..origin.clone() }
+    }
+
     /// Whether it is an https address.
     pub fn is_secure(&self) -> bool {
         self.template
@@ -214,6 +228,44 @@ fn likely(id: &Template) -> String {
         Piece::Variable(variable) => variable.name(),
     });
     shown.collect()
+}
+
+/// What may be shown of an `id` as it was written: placeholders by their names, what may be a key masked.
+pub fn outline(id: &str, variables: &Variables) -> String {
+    masked_outline(Template::parse(id.trim(), variables, &mut Vec::new()).pieces, variables)
+}
+
+/// The same for an `endpoint`, in which nothing is a placeholder.
+pub fn outline_literal(endpoint: &str) -> String {
+    masked_outline(vec![Piece::Literal(endpoint.trim().to_owned())], &Variables::default())
+}
+
+fn masked_outline(mut pieces: Vec<Piece>, variables: &Variables) -> String {
+    /// What makes a whole address of a path, so that its parts can be told from each other.
+    const BEFORE: &str = "http://h/";
+    let is_whole = matches!(pieces.first(), Some(Piece::Literal(text)) if split_scheme(text).is_some());
+    if !is_whole {
+        pieces.insert(0, Piece::Literal(BEFORE.to_owned()));
+        // Who forgot the scheme may have written user and password all the same.
+        let mut front = pieces.iter().map(|piece| if let Piece::Literal(text) = piece { text } else { "" });
+        let path: String = front.by_ref().skip(1).collect();
+        if path.split(['/', '?', '#']).next().is_some_and(|first| first.contains('@')) {
+            return MASK.to_owned();
+        }
+        if let [Piece::Literal(before), Piece::Literal(text), ..] = &mut pieces[..] {
+            before.push_str(text);
+            pieces.remove(1);
+        }
+    }
+    let masked = walk(&pieces, |part, text| if part == Part::Plain { text.to_owned() } else { MASK.to_owned() });
+    let shown: String = masked
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(text) => text.as_str(),
+            Piece::Variable(variable) => variables.name_of(*variable),
+        })
+        .collect();
+    if is_whole { shown } else { shown.strip_prefix(BEFORE).unwrap_or(MASK).to_owned() }
 }
 
 /// A host rather than a key: short labels with a dot or a port.

@@ -72,6 +72,14 @@ impl Variables {
         BUILT_IN.iter().map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
     }
 
+    /// The name of a variable.
+    pub(super) fn name_of(&self, variable: Variable) -> &str {
+        match variable {
+            Variable::Extra(at) => self.extra.get(at).map_or(MASK, |(name, _)| name),
+            built_in => built_in.name(),
+        }
+    }
+
     /// Adds a variable of the user's. Refuses what is no scalar, and the name of a built-in.
     pub fn add(&mut self, name: &str, value: Value) -> Result<(), &'static str> {
         if BUILT_IN.iter().any(|(known, _)| *known == name) {

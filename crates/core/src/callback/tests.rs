@@ -355,3 +355,34 @@ fn c2_synthetic_nodes_are_no_bodies() {
     let scalar = Node::synthetic(Value::Bool(true));
     assert_eq!(Body::new(&scalar, &Variables::default(), &mut Vec::new()), Ok(None));
 }
+
+proptest! {
+    #[test]
+    fn g2_a_preview_holds_no_secret_and_a_whole_one_is_what_is_sent(
+        tail in "[a-zA-Z0-9'\"\\\\ü /&=:+-]{0,12}",
+        id in proptest::sample::select(vec![
+            "http://u:SECRET@h/?ip=__IP__", "https://h/xSECRETSECRETSECRET/?a=SECRET&SECRET", "http://h:__PORT__/?k=SECRET",
+            "http://__ZONE__/SECRETSECRETSECRET?__IP__", "http://SECRET@h/#SECRET", "http://h/__ZONE__?k=a__ZONE__SECRET",
+        ]),
+        has_body in any::<bool>(),
+    ) {
+        let secret = format!("Xq7Zk{tail}");
+        let coded = secret.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
+        let mut variables = Variables::new(Some(60), None);
+        variables.add("__ZONE__", Value::string("Xq7Zk")).expect("a name of the user's");
+        variables.add("__PORT__", Value::Number("8099".to_owned())).expect("a name of the user's");
+        let mut quoted = String::new();
+        crate::json::push_string(&mut quoted, &secret);
+        let token = format!("{{\"k\": {quoted}, \"l\": [{quoted}, 5, \"__ZONE__\", __ZONE__], \"ip\": \"__IP__\"}}");
+        let callback = callback("", &id.replace("SECRET", &coded), has_body.then_some(token.as_str()), variables);
+        let domain = domain();
+        let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
+        let shown = Preview::new(&callback, false).request(&update, NOW, "agent").expect("a request");
+        let words = crate::curl::words(&shown, &crate::config::Ssl::Off).join(" ");
+        let all = format!("{words} {} {:?} {:?} {:?}", shown.url, shown.headers, shown.credentials, shown.body);
+        prop_assert!(!all.to_lowercase().contains("xq7zk") && !all.contains(&coded), "{}", all);
+        let sent = callback.render(&update, NOW).expect("a request");
+        let whole = Preview::new(&callback, true).request(&update, NOW, "agent").expect("a request");
+        prop_assert_eq!((whole.url, whole.headers, whole.body), (sent.url.to_string(), sent.headers("agent"), sent.body));
+    }
+}

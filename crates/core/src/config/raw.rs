@@ -84,6 +84,11 @@ impl Raw {
         self.settings.push((key, Setting { name, node, origin }));
     }
 
+    /// Where the settings were made.
+    pub(super) fn origins(&self) -> impl Iterator<Item = &Origin> {
+        self.settings.iter().map(|(_, setting)| &setting.origin)
+    }
+
     /// Whether nothing is set at all.
     pub fn is_empty(&self) -> bool {
         self.settings.is_empty()

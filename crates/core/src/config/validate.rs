@@ -31,6 +31,13 @@ pub struct Surroundings {
     pub proxies: Arc<System>,
 }
 
+impl Surroundings {
+    /// What counts for an entry of a file, from what wins to what gives way (B11).
+    pub(super) fn layers<'a>(&'a self, entry: &'a Raw, file: &'a Raw) -> Layers<'a> {
+        Layers(vec![&self.options, entry, file, &self.environment])
+    }
+}
+
 /// A configuration and what is doubtful about it.
 pub type Valid = (Config, Vec<Diagnostic>);
 
@@ -42,7 +49,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     // Without `providers` the file as a whole is the one entry.
     let entries = entries.unwrap_or_else(|| vec![(Raw::default(), place)]);
 
-    let layers = |entry| Layers(vec![&around.options, entry, &file, &around.environment]);
+    let layers = |entry| around.layers(entry, &file);
     let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
     let (mut log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);

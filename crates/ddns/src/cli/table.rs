@@ -12,6 +12,8 @@ pub(crate) enum Name {
     Sync,
     Addresses,
     Listen,
+    Check,
+    Preview,
     Schema,
     Completions,
     Man,
@@ -155,6 +157,42 @@ pub(crate) const COMMANDS: &[Command] = &[
             is_required: false,
         }),
         example: "ddns listen --status 503 --then 204",
+    },
+    Command {
+        which: Name::Check,
+        name: "check",
+        summary: "Check the configuration; show each setting and its origin",
+        about: "Shows every setting that counts and where it was made, secrets masked, and everything that is wrong or \
+                doubtful. Ends with 0, or with 2 where something is wrong. Nothing is sent, --online included: that \
+                looks for the addresses and opens a connection to each endpoint, and ends with 1 where one fails.",
+        configured: true,
+        options: &[
+            flag("all", "Show settings that nobody made, too"),
+            flag("online", "Look for addresses and connect to each endpoint"),
+            JSON,
+            WIDE,
+        ],
+        word: None,
+        example: "ddns check --online",
+    },
+    Command {
+        which: Name::Preview,
+        name: "preview",
+        summary: "Show every request that would be sent now, and why; send none",
+        about: "For every domain: the request exactly as a run would send it, the address and the source that gave it, \
+                and whether it would be sent. Sends no callback and changes no cache. What you typed into `token`, \
+                `extra` and addresses shows as ***.",
+        configured: true,
+        options: &[
+            flag("curl", "As commands of curl that send the same"),
+            flag("show-secrets", "Show secrets too: in a terminal, or with --yes"),
+            flag("yes", "Show secrets where standard output is no terminal"),
+            Choice { name: "ip", value: "ADDRESS", help: "Take this address, look for none; once for each family" },
+            JSON,
+            WIDE,
+        ],
+        word: None,
+        example: "ddns preview --ip 203.0.113.7 --curl",
     },
     Command {
         which: Name::Schema,

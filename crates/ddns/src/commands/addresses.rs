@@ -4,6 +4,7 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
+use ddns_core::calendar::in_words;
 use ddns_core::config::Entry;
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::raw::Origin;
@@ -234,20 +235,11 @@ fn described(row: &LocalAddress) -> String {
         (Lifetime::Forever, _) => "forever".to_owned(),
         (Lifetime::Unknown, _) => return words.join(", "),
         (Lifetime::Seconds(valid), Lifetime::Seconds(preferred)) => {
-            format!("valid {}, preferred {}", duration(valid), duration(preferred))
+            format!("valid {}, preferred {}", in_words(valid.into()), in_words(preferred.into()))
         }
-        (Lifetime::Seconds(valid), _) => format!("valid {}", duration(valid)),
+        (Lifetime::Seconds(valid), _) => format!("valid {}", in_words(valid.into())),
     });
     words.join(", ")
-}
-
-fn duration(seconds: u32) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 fn scope(scope: Scope) -> &'static str {

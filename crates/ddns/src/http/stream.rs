@@ -46,6 +46,14 @@ impl Connection {
 }
 
 impl Stream {
+    /// What lies below.
+    pub(super) fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => stream.get_ref().0.socket(),
+        }
+    }
+
     fn is_open(&mut self) -> bool {
         match self {
             Self::Plain(socket) => {

@@ -1,0 +1,195 @@
+//! Every setting that counts, as it may be shown, and where it was made: from the one table of fields.
+//!
+//! What is shown needs not be valid: a listing helps most where something is wrong. What a secret field holds is shown
+//! only as far as its meaning is understood, and is one mask otherwise (G2).
+
+use super::fields::{FIELDS, Field, Key, Kind, Scope};
+use super::layers::Layers;
+use super::raw::{Origin, Raw, Setting, Written};
+use super::read::Reader;
+use super::validate::Surroundings;
+use crate::callback::{Body, MASK, Variables, outline, outline_literal};
+use crate::json::{Dialect, Node, Value, parse, push_string};
+use crate::source::Source;
+
+/// The settings of one entry, or those that hold for a whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The number of the entry in `providers`; none for what holds for the whole file.
+    pub entry: Option<usize>,
+    /// In the order of the table.
+    pub rows: Vec<Row>,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What the field is called.
+    pub name: &'static str,
+    /// What it is set to, secrets masked.
+    pub value: String,
+    /// `config.json:7`, `DDNS_TTL`, `--ttl`, or `default`.
+    pub origin: String,
+    /// Whether it stands in the file.
+    pub is_in_file: bool,
+}
+
+/// The settings of a file, or of the surroundings alone; with `all` also those that nobody made.
+pub fn listing(written: Option<&Written>, around: &Surroundings, all: bool) -> Vec<Section> {
+    let empty = Raw::default();
+    let file = written.map_or(&empty, |written| &written.file);
+    let lines = written.map(Lines::of).unwrap_or_default();
+    let entries = written.and_then(|written| written.entries.as_ref());
+    let section = |entry: Option<usize>, raw: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
+        let layers = around.layers(raw, file);
+        let fields = FIELDS.iter().filter(|field| field.kind != Kind::Objects && is_meant(field));
+        Section { entry, rows: fields.filter_map(|field| row(field, &layers, &lines, all)).collect() }
+    };
+    let Some(entries) = entries else { return vec![section(None, &empty, &|_| true)] };
+    let whole = section(None, &empty, &|field| field.scope == Scope::File);
+    let each = entries.iter().enumerate().map(|(at, (raw, _))| {
+        section(Some(at), raw, &|field| field.scope == Scope::Entry || raw.get(field.key).is_some())
+    });
+    std::iter::once(whole).filter(|whole| !whole.rows.is_empty()).chain(each).collect()
+}
+
+/// Whether a file holds something that only its owner should see.
+pub fn holds_secrets(sections: &[Section]) -> bool {
+    sections.iter().flat_map(|section| &section.rows).any(|row| row.is_in_file && row.value.contains(MASK))
+}
+
+/// Where the lines of a file end, looked for once.
+#[derive(Default)]
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(written: &Written) -> Self {
+        let layers = std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw));
+        let mut origins = layers.flat_map(Raw::origins);
+        let document =
+            origins.find_map(|origin| if let Origin::File(document) = origin { Some(document) } else { None });
+        Self(document.map(|document| document.text.match_indices('\n').map(|(at, _)| at).collect()).unwrap_or_default())
+    }
+
+    /// The number of the line of a place, from 1.
+    fn number(&self, at: usize) -> usize {
+        self.0.partition_point(|end| *end < at) + 1
+    }
+}
+
+fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, all: bool) -> Option<Row> {
+    let Some(setting) = layers.get(field.key) else {
+        let is_shown = all && !field.default.is_empty();
+        let (value, origin) = (field.default.to_owned(), "default".to_owned());
+        return is_shown.then_some(Row { name: field.name, value, origin, is_in_file: false });
+    };
+    let origin = match &setting.origin {
+        Origin::File(document) => format!("{}:{}", document.name, lines.number(setting.node.span.start)),
+        Origin::Environment(name) | Origin::Option(name) => name.clone(),
+    };
+    let is_in_file = matches!(setting.origin, Origin::File(_));
+    Some(Row { name: setting.name, value: shown(field, setting, layers), origin, is_in_file })
+}
+
+/// A value as it may be shown.
+fn shown(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
+    let node = &setting.node;
+    match (field.key, &node.value) {
+        (Key::Id, Value::String(text)) => outline(text, &variables(layers)),
+        (Key::Endpoint, Value::String(text)) => outline_literal(text),
+        (Key::Token, _) => token(node, &variables(layers)),
+        (Key::Extra, _) => extra(layers),
+        (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
+        (Key::Proxy, _) => joined(field.key, layers, proxy),
+        _ if field.secret => MASK.to_owned(),
+        (_, Value::Array(items)) if field.kind == Kind::List => {
+            items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
+        }
+        (_, value) => plain(value),
+    }
+}
+
+/// A value of a field that is no secret.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) | Value::Number(text) => text.clone(),
+        Value::Bool(flag) => flag.to_string(),
+        other => other.kind().to_owned(),
+    }
+}
+
+/// The items of a list, read as [`super::validate`] reads them.
+fn joined(key: Key, layers: &Layers<'_>, shown: fn(&Node) -> String) -> String {
+    let mut unused = Vec::new();
+    let items = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
+    let items: Vec<String> = items.iter().map(|item| shown(item)).collect();
+    items.join(", ")
+}
+
+fn source(node: &Node) -> String {
+    match &node.value {
+        Value::Bool(flag) => flag.to_string(),
+        Value::String(text) if text.trim().eq_ignore_ascii_case("false") => "false".to_owned(),
+        Value::String(text) | Value::Number(text) => {
+            Source::parse(text).map_or_else(|_| MASK.to_owned(), |source| source.to_string())
+        }
+        _ => MASK.to_owned(),
+    }
+}
+
+/// Scheme, host and port of a proxy; a user and a password are masked.
+fn proxy(node: &Node) -> String {
+    let text = node.value.text().unwrap_or(MASK).trim();
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
+    let (user, host) = rest.rsplit_once('@').map_or(("", rest), |(_, host)| ("***@", host));
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    let colon = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{colon}{user}{host}")
+}
+
+fn token(node: &Node, variables: &Variables) -> String {
+    let document = match &node.value {
+        Value::String(text) if text.trim().is_empty() => return String::new(),
+        Value::String(text) => parse(text, Dialect::TOKEN).ok(),
+        _ => Some(node.clone()),
+    };
+    let body = document.and_then(|document| Body::new(&document, variables, &mut Vec::new()).ok()?);
+    body.map_or_else(|| MASK.to_owned(), |body| body.outline(variables))
+}
+
+/// The members of `extra`, where it is an object or a text that holds one.
+fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
+    let mut unused = Vec::new();
+    let node = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
+    let Value::Object(members) = node.value else { return None };
+    Some(members.into_iter().map(|member| (member.key, member.node.value)).collect())
+}
+
+fn extra(layers: &Layers<'_>) -> String {
+    let Some(members) = extra_members(layers) else { return MASK.to_owned() };
+    let mut out = String::from("{");
+    for (at, (key, _)) in members.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        push_string(&mut out, key);
+        out.push(':');
+        push_string(&mut out, MASK);
+    }
+    out + "}"
+}
+
+/// The placeholders that have names.
+fn variables(layers: &Layers<'_>) -> Variables {
+    let mut variables = Variables::default();
+    for (key, value) in extra_members(layers).unwrap_or_default() {
+        if crate::json::is_placeholder_name(&key) {
+            // What cannot be a value is told by `validate`.
+            let _ = variables.add(&key, value);
+        }
+    }
+    variables
+}
+
+#[cfg(test)]
+mod tests;

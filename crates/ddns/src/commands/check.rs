@@ -1,0 +1,197 @@
+//! `ddns check`: every setting that counts with its origin, and everything that is wrong or doubtful. With `--online` also
+//! whether the addresses are found and the endpoints can be reached. Sends no callback.
+
+mod show;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use ddns_core::callback::Url;
+use ddns_core::config::doubts::{doubts, told_twice};
+use ddns_core::config::listing::{Section, holds_secrets, listing};
+use ddns_core::config::raw::{self, Document, Written};
+use ddns_core::config::{Config, Entry};
+use ddns_core::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
+use ddns_core::record::{Family, Update};
+use futures_util::future::join_all;
+
+use super::found::{self, Found, Pair};
+use crate::cli::Given;
+use crate::clock::unix_time;
+use crate::environment::Environment;
+use crate::http::{Client, How, Over, Step, Want};
+use crate::load::{self, Examined};
+use crate::{USAGE, complain, print};
+
+/// So many endpoints of one entry are tried, where a placeholder makes many of it.
+const MOST_ORIGINS: usize = 20;
+
+/// Everything that is shown.
+#[derive(Default)]
+struct Report {
+    /// By file; the name is empty where there is none.
+    listings: Vec<(String, Vec<Section>)>,
+    diagnostics: Vec<Diagnostic>,
+    online: Option<Online>,
+    /// Whether what was to be tried online was not, because something is wrong.
+    is_left_out: bool,
+}
+
+/// What was found online.
+struct Online {
+    addresses: Vec<(Family, Found)>,
+    origins: Vec<(String, Vec<Step>)>,
+}
+
+/// Loads, looks and shows. 2 where something is wrong, 1 where something fails online, else 0.
+pub(crate) async fn run(given: Given) -> u8 {
+    let (form, all, online) = (given.form(), given.has("all"), given.has("online"));
+    let (environment, client) = (Environment::read(), Client::default());
+    let Examined { documents, around, result } = load::examine(given.settings, &environment, &client).await;
+    if result.as_ref().is_ok_and(Vec::is_empty) {
+        return complain(&[load::no_configuration(&environment)]);
+    }
+    let mut report = Report::default();
+    let texts: Vec<Option<Written>> = documents.iter().map(|document| raw::read(document).ok()).collect();
+    for (document, text) in documents.iter().zip(&texts) {
+        let sections = text.as_ref().map(|text| listing(Some(text), &around, all)).unwrap_or_default();
+        report.diagnostics.extend(readable(document, &sections));
+        report.listings.push((document.name.clone(), sections));
+    }
+    if documents.is_empty() {
+        report.listings.push((String::new(), listing(None, &around, all)));
+    }
+    report.diagnostics.extend(readable_secrets(&environment));
+    match result {
+        Err(wrong) => {
+            report.diagnostics.extend(wrong);
+            report.is_left_out = online;
+        }
+        Ok(valid) => {
+            let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+            for ((config, warnings), text) in valid.iter().zip(texts) {
+                report.diagnostics.extend(warnings.iter().cloned());
+                report.diagnostics.extend(doubts(config, text, &around));
+            }
+            let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
+            report.diagnostics.extend(told_twice(&configs));
+            if online {
+                report.online = Some(look(&configs, &client).await);
+            }
+        }
+    }
+    report.diagnostics = without_repeats(report.diagnostics);
+    match print(&if form.json { report.json() } else { report.text(form.wide) }) {
+        0 => report.exit_code(),
+        code => code,
+    }
+}
+
+/// A file that holds secrets is for its owner. (One of another user that this one may read as a member of its group is
+/// meant to be so.)
+fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
+    if document.fetched || !holds_secrets(sections) {
+        return None;
+    }
+    let message =
+        readers(Path::new(&document.name)).map(|who| format!("the file holds secrets and {who} can read it"))?;
+    let hint = format!("chmod 600 {}", document.name);
+    Some(Diagnostic::warning(Place::file(&document.name), message).hint(hint))
+}
+
+/// The same for the files that `DDNS_TOKEN_FILE` and `DDNS_ID_FILE` name.
+fn readable_secrets(environment: &Environment) -> Vec<Diagnostic> {
+    let named = ["DDNS_TOKEN_FILE", "DDNS_ID_FILE"].into_iter().filter_map(|name| Some((name, environment.get(name)?)));
+    let warning = |(name, file): (&str, &str)| {
+        let who = readers(&environment.path(file))?;
+        let message = format!("{who} can read the file {file}");
+        let place = Place::Environment(name.to_owned());
+        Some(Diagnostic::warning(place, message).hint(format!("chmod 600 {file}")))
+    };
+    named.filter_map(warning).collect()
+}
+
+/// Who else can read a file.
+fn readers(path: &Path) -> Option<&'static str> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let is_ours = metadata.uid() == rustix::process::getuid().as_raw();
+    match metadata.mode() {
+        mode if mode & 0o004 != 0 => Some("every user of this host"),
+        mode if mode & 0o040 != 0 && is_ours => Some("its group"),
+        _ => None,
+    }
+}
+
+/// Asks for addresses, then tries every endpoint once.
+async fn look(configs: &[&Config], client: &Client) -> Online {
+    let found = found::find(configs, [None; 2], client).await;
+    let entries = configs.iter().flat_map(|config| &config.entries);
+    let mut endpoints: Vec<(Url, &Entry)> = Vec::new();
+    for (entry, pair) in entries.zip(&found) {
+        for url in endpoints_of(entry, pair) {
+            let is_known = |(known, other): &(Url, &Entry)| known.origin() == url.origin() && other.ssl == entry.ssl;
+            if !endpoints.iter().any(is_known) {
+                endpoints.push((url, entry));
+            }
+        }
+    }
+    let origins = join_all(endpoints.into_iter().map(async |(url, entry)| {
+        let how = How {
+            limit: entry.timeout,
+            want: Want::Status,
+            over: Over::Any,
+            proxies: &entry.proxies,
+            ssl: &entry.ssl,
+            from: None,
+        };
+        (url.origin(), client.probe(&url, how).await)
+    }));
+    let origins = origins.await;
+    let mut addresses: Vec<(Family, Found)> = Vec::new();
+    for pair in found {
+        for one in Family::ALL.into_iter().zip(pair).filter_map(|(family, found)| found.map(|found| (family, found))) {
+            if !addresses.contains(&one) {
+                addresses.push(one);
+            }
+        }
+    }
+    Online { addresses, origins }
+}
+
+/// The addresses that an entry calls, one of each origin. A family without an address has none where the origin depends
+/// on the update.
+fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
+    let has_one = entry.callback.target.fixed_part().is_some();
+    let mut urls: Vec<Url> = Vec::new();
+    for family in Family::ALL {
+        let answer = pair[family.index()].as_ref().and_then(|found| found.answer.as_ref());
+        let spare = || has_one.then(|| family.documentation());
+        let Some(ip) = answer.map(|(_, choice)| choice.ip).or_else(spare) else { continue };
+        for domain in entry.domains_of(family).iter().take(if has_one { 1 } else { usize::MAX }) {
+            let request = entry.callback.render(&Update { domain, family, ip }, unix_time());
+            let Ok(url) = request.map(|request| request.url) else { continue };
+            if urls.len() < MOST_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
+                urls.push(url);
+            }
+        }
+    }
+    urls
+}
+
+impl Online {
+    fn is_fine(&self) -> bool {
+        let found_all = self.addresses.iter().all(|(_, found)| found.answer.is_some());
+        found_all && self.origins.iter().flat_map(|(_, steps)| steps).all(|step| step.result.is_ok())
+    }
+}
+
+impl Report {
+    fn exit_code(&self) -> u8 {
+        match &self.online {
+            _ if has_errors(&self.diagnostics) => USAGE,
+            Some(online) if !online.is_fine() => 1,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! A check as text and as JSON.
+
+use ddns_core::config::listing::Row;
+use ddns_core::diagnostic::{Diagnostic, Severity};
+use ddns_core::json::{Value, pretty};
+
+use super::{Online, Report};
+use crate::layout::{WIDTH, complaint, folded, grouped, printable};
+
+/// Origins stand in this column, where the values leave it free.
+const ORIGINS: usize = 56;
+
+/// So many lines of a value are shown.
+const MOST_LINES: usize = 4;
+
+impl Report {
+    pub(super) fn text(&self, wide: bool) -> String {
+        let mut text = String::new();
+        for (name, sections) in &self.listings {
+            let name = if name.is_empty() { "Environment and options" } else { name };
+            for section in sections {
+                let entry = section.entry.map(|entry| format!(", providers[{entry}]")).unwrap_or_default();
+                let title = format!("{name}{entry}");
+                text += &lines(&title, 0, wide);
+                let column = section.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+                text.extend(section.rows.iter().map(|row| setting(row, column, wide)));
+                text.push('\n');
+            }
+        }
+        if let Some(online) = &self.online {
+            text += &online.text(wide);
+        } else if self.is_left_out {
+            text += "Nothing was tried online: what is wrong comes first.\n\n";
+        }
+        for diagnostic in &self.diagnostics {
+            text += &complaint(diagnostic, wide);
+        }
+        text + &self.closing()
+    }
+
+    /// `No errors, 2 warnings.`
+    fn closing(&self) -> String {
+        let count = |severity| {
+            let count = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+            let name = if severity == Severity::Error { "error" } else { "warning" };
+            match count {
+                0 => format!("no {name}s"),
+                1 => format!("1 {name}"),
+                _ => format!("{} {name}s", grouped(count)),
+            }
+        };
+        let blank = if self.diagnostics.is_empty() { "" } else { "\n" };
+        let counts = format!("{}, {}.\n", count(Severity::Error), count(Severity::Warning));
+        format!("{blank}{}", counts.replacen("no e", "No e", 1))
+    }
+
+    pub(super) fn json(&self) -> String {
+        let mut settings = Vec::new();
+        for (name, sections) in &self.listings {
+            let file = || if name.is_empty() { Value::Null } else { Value::string(name) };
+            for section in sections {
+                settings.extend(section.rows.iter().map(|row| {
+                    let entry = section.entry.map_or(Value::Null, |entry| Value::Number(entry.to_string()));
+                    Value::object([
+                        ("file", file()),
+                        ("entry", entry),
+                        ("field", Value::string(row.name)),
+                        ("value", Value::string(&row.value)),
+                        ("origin", Value::string(&row.origin)),
+                    ])
+                }));
+            }
+        }
+        let of = |severity| {
+            let meant = self.diagnostics.iter().filter(move |diagnostic| diagnostic.severity == severity);
+            Value::list(meant.map(diagnostic_json))
+        };
+        let mut members = vec![
+            ("settings", Value::list(settings)),
+            ("errors", of(Severity::Error)),
+            ("warnings", of(Severity::Warning)),
+        ];
+        if let Some(online) = &self.online {
+            members.extend(online.json());
+        }
+        pretty(&Value::object(members))
+    }
+}
+
+/// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.
+fn setting(row: &Row, column: usize, wide: bool) -> String {
+    let indent = column + 5;
+    let mut lines = if wide { vec![printable(&row.value)] } else { folded(&row.value, WIDTH - indent) };
+    let more = lines.len().saturating_sub(MOST_LINES);
+    if more > 1 {
+        lines.truncate(MOST_LINES);
+        lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
+    }
+    let last = lines.last().map_or(0, |line| indent + line.chars().count());
+    let origin = printable(&row.origin);
+    let room = WIDTH.saturating_sub(origin.chars().count()).min(ORIGINS);
+    if wide || last + 2 + origin.chars().count() <= WIDTH {
+        let blanks = " ".repeat(room.saturating_sub(last).max(2));
+        lines.last_mut().into_iter().for_each(|line| *line += &format!("{blanks}{origin}"));
+    } else {
+        let blanks = " ".repeat(room.saturating_sub(indent));
+        let below = folded(&origin, WIDTH - indent - blanks.len());
+        lines.extend(below.iter().map(|line| format!("{blanks}{line}")));
+    }
+    let mut text = format!("  {:<column$} = ", row.name);
+    text += &lines.join(&format!("\n{}", " ".repeat(indent)));
+    text.push('\n');
+    text
+}
+
+/// A text of any length behind so many blanks.
+fn lines(said: &str, indent: usize, wide: bool) -> String {
+    let all = if wide { vec![printable(said)] } else { folded(said, WIDTH - indent) };
+    let blank = " ".repeat(indent);
+    all.iter().flat_map(|line| [&blank, line.as_str(), "\n"]).collect()
+}
+
+/// `  ✓ TLS          TLS 1.3; the certificate is verified`
+fn step(name: &str, result: &Result<String, String>, wide: bool) -> String {
+    match result {
+        Ok(said) => marked('✓', name, said, wide),
+        Err(why) => marked('✗', name, why, wide),
+    }
+}
+
+fn marked(mark: char, name: &str, said: &str, wide: bool) -> String {
+    const COLUMN: usize = 17;
+    let said = lines(said, COLUMN, wide);
+    format!("{:<COLUMN$}{}", format!("  {mark} {name}"), said.trim_start())
+}
+
+impl Online {
+    fn text(&self, wide: bool) -> String {
+        let mut text = String::from("Addresses\n");
+        if self.addresses.is_empty() {
+            text += "  none is needed: every family that has domains is switched off\n";
+        }
+        for (family, found) in &self.addresses {
+            for (source, why) in &found.failed {
+                // One that is passed over does no harm.
+                let mark = if found.answer.is_some() { '·' } else { '✗' };
+                text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), wide);
+            }
+            if let Some((source, choice)) = &found.answer {
+                text += &step(&family.to_string(), &Ok(format!("{}, from {source}: {}", choice.ip, choice.why)), wide);
+            }
+        }
+        for (origin, steps) in &self.origins {
+            text.push('\n');
+            text += &lines(origin, 0, wide);
+            text.extend(steps.iter().map(|one| step(one.name, &one.result, wide)));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn json(&self) -> [(&'static str, Value); 2] {
+        let addresses = self.addresses.iter().map(|(family, found)| {
+            let (address, source) = match &found.answer {
+                Some((source, choice)) => (Value::string(choice.ip.to_string()), Value::string(source)),
+                None => (Value::Null, Value::Null),
+            };
+            let failed = found.failed.iter().map(|(source, why)| Value::string(format!("{source}: {why}")));
+            Value::object([
+                ("type", Value::string(family.record_type())),
+                ("address", address),
+                ("source", source),
+                ("failed", Value::list(failed)),
+            ])
+        });
+        let origins = self.origins.iter().map(|(origin, steps)| {
+            let steps = steps.iter().map(|step| {
+                let (ok, said) = match &step.result {
+                    Ok(said) => (true, said),
+                    Err(why) => (false, why),
+                };
+                Value::object([
+                    ("step", Value::string(step.name)),
+                    ("ok", Value::Bool(ok)),
+                    ("detail", Value::string(said)),
+                ])
+            });
+            Value::object([("origin", Value::string(origin)), ("steps", Value::list(steps))])
+        });
+        [("addresses", Value::list(addresses)), ("origins", Value::list(origins))]
+    }
+}
+
+fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
+    let place = diagnostic.place.to_string();
+    Value::object([
+        ("place", Value::string(place.trim_end_matches(": "))),
+        ("message", Value::string(&diagnostic.message)),
+        ("hint", diagnostic.hint.as_ref().map_or(Value::Null, Value::string)),
+    ])
+}

@@ -1,0 +1,159 @@
+//! `ddns preview`: every request that a run would send now, with the address, where it comes from, and the verdict. Sends
+//! no callback, opens no log and changes no cache.
+
+mod show;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ddns_core::callback::{Fingerprint, Preview, Shown};
+use ddns_core::config::{Config, Entry};
+use ddns_core::diagnostic::{Diagnostic, Place};
+use ddns_core::domain::Domain;
+use ddns_core::observe::{Trust, unusable};
+use ddns_core::plan::{Verdict, judge};
+use ddns_core::record::{Family, Update};
+use ddns_core::state::State;
+
+use super::found::{self, Found, Pair};
+use crate::cli::Given;
+use crate::clock::unix_time;
+use crate::environment::Environment;
+use crate::http::{Client, USER_AGENT};
+use crate::store::Store;
+use crate::sync::cache_path;
+use crate::{complain, load, print};
+
+/// All updates of one family of one entry.
+struct Batch<'a> {
+    config: &'a Config,
+    /// The number of the entry in its configuration.
+    number: usize,
+    entry: &'a Entry,
+    family: Family,
+    found: Found,
+    /// What is remembered; none where the cache is off.
+    memory: Option<(Rc<State>, Fingerprint)>,
+    preview: Preview<'a>,
+}
+
+/// One update, as it is shown.
+struct Item<'a> {
+    domain: &'a Domain,
+    /// None where there is no address.
+    verdict: Option<Verdict>,
+    request: Option<Result<Shown, String>>,
+}
+
+/// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.
+pub(crate) async fn run(given: Given) -> u8 {
+    let options = match show::Options::of(&given, io::stdout().is_terminal()) {
+        Ok(options) => options,
+        Err(error) => return complain(&[error]),
+    };
+    let addresses = match given_addresses(given.values("ip")) {
+        Ok(addresses) => addresses,
+        Err(error) => return complain(&[error]),
+    };
+    let (environment, client) = (Environment::read(), Client::default());
+    let configs = match load::load(given.settings, &environment, &client).await {
+        Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
+        Ok(configs) => configs,
+        Err(wrong) => return complain(&wrong),
+    };
+    for warning in configs.iter().flat_map(|(_, warnings)| warnings) {
+        warn(&warning.shown());
+    }
+    let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
+    let found = found::find(&configs, addresses, &client).await;
+    let batches = batches(&configs, found, &environment, options.reveal);
+    let (text, has_all) = show::text(&batches, &options);
+    match print(&text) {
+        0 if has_all => 0,
+        0 => 1,
+        code => code,
+    }
+}
+
+/// The addresses of `--ip`, by [`Family::index`].
+fn given_addresses<'a>(texts: impl Iterator<Item = &'a str>) -> Result<[Option<IpAddr>; 2], Diagnostic> {
+    let mut addresses = [None; 2];
+    let wrong = |message: String| Diagnostic::error(Place::Option("--ip".to_owned()), message);
+    for text in texts {
+        let ip: IpAddr = text.trim().parse().map_err(|_| wrong(format!("`{text}` is no IP address")))?;
+        let reason = unusable(ip, Trust::User);
+        let (Some(family), None) = (Family::of(ip), reason) else {
+            return Err(wrong(format!("{ip} can never be told: {}", reason.unwrap_or("it is of no family"))));
+        };
+        if addresses[family.index()].replace(ip).is_some_and(|before| before != ip) {
+            return Err(wrong(format!("two {family} addresses are given: which of them is meant?")));
+        }
+    }
+    Ok(addresses)
+}
+
+fn warn(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Everything that would be told, entry by entry. Each cache is read once, and left as it is.
+fn batches<'a>(configs: &[&'a Config], found: Vec<Pair>, environment: &Environment, reveal: bool) -> Vec<Batch<'a>> {
+    let all = configs.iter().flat_map(|config| config.entries.iter().enumerate().map(move |entry| (*config, entry)));
+    let mut caches: Vec<(PathBuf, Rc<State>)> = Vec::new();
+    let mut batches = Vec::new();
+    for ((config, (number, entry)), pair) in all.zip(found) {
+        let memory = cache_path(entry, environment).map(|path| {
+            let at = caches.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
+                caches.push((path.clone(), Rc::new(remembered(&path))));
+                caches.len() - 1
+            });
+            let state = &caches[at].1;
+            (state.clone(), entry.callback.fingerprint(state.salt()))
+        });
+        for (family, found) in Family::ALL.into_iter().zip(pair) {
+            let Some(found) = found else { continue };
+            let preview = Preview::new(&entry.callback, reveal);
+            batches.push(Batch { config, number, entry, family, found, memory: memory.clone(), preview });
+        }
+    }
+    batches
+}
+
+fn remembered(path: &Path) -> State {
+    let state = Store::peek(path).unwrap_or_else(|why| {
+        let path = path.display();
+        warn(&format!("warning: {path}: the cache {why}: a run would tell every address again"));
+        None
+    });
+    state.unwrap_or_else(|| State::new(Vec::new()))
+}
+
+impl<'a> Batch<'a> {
+    fn domains(&self) -> &'a [Domain] {
+        self.entry.domains_of(self.family)
+    }
+
+    fn update(&self, domain: &'a Domain) -> Option<Update<'a>> {
+        let (_, choice) = self.found.answer.as_ref()?;
+        Some(Update { domain, family: self.family, ip: choice.ip })
+    }
+
+    /// None where there is no address.
+    fn verdict(&self, domain: &'a Domain, now: u64) -> Option<Verdict> {
+        let update = self.update(domain)?;
+        let memory = self.memory.as_ref().map(|(state, print)| (&**state, *print));
+        Some(judge(&update, self.entry.cache_max_age, memory, now))
+    }
+
+    /// Whether a request can be made at all.
+    fn can_be_told(&self, domain: &'a Domain) -> bool {
+        self.update(domain).is_some_and(|update| self.entry.callback.render(&update, unix_time()).is_ok())
+    }
+
+    fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
+        let request = self.update(domain).map(|update| self.preview.request(&update, unix_time(), USER_AGENT));
+        Item { domain, verdict: self.verdict(domain, now), request }
+    }
+}

@@ -1,0 +1,248 @@
+//! A preview as text, as commands of curl, and as JSON.
+
+use ddns_core::callback::{MASK, Shown};
+use ddns_core::curl;
+use ddns_core::diagnostic::{Diagnostic, Place};
+use ddns_core::json::{Value, pretty};
+use ddns_core::plan::Verdict;
+
+use super::{Batch, Item};
+use crate::cli::{Form, Given};
+use crate::clock::unix_time;
+use crate::layout::{WIDTH, folded, grouped, printable};
+
+/// Of updates that are alike, so many are shown in full.
+const MOST_ALIKE: usize = 20;
+
+/// What is said about an update begins in this column.
+const COLUMN: usize = 11;
+
+/// So many lines of a body are shown.
+const MOST_LINES: usize = 20;
+
+/// How a preview is shown.
+pub(super) struct Options {
+    form: Form,
+    curl: bool,
+    /// Secrets too.
+    pub(super) reveal: bool,
+}
+
+impl Options {
+    /// Secrets are shown to somebody who sits at a terminal. Elsewhere they may end up in a file or a log: that must be
+    /// meant.
+    pub(super) fn of(given: &Given, is_terminal: bool) -> Result<Self, Diagnostic> {
+        let reveal = given.has("show-secrets");
+        if reveal && !is_terminal && !given.has("yes") {
+            let place = Place::Option("--show-secrets".to_owned());
+            let message = "standard output is no terminal: secrets would be written to wherever it goes";
+            return Err(Diagnostic::error(place, message).hint("add --yes if that is meant"));
+        }
+        Ok(Self { form: given.form(), curl: given.has("curl"), reveal })
+    }
+}
+
+/// The whole of it, and whether every request could be made.
+pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
+    let now = unix_time().seconds;
+    let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_told(domain)));
+    let text = if options.form.json {
+        let items = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
+        pretty(&Value::list(items.map(|(batch, domain)| json(batch, &batch.item(domain, now), options, now))))
+    } else if options.curl {
+        commands(batches, options, now)
+    } else {
+        let several = batches.iter().any(|batch| batch.number > 0 || batch.config.name != batches[0].config.name);
+        let shown: String = batches.iter().map(|batch| shown(batch, several, options.form.wide, now)).collect();
+        shown + &closing(batches, now)
+    };
+    (text, has_all)
+}
+
+/// What is alike about updates of which only the first are shown.
+#[derive(PartialEq, Clone, Copy)]
+enum Kind {
+    Sent,
+    Known,
+    Without,
+}
+
+impl Kind {
+    fn of(verdict: Option<&Verdict>) -> Self {
+        match verdict {
+            Some(Verdict::Send(_)) => Self::Sent,
+            Some(Verdict::Known(_)) => Self::Known,
+            None => Self::Without,
+        }
+    }
+}
+
+/// The updates of one family of one entry; where they are many, the first of each kind.
+fn shown(batch: &Batch<'_>, several: bool, wide: bool, now: u64) -> String {
+    let kinds: Vec<Kind> = batch.domains().iter().map(|domain| Kind::of(batch.verdict(domain, now).as_ref())).collect();
+    let block = |(domain, _): (_, &Kind)| block(batch, &batch.item(domain, now), several, wide, now);
+    if kinds.len() <= MOST_ALIKE {
+        return batch.domains().iter().zip(&kinds).map(block).collect();
+    }
+    let mut text = String::new();
+    for kind in [Kind::Sent, Kind::Known, Kind::Without] {
+        let alike = || batch.domains().iter().zip(&kinds).filter(|(_, of)| **of == kind);
+        text.extend(alike().take(MOST_ALIKE).map(block));
+        let more = alike().count().saturating_sub(MOST_ALIKE);
+        if more > 0 {
+            text += &format!("… and {} more alike (--json shows all)\n\n", grouped(more));
+        }
+    }
+    text
+}
+
+/// One update: its name, and a row for each thing that there is to say.
+fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64) -> String {
+    let mut text = String::new();
+    let name = format!("{} {}", item.domain, batch.family.record_type());
+    push(&mut text, "", &name, wide, 0);
+    // A proxy on the way is one more row here.
+    let mut rows = Vec::new();
+    if several {
+        rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
+    }
+    rows.push(("verdict", sentence(batch, item, now)));
+    if let Some((source, choice)) = &batch.found.answer {
+        rows.push(("address", format!("{}, from {source}: {}", choice.ip, choice.why)));
+    } else {
+        let failed = batch.found.failed.iter();
+        rows.extend(failed.map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
+    }
+    for (label, said) in rows {
+        push(&mut text, label, &said, wide, COLUMN);
+    }
+    if let Some(Ok(request)) = &item.request {
+        push(&mut text, "request", &format!("{} {}", request.method.as_str(), request.url), wide, COLUMN);
+        for (name, value) in &request.headers {
+            push(&mut text, "", &format!("{name}: {value}"), wide, COLUMN);
+        }
+        if let Some(body) = &request.body {
+            text.push('\n');
+            push(&mut text, "", body, wide, COLUMN);
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// What would be done about an update, and why.
+fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
+    match (&item.verdict, &item.request) {
+        (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: the address {why}"),
+        (Some(verdict), _) => verdict.sentence(now),
+        (None, _) => format!("not sent: no {} address was found", batch.family),
+    }
+}
+
+/// One row: a label and, from a column on, a text of any length.
+fn push(text: &mut String, label: &str, said: &str, wide: bool, column: usize) {
+    let mut lines = if wide { vec![printable(said)] } else { folded(said, WIDTH - column) };
+    let more = lines.len().saturating_sub(MOST_LINES);
+    if more > 1 {
+        lines.truncate(MOST_LINES);
+        lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
+    }
+    for (at, line) in lines.iter().enumerate() {
+        let label = if at == 0 && !label.is_empty() { format!("  {label}") } else { String::new() };
+        *text += format!("{label:<column$}{line}").trim_end();
+        text.push('\n');
+    }
+}
+
+/// How many would be sent, in one sentence.
+fn closing(batches: &[Batch<'_>], now: u64) -> String {
+    let kinds = || {
+        let all = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
+        all.map(|(batch, domain)| Kind::of(batch.verdict(domain, now).as_ref()))
+    };
+    let of = |kind: Kind| kinds().filter(|other| *other == kind).count();
+    if kinds().next().is_none() {
+        return "Nothing is told: every family that has domains is switched off.\n".to_owned();
+    }
+    let mut text = format!(
+        "Nothing was sent. A run now would send {} of {} updates",
+        grouped(of(Kind::Sent)),
+        grouped(kinds().count())
+    );
+    if of(Kind::Without) > 0 {
+        text += &format!(
+            "; {} {} no address",
+            grouped(of(Kind::Without)),
+            if of(Kind::Without) == 1 { "has" } else { "have" }
+        );
+    }
+    text + ".\n"
+}
+
+/// A script: a command for each update, with what there is to say about it in comments.
+fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
+    let mut text = String::new();
+    let comment = |text: &mut String, said: &str| {
+        let lines = if options.form.wide { vec![printable(said)] } else { folded(said, WIDTH - 2) };
+        text.extend(lines.iter().map(|line| format!("# {line}\n")));
+    };
+    if !options.reveal {
+        comment(&mut text, &format!("What you typed shows as {MASK}: with --show-secrets the commands are whole."));
+    }
+    for batch in batches {
+        for item in batch.domains().iter().map(|domain| batch.item(domain, now)) {
+            let said = sentence(batch, &item, now);
+            comment(&mut text, &format!("{} {}: {said}", item.domain, batch.family.record_type()));
+            if let Some(Ok(request)) = &item.request {
+                text += &command(batch, request, options.form.wide);
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+fn command(batch: &Batch<'_>, request: &Shown, wide: bool) -> String {
+    curl::quoted(&curl::words(request, &batch.entry.ssl), (!wide).then_some(WIDTH))
+}
+
+/// One update for programs.
+fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Value {
+    let (address, source) = match &batch.found.answer {
+        Some((source, choice)) => (Value::string(choice.ip.to_string()), Value::string(source)),
+        None => (Value::Null, Value::Null),
+    };
+    let verdict = match (&item.verdict, &item.request) {
+        (None, _) => "no address",
+        (Some(Verdict::Known(_)), _) => "known",
+        (_, Some(Err(_))) => "impossible",
+        (Some(Verdict::Send(_)), _) => "send",
+    };
+    let failed = || batch.found.failed.iter().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();
+    let why = batch.found.answer.as_ref().map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone());
+    let request = item.request.as_ref().and_then(|request| request.as_ref().ok());
+    let mut members = vec![
+        ("domain", Value::string(item.domain.to_string())),
+        ("type", Value::string(batch.family.record_type())),
+        ("address", address),
+        ("source", source),
+        ("why", Value::string(why)),
+        ("verdict", Value::string(verdict)),
+        ("reason", Value::string(sentence(batch, item, now))),
+        ("request", request.map_or(Value::Null, request_json)),
+    ];
+    if options.curl {
+        members.push(("curl", request.map_or(Value::Null, |request| Value::string(command(batch, request, true)))));
+    }
+    Value::object(members)
+}
+
+fn request_json(request: &Shown) -> Value {
+    let headers = request.headers.iter().map(|(name, value)| (*name, Value::string(value)));
+    Value::object([
+        ("method", Value::string(request.method.as_str())),
+        ("url", Value::string(&request.url)),
+        ("headers", Value::object(headers)),
+        ("body", request.body.as_ref().map_or(Value::Null, Value::string)),
+    ])
+}

@@ -1,0 +1,102 @@
+//! Trying whether an endpoint can be reached, without a request: its name, a connection, TLS, its certificate.
+
+use std::net::IpAddr;
+
+use ddns_core::calendar::{date, in_words};
+use ddns_core::callback::Url;
+use ddns_core::certificate::Certificate;
+use ddns_core::config::Ssl;
+use ddns_core::proxy::Route;
+use tokio::time::{Instant, timeout};
+
+use super::stream::{Connection, Stream};
+use super::{Client, How, Over};
+use crate::clock::unix_time;
+
+/// One step on the way to an endpoint: what was found, or why it goes no further.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) result: Result<String, String>,
+}
+
+impl Client {
+    /// Goes as far as a request would begin. The last step is the one that failed, if one did.
+    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        // A proxy looks the name up itself.
+        let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
+        if is_direct && url.host.parse::<IpAddr>().is_err() {
+            let found = timeout(how.limit, self.look_up(&url.host, Over::Any)).await;
+            let found = found.unwrap_or_else(|_| Err(format!("no answer within {} s", how.limit.as_secs_f64())));
+            let is_known = found.is_ok();
+            let result = found.map(|ips| {
+                let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
+                format!("{} is {}", url.host, ips.join(", "))
+            });
+            steps.push(Step { name: "name", result });
+            if !is_known {
+                return steps;
+            }
+        }
+        match self.open(url, how).await {
+            Ok(connection) => steps.extend(described(&connection, how.ssl)),
+            Err(why) => {
+                // Which of the two failed? The same without TLS tells.
+                let plain = Url { secure: false, ..url.clone() };
+                let without = if url.secure { self.open(&plain, how).await.ok() } else { None };
+                let peer = without.as_ref().map(peer);
+                steps.extend(peer.map(|peer| Step { name: "connection", result: Ok(peer) }));
+                steps.push(Step { name: if without.is_some() { "TLS" } else { "connection" }, result: Err(why) });
+            }
+        }
+        steps
+    }
+
+    async fn open(&self, url: &Url, how: How<'_>) -> Result<Connection, String> {
+        let opened = timeout(how.limit, self.connector.connect(url, how, Instant::now() + how.limit)).await;
+        let late = || format!("no connection to {} within {} s", url.origin(), how.limit.as_secs_f64());
+        opened.unwrap_or_else(|_| Err(late()))
+    }
+}
+
+fn peer(connection: &Connection) -> String {
+    let via = connection.via.as_ref().map(|server| format!(", the proxy {server}")).unwrap_or_default();
+    let peer = connection.stream.socket().peer_addr();
+    peer.map_or_else(|error| error.to_string(), |peer| format!("made to {peer}{via}"))
+}
+
+/// What there is to say about an open connection.
+fn described(connection: &Connection, ssl: &Ssl) -> Vec<Step> {
+    let mut steps = vec![Step { name: "connection", result: Ok(peer(connection)) }];
+    let Stream::Tls(stream) = &connection.stream else { return steps };
+    let tls = stream.get_ref().1;
+    let version = tls
+        .protocol_version()
+        .and_then(|version| version.as_str())
+        .unwrap_or("TLS")
+        .replace("TLSv", "TLS ")
+        .replace('_', ".");
+    let trust = match ssl {
+        Ssl::Off => "the certificate is not verified: `ssl` is off",
+        _ if !connection.unverified.is_empty() => {
+            "nobody known vouches for the certificate: let pass, because the host is local"
+        }
+        _ => "the certificate is verified",
+    };
+    steps.push(Step { name: "TLS", result: Ok(format!("{version}; {trust}")) });
+    let first = tls.peer_certificates().and_then(<[_]>::first);
+    if let Some(certificate) = first.and_then(|certificate| Certificate::parse(certificate)) {
+        steps.push(Step { name: "certificate", result: Ok(validity(&certificate, unix_time().seconds)) });
+    }
+    steps
+}
+
+fn validity(certificate: &Certificate, now: u64) -> String {
+    let until = date(certificate.until);
+    let validity = match certificate.until.checked_sub(now) {
+        Some(left) => format!("valid until {until} (for {})", in_words(left)),
+        None => format!("it has expired on {until}"),
+    };
+    let issuer = certificate.issuer.as_deref().map(|issuer| format!(", issued by {issuer}")).unwrap_or_default();
+    validity + &issuer
+}
