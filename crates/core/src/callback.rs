@@ -19,7 +19,7 @@ pub use body::Body;
 pub use mask::Secrets;
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
-pub use shown::{Preview, Shown};
+pub use shown::{Preview, Shown, ShownProxy};
 pub use target::{Target, TargetError, is_long, outline, outline_literal};
 pub use template::{Timestamp, Variables};
 pub use url::{Url, UrlError};

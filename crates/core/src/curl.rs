@@ -9,7 +9,16 @@ pub fn words(request: &Shown, ssl: &Ssl) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
     // Neither its own configuration nor a proxy of the environment; the address as it is, brackets and dots included.
-    add(&["curl", "-q", "-i", "-g", "--path-as-is", "--noproxy", "*"]);
+    add(&["curl", "-q", "-i", "-g", "--path-as-is"]);
+    match &request.proxy {
+        None => add(&["--noproxy", "*"]),
+        Some(proxy) => {
+            add(&["--noproxy", "", "--proxy", &proxy.address]);
+            if let Some((user, password)) = &proxy.credentials {
+                add(&["--proxy-user", &format!("{user}:{password}")]);
+            }
+        }
+    }
     if request.url.starts_with("https:") {
         add(&["--http1.1"]);
         match ssl {

@@ -3,6 +3,7 @@
 
 use super::request::{Method, Request};
 use super::{Callback, MASK, Secrets, Timestamp};
+use crate::proxy::Server;
 use crate::record::Update;
 
 /// Shows the requests of one callback.
@@ -25,6 +26,17 @@ pub struct Shown {
     pub credentials: Option<(String, String)>,
     /// The JSON body.
     pub body: Option<String>,
+    /// The proxy that is tried first.
+    pub proxy: Option<ShownProxy>,
+}
+
+/// A proxy, as it may be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownProxy {
+    /// Without user and password.
+    pub address: String,
+    /// User and password, or their masks.
+    pub credentials: Option<(String, String)>,
 }
 
 impl<'a> Preview<'a> {
@@ -55,6 +67,17 @@ impl<'a> Preview<'a> {
 }
 
 impl Shown {
+    /// With the proxy that would be tried first; `reveal` shows its credentials, too.
+    #[must_use]
+    pub fn through(self, server: Option<&Server>, reveal: bool) -> Self {
+        let mask = |text: &String| if reveal { text.clone() } else { MASK.to_owned() };
+        let proxy = server.map(|server| ShownProxy {
+            address: server.to_string(),
+            credentials: server.credentials.as_ref().map(|(user, password)| (mask(user), mask(password))),
+        });
+        Self { proxy, ..self }
+    }
+
     fn new(request: &Request, headers: Vec<(&'static str, String)>) -> Self {
         Self {
             method: request.method(),
@@ -62,6 +85,7 @@ impl Shown {
             headers,
             credentials: request.url.credentials.clone(),
             body: request.body.clone(),
+            proxy: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use ddns_core::diagnostic::{Diagnostic, Place};
 use ddns_core::domain::Domain;
 use ddns_core::observe::{Trust, unusable};
 use ddns_core::plan::{Verdict, judge};
+use ddns_core::proxy::Route;
 use ddns_core::record::{Family, Update};
 use ddns_core::state::State;
 
@@ -37,6 +38,8 @@ struct Batch<'a> {
     /// What is remembered; none where the cache is off.
     memory: Option<(Rc<State>, Fingerprint)>,
     preview: Preview<'a>,
+    /// Whether secrets are shown.
+    reveal: bool,
 }
 
 /// One update, as it is shown.
@@ -115,7 +118,7 @@ fn batches<'a>(configs: &[&'a Config], found: Vec<Pair>, environment: &Environme
         for (family, found) in Family::ALL.into_iter().zip(pair) {
             let Some(found) = found else { continue };
             let preview = Preview::new(&entry.callback, reveal);
-            batches.push(Batch { config, number, entry, family, found, memory: memory.clone(), preview });
+            batches.push(Batch { config, number, entry, family, found, memory: memory.clone(), preview, reveal });
         }
     }
     batches
@@ -153,7 +156,16 @@ impl<'a> Batch<'a> {
     }
 
     fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
-        let request = self.update(domain).map(|update| self.preview.request(&update, unix_time(), USER_AGENT));
+        let request = self.update(domain).map(|update| {
+            let now = unix_time();
+            let sent = self.entry.callback.render(&update, now).ok();
+            let route = sent.as_ref().and_then(|sent| self.entry.proxies.routes(&sent.url).next());
+            let server = route.and_then(|route| match route {
+                Route::Via(server) => Some(&**server),
+                Route::Direct | Route::Unusable(..) => None,
+            });
+            self.preview.request(&update, now, USER_AGENT).map(|shown| shown.through(server, self.reveal))
+        });
         Item { domain, verdict: self.verdict(domain, now), request }
     }
 }

@@ -101,7 +101,6 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64
     let mut text = String::new();
     let name = format!("{} {}", item.domain, batch.family.record_type());
     push(&mut text, "", &name, wide, 0);
-    // A proxy on the way is one more row here.
     let mut rows = Vec::new();
     if several {
         rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
@@ -112,6 +111,9 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64
     } else {
         let failed = batch.found.failed.iter();
         rows.extend(failed.map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
+    }
+    if let Some(Ok(Shown { proxy: Some(proxy), .. })) = &item.request {
+        rows.push(("route", format!("through the proxy {}", proxy.address)));
     }
     for (label, said) in rows {
         push(&mut text, label, &said, wide, COLUMN);
@@ -244,5 +246,6 @@ fn request_json(request: &Shown) -> Value {
         ("url", Value::string(&request.url)),
         ("headers", Value::object(headers)),
         ("body", request.body.as_ref().map_or(Value::Null, Value::string)),
+        ("proxy", request.proxy.as_ref().map_or(Value::Null, |proxy| Value::string(&proxy.address))),
     ])
 }
