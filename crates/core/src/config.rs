@@ -6,10 +6,12 @@
 
 mod entry;
 pub mod fields;
+pub mod interview;
 pub mod layers;
 pub mod raw;
 mod read;
 pub mod reference;
+pub mod starter;
 pub mod validate;
 
 use std::num::NonZeroU16;
