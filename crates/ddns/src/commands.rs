@@ -4,4 +4,5 @@ pub(crate) mod addresses;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod help;
+pub(crate) mod init;
 pub(crate) mod man;

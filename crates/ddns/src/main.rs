@@ -37,6 +37,7 @@ fn main() {
     let code = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Invocation::Synchronize(settings)) => wait_for(synchronize(settings)),
         Ok(Invocation::Command(name, given)) => command(name, given),
+        Ok(Invocation::Template(given)) => commands::init::template(&given),
         Ok(Invocation::Show(text)) => print(&text),
         Err(error) => complain(&[error]),
     };
@@ -47,6 +48,7 @@ fn main() {
 fn command(name: Name, given: Given) -> u8 {
     match name {
         Name::Demo => wait_for(commands::demo::run()),
+        Name::Init => wait_for(commands::init::run(given)),
         Name::Addresses => wait_for(commands::addresses::run(given)),
         Name::Schema => print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),

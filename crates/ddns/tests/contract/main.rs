@@ -39,3 +39,4 @@ mod f_stun;
 mod g;
 mod g_leaks;
 mod g_secrets;
+mod init;
