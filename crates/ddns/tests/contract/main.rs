@@ -25,6 +25,7 @@ mod d;
 mod d_redirects;
 mod d_tls;
 mod docs;
+mod docs_console;
 mod e;
 mod e_cache;
 mod e_doubt;
