@@ -7,11 +7,13 @@
 pub mod doubts;
 mod entry;
 pub mod fields;
+pub mod interview;
 pub mod layers;
 pub mod listing;
 pub mod raw;
 mod read;
 pub mod reference;
+pub mod starter;
 pub mod validate;
 
 use std::num::NonZeroU16;

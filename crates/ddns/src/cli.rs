@@ -8,11 +8,12 @@ pub(crate) mod topics;
 
 use std::ffi::OsString;
 
+use ddns_core::config::fields::Kind;
 use ddns_core::config::raw::Raw;
 use ddns_core::diagnostic::{Diagnostic, Place};
 use lexopt::{Arg, Parser};
 
-use table::{Command, Name};
+use table::{Command, NEW_CONFIG, Name};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) enum Invocation {
     Synchronize(Settings),
     /// A command, with what stands behind it.
     Command(Name, Given),
+    /// `--new-config`: a commented template, into the file that stands there as its word.
+    Template(Given),
     /// A text to print: `--help`, `--version`.
     Show(String),
 }
@@ -110,7 +113,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
         }
         is_first = false;
     }
-    let Some(command) = command else { return Ok(Invocation::Synchronize(given.settings)) };
+    let Some(command) = command else {
+        let is_template = given.has(NEW_CONFIG.name);
+        return Ok(if is_template { Invocation::Template(given) } else { Invocation::Synchronize(given.settings) });
+    };
     match &command.word {
         Some(word) if word.is_required && given.word.is_none() => Err(mistakes::missing_word(command, word)),
         _ => Ok(Invocation::Command(command.which, given)),
@@ -147,6 +153,11 @@ fn take_option(
             what => fields::text(parser.value().map_err(|_| mistakes::missing_value(choice.name, what))?)?,
         };
         given.own.push((choice.name, value));
+        return Ok(());
+    }
+    if command.is_none() && is_meant(NEW_CONFIG.name) {
+        given.own.push((NEW_CONFIG.name, String::new()));
+        given.word = fields::optional_value(parser, Kind::FlagOrText)?;
         return Ok(());
     }
     let is_configured = command.is_none_or(|command| command.configured);

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 mod found;
 pub(crate) mod help;
+pub(crate) mod init;
 pub(crate) mod listen;
 pub(crate) mod man;
 pub(crate) mod preview;

@@ -159,7 +159,7 @@ fn default_file(environment: &Environment) -> Option<String> {
 pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).join("\n    ");
     let message = format!("there is no configuration. Looked for:\n    {places}");
-    let hint = "`ddns demo` shows what the program does, without one. The least that config.json needs:\n    \
+    let hint = "`ddns init` writes one; `ddns demo` shows what the program does, without one. The least that config.json needs:\n    \
                 { \"dns\": \"callback\", \"id\": \"https://example.com/update?name=__DOMAIN__&ip=__IP__\", \
                 \"ipv4\": [\"home.example.com\"] }";
     Diagnostic::error(Place::Nowhere, message).hint(hint)

@@ -43,6 +43,7 @@ fn main() {
     let code = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Invocation::Synchronize(settings)) => wait_for(synchronize(settings)),
         Ok(Invocation::Command(name, given)) => command(name, given),
+        Ok(Invocation::Template(given)) => commands::init::template(&given),
         Ok(Invocation::Show(text)) => print(&text),
         Err(error) => complain(&[error]),
     };
@@ -56,6 +57,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Watch => wait_for(watch::run(given.settings)),
         Name::Status => wait_for(commands::status::run(given)),
         Name::Sync => wait_for(commands::sync::run(given)),
+        Name::Init => wait_for(commands::init::run(given)),
         Name::Addresses => wait_for(commands::addresses::run(given)),
         Name::Listen => wait_for(commands::listen::run(given)),
         Name::Check => wait_for(commands::check::run(given)),

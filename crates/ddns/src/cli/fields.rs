@@ -60,7 +60,7 @@ fn split(text: &str) -> Vec<Node> {
 }
 
 /// `--cache`, `--cache=PATH` and `--cache PATH`; behind a flag only a word that can be meant for it.
-fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Diagnostic> {
+pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Diagnostic> {
     if let Some(attached) = parser.optional_value() {
         return text(attached).map(Some);
     }

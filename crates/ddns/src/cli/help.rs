@@ -4,7 +4,7 @@ use ddns_core::config::fields::FIELDS;
 use ddns_core::diagnostic::Diagnostic;
 
 use super::mistakes;
-use super::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, negation_help, usage_of};
+use super::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, negation_help, usage_of};
 use super::topics::TOPICS;
 use crate::layout::{beside, broken};
 
@@ -16,9 +16,8 @@ const OPTIONS: usize = 28;
 /// Three ways to begin.
 pub(crate) const EXAMPLES: &str = "  \
   ddns demo                 see in ten seconds what it does
+  ddns init                 write config.json: a few questions
   ddns -c config.json       find the address, tell every domain that changed
-  ddns --dns callback --ipv4 home.example.com \\
-       --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__'
 ";
 
 const FURTHER: &str = "\
@@ -104,6 +103,7 @@ pub(super) fn options() -> String {
     for (option, key) in NEGATIONS {
         help += &row(&format!("--{option}"), &negation_help(key));
     }
+    help += &row(&NEW_CONFIG.usage(), NEW_CONFIG.help);
     let note = "Each can also stand in the configuration file, or in the environment (DDNS_ID, DDNS_TOKEN, …): `ddns \
                 help config`. A list takes several values, and can be repeated.";
     help + "\n" + &broken(note, 0)

@@ -4,7 +4,7 @@
 use ddns_core::config::fields::FIELDS;
 use ddns_core::diagnostic::{Diagnostic, Place, nearest};
 
-use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, Word};
+use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Word};
 use super::wrong;
 
 /// What lexopt cannot read. A value that stands behind a flag is not shown.
@@ -125,7 +125,8 @@ fn common(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
     let is_configured = command.is_none_or(|command| command.configured);
     let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
     let configured = fields.chain([CONFIG.1.name]).filter(move |_| is_configured);
-    configured.chain(EVERYWHERE.map(|(_, choice)| choice.name))
+    let alone = command.is_none().then_some(NEW_CONFIG.name);
+    configured.chain(alone).chain(EVERYWHERE.map(|(_, choice)| choice.name))
 }
 
 /// The commands that have this option as their own.

@@ -10,6 +10,7 @@ pub(crate) enum Name {
     Watch,
     Status,
     Sync,
+    Init,
     Addresses,
     Listen,
     Check,
@@ -86,6 +87,23 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[],
         word: None,
         example: "ddns demo",
+    },
+    Command {
+        which: Name::Init,
+        name: "init",
+        summary: "Write a configuration: asks a few questions, tries the answers",
+        about: "Asks for the endpoint, the domains and the source of the address, looks the address up, writes a \
+                commented file that only you can read, and shows what would be sent. It never overwrites a file and \
+                sends no callback. What an option says is not asked: with --id or --endpoint and a domain nothing is.",
+        configured: true,
+        options: &[flag("yes", "Ask nothing: take what is suggested where no option says more")],
+        word: Some(Word {
+            name: "FILE",
+            help: "The file to write; config.json where none is named",
+            one_of: &[],
+            is_required: false,
+        }),
+        example: "ddns init",
     },
     Command {
         which: Name::Watch,
@@ -252,6 +270,12 @@ pub(crate) const CONFIG: (char, Choice) = (
     'c',
     Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) addresses of some; each is run" },
 );
+/// The option that writes a template and does nothing else; its value may be left out.
+pub(crate) const NEW_CONFIG: Choice = Choice {
+    name: "new-config",
+    value: "[FILE]",
+    help: "Write a commented configuration (config.json), and end; never overwrites",
+};
 /// Options that are understood everywhere.
 pub(crate) const EVERYWHERE: [(char, Choice); 2] =
     [('h', flag("help", "Show help: for a command, its own")), ('V', flag("version", "Show the version"))];

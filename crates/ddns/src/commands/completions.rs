@@ -4,7 +4,7 @@
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 
 use crate::cli::Given;
-use crate::cli::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, Name, negation_help};
+use crate::cli::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Name, negation_help};
 use crate::cli::topics::TOPICS;
 use crate::print;
 
@@ -42,7 +42,7 @@ impl Offer {
     fn own(letter: Option<char>, choice: &Choice) -> Self {
         let behind = match choice.value {
             "" => Behind::Nothing,
-            "FILE" | "FILE…" | "PATH" => Behind::Words(&[], true),
+            "FILE" | "FILE…" | "[FILE]" | "PATH" => Behind::Words(&[], true),
             _ => Behind::Anything,
         };
         Self { letter, name: choice.name, help: choice.help.to_owned(), behind, is_list: choice.value.ends_with('…') }
@@ -77,6 +77,11 @@ fn configured() -> Vec<Offer> {
     });
     let files = Offer::own(Some(CONFIG.0), &CONFIG.1);
     [files].into_iter().chain(FIELDS.iter().filter_map(Offer::field)).chain(negations).collect()
+}
+
+/// What a synchronization takes, and no command does.
+fn alone() -> Offer {
+    Offer::own(None, &NEW_CONFIG)
 }
 
 fn everywhere() -> Vec<Offer> {
@@ -151,9 +156,10 @@ fn bash() -> String {
         let offered = format!("{}{shared} $everywhere", dashed(&own(command)));
         script += &format!("        {}) own=\"{}\" words=\"{}\" ;;\n", command.name, offered, words(command).join(" "));
     }
-    script += "        *) own=\"$configured $everywhere\" ;;\n    esac\n    case $option in\n";
+    let other = dashed(&[alone()]);
+    script += &format!("        *) own=\"$configured {other} $everywhere\" ;;\n    esac\n    case $option in\n");
     let mut told = Vec::new();
-    for offer in configured().into_iter().chain(COMMANDS.iter().flat_map(own)) {
+    for offer in configured().into_iter().chain([alone()]).chain(COMMANDS.iter().flat_map(own)) {
         let Behind::Words(words, files) = offer.behind else { continue };
         if told.contains(&offer.name) {
             continue;
@@ -203,7 +209,8 @@ fn zsh() -> String {
         }
         script += &format!("               {shared} $everywhere ;;\n");
     }
-    script + "        *)\n            _arguments $configured $everywhere ;;\n" + ZSH_BELOW
+    let other = zsh_option(&alone());
+    script + &format!("        *)\n            _arguments {} $configured $everywhere ;;\n", other.trim()) + ZSH_BELOW
 }
 
 fn zsh_option(offer: &Offer) -> String {
@@ -234,6 +241,7 @@ fn fish() -> String {
     for offer in configured() {
         script += &fish_option(&condition, &offer);
     }
+    script += &fish_option(&format!("-n 'not __fish_seen_subcommand_from {}'", names().join(" ")), &alone());
     for offer in everywhere() {
         script += &fish_option("", &offer);
     }

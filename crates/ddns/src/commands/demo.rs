@@ -78,7 +78,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
     writeln!(out, "An answer of 200 to 299 means accepted, and is remembered; anything else is sent again next time.")?;
     writeln!(out, "Keys that you write into a configuration show as *** in every log, as they do above.")?;
-    writeln!(out, "\nNow with your own: write config.json as above, with the address of your endpoint, and run `ddns`.")
+    writeln!(out, "\nNow with your own: `ddns init` writes config.json after a few questions, `ddns` runs it.")
 }
 
 fn configuration(origin: &str) -> String {

@@ -56,6 +56,9 @@ fn completions_bash_offers_what_can_stand_there() {
     assert_eq!(offered(&["addr"]), ["addresses"]);
     assert_eq!(offered(&["addresses", "--wi"]), ["--wide"]);
     assert_eq!(offered(&["--no-c"]), ["--no-cache"]);
+    assert_eq!(offered(&["--new"]), ["--new-config"]);
+    assert_eq!(offered(&["--new-config", "o"]), ["other.json"]);
+    assert_eq!(offered(&["init", "--y"]), ["--yes"]);
     assert_eq!(offered(&["--log-level", "W"]), ["WARNING"]);
     assert_eq!(offered(&["--log-level", "=", "W"]), ["WARNING"]);
     assert_eq!(offered(&["--index4", "public", "def"]), ["default"]);

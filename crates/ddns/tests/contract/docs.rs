@@ -1,4 +1,5 @@
-//! Whatever README and `examples/` show is run as it stands there, with the receiver in place of the endpoint.
+//! Whatever README, `docs/` and `examples/` show is run as it stands there, with the receiver in place of the endpoint.
+//! Commands are run in `docs_console`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::support::{Receiver, Sandbox};
 
 /// The endpoint in every example.
-const ENDPOINT: &str = "https://example.com";
+pub const ENDPOINT: &str = "https://example.com";
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -19,13 +20,23 @@ fn blocks_of(page: &str, language: &str) -> Vec<String> {
     text.split(&fence).skip(1).map(|rest| rest.split("```").next().expect("a block").to_owned()).collect()
 }
 
+/// README and everything in `docs/`, as paths from the root.
+pub fn pages() -> Vec<String> {
+    let files = fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("a page").path());
+    let texts = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let names = texts.filter_map(|path| Some(format!("docs/{}", path.file_name()?.to_string_lossy())));
+    let mut pages: Vec<String> = names.chain(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()]).collect();
+    pages.sort_unstable();
+    pages
+}
+
 /// The blocks of a language in README.
 fn blocks(language: &str) -> Vec<String> {
     blocks_of("README.md", language)
 }
 
 /// Runs a configuration against the receiver; the addresses come from the command line.
-fn run(config: &str, receiver: &Receiver) {
+pub fn run(config: &str, receiver: &Receiver) {
     let sandbox = Sandbox::new();
     sandbox.write("config.json", config.replace(ENDPOINT, &receiver.url("")));
     let sources = ["--index4", "shell:echo 203.0.113.7", "--index6", "shell:echo 2001:db8::7"];
@@ -42,11 +53,29 @@ fn readme_sends_the_request_it_shows() {
 
 #[test]
 fn configurations_of_the_pages_run() {
-    let pages = ["docs/sources.md", "docs/proxies.md"];
-    for config in blocks("json").into_iter().chain(pages.into_iter().flat_map(|page| blocks_of(page, "json"))) {
-        let receiver = Receiver::new();
-        run(&config, &receiver);
-        assert!(!receiver.callbacks().is_empty(), "{config}");
+    let mut count = 0;
+    for page in pages() {
+        for config in blocks_of(&page, "json") {
+            let receiver = Receiver::new();
+            run(&config, &receiver);
+            assert!(!receiver.callbacks().is_empty(), "{page}:\n{config}");
+            count += 1;
+        }
+    }
+    assert!(count >= 8, "{count} configurations");
+}
+
+/// A link that leads nowhere helps nobody.
+#[test]
+fn docs_every_link_leads_somewhere() {
+    for page in pages() {
+        let path = root().join(&page);
+        let text = fs::read_to_string(&path).expect("the page");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap_or_default();
+            let is_there = link.contains("://") || path.parent().expect("a folder").join(file).exists();
+            assert!(is_there, "{page}: {link}");
+        }
     }
 }
 

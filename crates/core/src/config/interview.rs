@@ -1,0 +1,382 @@
+//! The questions behind a new configuration: what is asked, in which order, what is suggested, and what an answer means.
+//! Answers are judged by the same rules as a configuration. Asking and looking up addresses is the shell's.
+
+use std::net::IpAddr;
+
+use super::fields::{Field, Key};
+use super::raw::{Origin, Raw};
+use super::starter::{checked, lacks_address, lacks_domains};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::json::{Node, Value};
+use crate::local::is_private;
+use crate::record::Family;
+
+/// The body that is suggested for a POST.
+const BODY: &str = r#"{"domain": "__DOMAIN__", "type": "__RECORDTYPE__", "ip": "__IP__"}"#;
+/// What is suggested to be added to the address of a GET.
+const QUERY: &str = "name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__";
+/// An answer that leaves something out.
+const NONE: &str = "none";
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// `id`
+    Address,
+    /// Whether there is a `token`.
+    Method,
+    /// What is added to `id`.
+    Query,
+    /// `token`
+    Body,
+    /// `ipv4` or `ipv6`
+    Domains(Family),
+    /// `index4` or `index6`
+    Source(Family),
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What it is about.
+    pub subject: Subject,
+    /// Why it is asked, on one line.
+    pub why: String,
+    /// The question itself: a few words.
+    pub asks: String,
+    /// What an empty answer means; none where there is nothing to suggest.
+    pub suggested: Option<String>,
+}
+
+/// A conversation about a new configuration. What options said already is not asked.
+#[derive(Debug)]
+pub struct Interview {
+    settings: Raw,
+    /// The address that this host uses toward the internet: by [`Family::index`].
+    own: [Option<IpAddr>; 2],
+    left: Vec<Subject>,
+}
+
+impl Interview {
+    /// Begins with what is known.
+    pub fn new(settings: Raw, own: [Option<IpAddr>; 2]) -> Self {
+        let mut left = Vec::new();
+        if lacks_address(&settings) {
+            left.push(Subject::Address);
+        }
+        if settings.get(Key::Token).is_none() {
+            left.push(Subject::Method);
+        }
+        if lacks_domains(&settings) {
+            left.extend(Family::ALL.map(Subject::Domains));
+        }
+        let unknown = Family::ALL.into_iter().filter(|family| settings.get(index_key(*family)).is_none());
+        left.extend(unknown.map(Subject::Source));
+        Self { settings, own, left }
+    }
+
+    /// What is known so far.
+    pub fn settings(&self) -> &Raw {
+        &self.settings
+    }
+
+    /// The next question; none where everything is known.
+    pub fn question(&mut self) -> Option<Question> {
+        while let Some(subject) = self.left.first() {
+            if self.applies(*subject) {
+                return Some(self.about(*subject));
+            }
+            self.left.remove(0);
+        }
+        None
+    }
+
+    /// Takes the answer to the next question; an empty one is what was suggested. Says what is doubtful about it, or why
+    /// it must be asked again.
+    pub fn answer(&mut self, text: &str) -> Result<Vec<String>, String> {
+        let Some(question) = self.question() else { return Ok(Vec::new()) };
+        let text = match (text.trim(), question.suggested) {
+            ("", Some(suggested)) => suggested,
+            ("", None) => return Err("There is nothing to suggest: an answer is needed.".to_owned()),
+            (text, _) => text.to_owned(),
+        };
+        if text.chars().any(char::is_control) {
+            return Err("There is a control character in it (an arrow key, perhaps).".to_owned());
+        }
+        let doubts = self.take(question.subject, &text)?;
+        self.left.remove(0);
+        Ok(doubts)
+    }
+
+    /// Asks again where an address comes from, because nothing came from there. What was answered is suggested.
+    pub fn reconsider(&mut self, family: Family) {
+        self.left.insert(0, Subject::Source(family));
+    }
+
+    /// Whether a question makes sense after the answers so far.
+    fn applies(&self, subject: Subject) -> bool {
+        match subject {
+            Subject::Source(family) => self.domains(family).is_some(),
+            _ => true,
+        }
+    }
+
+    fn about(&self, subject: Subject) -> Question {
+        let (why, asks, suggested) = match subject {
+            Subject::Address => (
+                "The http(s) address that takes the update; __IP__ and __DOMAIN__ are filled in.".to_owned(),
+                "Address of the endpoint".to_owned(),
+                None,
+            ),
+            Subject::Method => {
+                let method = if self.tells_address() { "GET" } else { "POST" };
+                let why = "GET has everything in the address; POST sends a JSON body.".to_owned();
+                (why, "GET or POST".to_owned(), Some(method.to_owned()))
+            }
+            Subject::Query => {
+                let why = format!("The address does not hold __IP__ yet. This is added to it; `{NONE}`: nothing.");
+                (why, "Parameters".to_owned(), Some(QUERY.to_owned()))
+            }
+            Subject::Body => (
+                "Placeholders in its values are filled in; keys of yours go to the file only.".to_owned(),
+                "JSON body".to_owned(),
+                Some(BODY.to_owned()),
+            ),
+            Subject::Domains(family) => self.about_domains(family),
+            Subject::Source(family) => self.about_source(family),
+        };
+        Question { subject, why, asks, suggested }
+    }
+
+    fn about_domains(&self, family: Family) -> (String, String, Option<String>) {
+        let asks = format!("Domains for {family}");
+        let others = self.domains(Family::V4).filter(|_| family == Family::V6);
+        let why = format!(
+            "Told the {family} address ({}); several with commas between; `{NONE}`: no {family}.",
+            family.record_type()
+        );
+        let suggested = match (family, others) {
+            (Family::V6, Some(others)) if self.own[family.index()].is_some() => Some(others),
+            (Family::V6, Some(_)) => Some(NONE.to_owned()),
+            _ => None,
+        };
+        (why, asks, suggested)
+    }
+
+    fn about_source(&self, family: Family) -> (String, String, Option<String>) {
+        let asks = format!("Source of the {family} address");
+        if let Some(answered) = self.text(index_key(family)) {
+            return (format!("Enter keeps {answered}; or name another source."), asks, Some(answered.to_owned()));
+        }
+        let (why, suggested) = match self.own[family.index()] {
+            Some(ip) if is_private(ip) => {
+                (format!("This host has the private address {ip}: nobody outside can reach it."), "public")
+            }
+            Some(ip) => (format!("This host's own address is {ip}."), "default"),
+            None => (format!("This host itself has no {family} address toward the internet."), "public"),
+        };
+        (why, asks, Some(suggested.to_owned()))
+    }
+
+    /// Whether `id` says what the address is.
+    fn tells_address(&self) -> bool {
+        self.text(Key::Id).is_some_and(|id| id.contains("__IP__"))
+    }
+
+    fn text(&self, key: Key) -> Option<&str> {
+        self.settings.get(key)?.node.value.text()
+    }
+
+    /// The domains of a family as they were written, where there are some.
+    fn domains(&self, family: Family) -> Option<String> {
+        let key = domains_key(family);
+        match &self.settings.get(key)?.node.value {
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text.clone()),
+            Value::Array(items) if items.is_empty() => None,
+            Value::Array(items) => {
+                Some(items.iter().filter_map(|item| item.value.text()).collect::<Vec<_>>().join(", "))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes a setting of a valid answer.
+    fn take(&mut self, subject: Subject, text: &str) -> Result<Vec<String>, String> {
+        match subject {
+            Subject::Address => self.set(Key::Id, text),
+            Subject::Method => {
+                match text.to_ascii_lowercase().as_str() {
+                    "get" if self.tells_address() => {}
+                    "get" => self.left.insert(1, Subject::Query),
+                    "post" => self.left.insert(1, Subject::Body),
+                    _ => return Err("It is GET or POST.".to_owned()),
+                }
+                Ok(Vec::new())
+            }
+            Subject::Query if text.eq_ignore_ascii_case(NONE) => Ok(Vec::new()),
+            Subject::Query => {
+                let id = self.text(Key::Id).unwrap_or_default();
+                let joint = if !id.contains('?') {
+                    "?"
+                } else if id.ends_with(['?', '&']) {
+                    ""
+                } else {
+                    "&"
+                };
+                let id = format!("{id}{joint}{}", text.trim_start_matches(['?', '&']));
+                self.set(Key::Id, &id)
+            }
+            Subject::Body => self.set(Key::Token, text),
+            Subject::Domains(family) if text.eq_ignore_ascii_case(NONE) => {
+                if family == Family::V6 && self.domains(Family::V4).is_none() {
+                    return Err("At least one domain is needed.".to_owned());
+                }
+                Ok(Vec::new())
+            }
+            Subject::Domains(family) => self.set(domains_key(family), text),
+            Subject::Source(family) => self.set(index_key(family), text),
+        }
+    }
+
+    /// Sets a field where its value is right; the doubts about it are told.
+    fn set(&mut self, key: Key, text: &str) -> Result<Vec<String>, String> {
+        let mut settings = self.settings.clone();
+        let before = told(checked(&settings));
+        settings.set(key, Node::synthetic(Value::string(text)), Origin::Option(option_of(key)));
+        let now: Vec<Diagnostic> = told(checked(&settings)).into_iter().filter(|it| !before.contains(it)).collect();
+        let sentence = |diagnostic: &Diagnostic| {
+            let hint = diagnostic.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("{}{hint}", diagnostic.message)
+        };
+        let wrong: Vec<String> = now.iter().filter(|it| it.severity == Severity::Error).map(sentence).collect();
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
+        self.settings = settings;
+        Ok(now.iter().map(sentence).collect())
+    }
+}
+
+fn told(checked: Result<super::validate::Valid, Vec<Diagnostic>>) -> Vec<Diagnostic> {
+    checked.map_or_else(|wrong| wrong, |(_, doubts)| doubts)
+}
+
+fn option_of(key: Key) -> String {
+    format!("--{}", Field::of(key).option.unwrap_or_default())
+}
+
+fn domains_key(family: Family) -> Key {
+    [Key::Ipv4, Key::Ipv6][family.index()]
+}
+
+fn index_key(family: Family) -> Key {
+    [Key::Index4, Key::Index6][family.index()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::starter;
+
+    const PRIVATE: [Option<IpAddr>; 2] = [Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 168, 1, 5))), None];
+
+    fn given(settings: &[(Key, &str)]) -> Raw {
+        let mut raw = Raw::default();
+        for (key, text) in settings {
+            raw.set(*key, Node::synthetic(Value::string(*text)), Origin::Option(String::new()));
+        }
+        raw
+    }
+
+    /// Answers one question after the other; gives the subjects and what was suggested.
+    fn talk(interview: &mut Interview, answers: &[&str]) -> Vec<(Subject, Option<String>)> {
+        let mut asked = Vec::new();
+        for answer in answers {
+            let question = interview.question().expect("a question");
+            assert!(question.why.chars().count() <= 80, "{}", question.why);
+            interview.answer(answer).unwrap_or_else(|why| panic!("{question:?}: {why}"));
+            asked.push((question.subject, question.suggested));
+        }
+        assert_eq!(interview.question(), None);
+        asked
+    }
+
+    #[test]
+    fn a_get_is_asked_for_its_parameters() {
+        let mut interview = Interview::new(Raw::default(), PRIVATE);
+        let asked = talk(&mut interview, &["https://h.example/u?key=s3cret", "get", "", "a.example", "", ""]);
+        let subjects: Vec<Subject> = asked.iter().map(|(subject, _)| *subject).collect();
+        let expected = [
+            Subject::Address,
+            Subject::Method,
+            Subject::Query,
+            Subject::Domains(Family::V4),
+            Subject::Domains(Family::V6),
+            Subject::Source(Family::V4),
+        ];
+        assert_eq!(subjects, expected);
+        assert_eq!(asked[1].1.as_deref(), Some("POST"));
+        assert_eq!(asked[4].1.as_deref(), Some("none"));
+        assert_eq!(asked[5].1.as_deref(), Some("public"));
+        let text = starter::text(interview.settings());
+        assert!(text.contains("u?key=s3cret&name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__\""), "{text}");
+        assert!(text.contains("\"index4\": [\"public\"]") && text.contains("// \"ipv6\""), "{text}");
+    }
+
+    #[test]
+    fn a_post_is_asked_for_its_body_and_both_families_are_told() {
+        let own = [Some(IpAddr::V4(std::net::Ipv4Addr::new(1, 2, 3, 4))), "2a00::1".parse().ok()];
+        let mut interview = Interview::new(Raw::default(), own);
+        let asked = talk(&mut interview, &["https://h.example/hook", "", "", "a.example", "", "", "interface:eth0"]);
+        assert_eq!(asked[4], (Subject::Domains(Family::V6), Some("a.example".to_owned())));
+        assert_eq!(asked[5].1.as_deref(), Some("default"));
+        let (config, doubts) = starter::checked(interview.settings()).expect("it is valid");
+        assert_eq!((config.entries[0].domains_of(Family::V6).len(), doubts.len()), (1, 0));
+        assert!(config.entries[0].callback.body.is_some());
+    }
+
+    #[test]
+    fn what_options_said_is_not_asked() {
+        let known = [(Key::Token, "{\"a\": 1}"), (Key::Ipv6, "a.example"), (Key::Index6, "public")];
+        let asked = talk(&mut Interview::new(given(&known), PRIVATE), &["https://h.example/"]);
+        assert_eq!(asked.len(), 1);
+        let known = [(Key::Endpoint, "https://h.example/?k=1"), (Key::Ipv4, "a.example"), (Key::Index4, "0")];
+        let mut interview = Interview::new(given(&known), PRIVATE);
+        talk(&mut interview, &["GET", "ip=__IP__"]);
+        assert!(starter::text(interview.settings()).contains("\"id\": \"?ip=__IP__\""));
+    }
+
+    #[test]
+    fn a_wrong_answer_is_asked_again_with_the_reason() {
+        let mut interview = Interview::new(Raw::default(), PRIVATE);
+        let steps: [(&[&str], &str, &str); 6] = [
+            (&["", "example.com/x", "ftp://h/"], "did you mean", "https://h.example/x"),
+            (&["PUT"], "GET or POST", "post"),
+            (&["{\"a\": s3cret}", "5"], "JSON", ""),
+            (&["", "a..b", "x\u{1b}[A"], "control", "none"),
+            (&["none"], "At least one", "a.example"),
+            (&["pubic"], "public", ""),
+        ];
+        for (wrong, part, right) in steps {
+            let subject = interview.question().expect("a question").subject;
+            let said: Vec<String> = wrong.iter().map(|text| interview.answer(text).expect_err("wrong")).collect();
+            let said = said.join("\n");
+            assert!(said.contains(part) && !said.contains("s3cret"), "{said}");
+            assert_eq!(interview.question().map(|question| question.subject), Some(subject));
+            interview.answer(right).expect("right");
+        }
+        assert_eq!(interview.question(), None);
+    }
+
+    #[test]
+    fn a_source_that_gives_nothing_is_asked_for_again() {
+        let known = [(Key::Id, "https://h.example/?ip=__IP__"), (Key::Token, ""), (Key::Ipv4, "a.example")];
+        let mut interview = Interview::new(given(&known), PRIVATE);
+        interview.answer("interface:eth7").expect("right");
+        interview.reconsider(Family::V4);
+        assert_eq!(interview.question().and_then(|question| question.suggested).as_deref(), Some("interface:eth7"));
+        interview.answer("").expect("kept");
+        assert_eq!(interview.question(), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! `ddns init`: from an empty folder to a configuration: asks what no option says, tries the source of the address,
+//! writes a commented file and shows what would be sent. Sends no callback. What is asked and what an answer means is
+//! decided in the core.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use ddns_core::config::interview::{Interview, Subject};
+use ddns_core::config::{Entry, starter};
+use ddns_core::diagnostic::{Diagnostic, Place};
+use ddns_core::local::is_private;
+use ddns_core::record::{Family, Update};
+use ddns_core::source::Source;
+
+use crate::cli::Given;
+use crate::clock::unix_time;
+use crate::environment::Environment;
+use crate::http::{Client, USER_AGENT};
+use crate::layout::broken;
+use crate::sources::{self, Limits, own_address};
+use crate::{complain, print};
+
+/// Shown where no address was found: for documentation, nobody's.
+const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
+
+/// What was found out about a family: which sources were asked, and the address that they gave.
+#[derive(Default)]
+struct Looked {
+    sources: Vec<Source>,
+    ip: Option<IpAddr>,
+}
+
+/// The file that is to be written.
+struct Target {
+    /// As the user named it.
+    name: String,
+    path: PathBuf,
+}
+
+/// Asks, looks, writes and shows. 2 where an answer is missing or wrong or the file is there already; 1 where the
+/// conversation was broken off or the file cannot be written.
+pub(crate) async fn run(given: Given) -> u8 {
+    let environment = Environment::read();
+    let target = match Target::of(&given, &environment) {
+        Ok(target) => target,
+        Err(error) => return complain(&[error]),
+    };
+    let may_ask = !given.has("yes") && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let takes_suggestions = given.has("yes");
+    let settings = given.settings.options;
+    let missing = starter::missing(&settings);
+    if let Err(wrong) = starter::checked(&settings) {
+        return complain(&wrong);
+    }
+    if !missing.is_empty() && !may_ask {
+        return complain(&[unanswered(&missing, takes_suggestions)]);
+    }
+    let client = Client::default();
+    let mut interview = Interview::new(settings, Family::ALL.map(own_address));
+    let mut looked: [Looked; 2] = Default::default();
+    if !missing.is_empty() {
+        if let Err(why) = converse(&mut interview, &mut looked, &client).await {
+            let _ = writeln!(io::stderr(), "\nerror: {why}: nothing was written");
+            return 1;
+        }
+    } else if takes_suggestions {
+        while interview.question().is_some_and(|question| question.suggested.is_some()) && interview.answer("").is_ok()
+        {
+        }
+    }
+    let (config, doubts) = match starter::checked(interview.settings()) {
+        Ok(valid) => valid,
+        Err(wrong) => return complain(&wrong),
+    };
+    for doubt in doubts {
+        let _ = writeln!(io::stderr(), "{}", doubt.shown());
+    }
+    for entry in &config.entries {
+        for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
+            look(entry, family, &mut looked[family.index()], &client).await;
+        }
+    }
+    match target.write(&starter::text(interview.settings())) {
+        Ok(()) => print(&shown(&target, &config.entries, &looked)),
+        Err(code) => code,
+    }
+}
+
+/// `--new-config`: a commented template, with what the options say in it.
+pub(crate) fn template(given: &Given) -> u8 {
+    let target = match Target::of(given, &Environment::read()) {
+        Ok(target) => target,
+        Err(error) => return complain(&[error]),
+    };
+    if let Err(wrong) = starter::checked(&given.settings.options) {
+        return complain(&wrong);
+    }
+    match target.write(&starter::text(&given.settings.options)) {
+        Ok(()) => {
+            let next = if starter::missing(&given.settings.options).is_empty() {
+                ""
+            } else {
+                " Put your own address and domains into it."
+            };
+            print(&format!("Wrote {}: only you can read it.{next}\n", target.name))
+        }
+        Err(code) => code,
+    }
+}
+
+/// What options must say where nobody can be asked.
+fn unanswered(missing: &[&str], takes_suggestions: bool) -> Diagnostic {
+    let why = if takes_suggestions { "there is nothing to suggest for it" } else { "there is no terminal to ask on" };
+    let message = format!("`ddns init` needs {}: {why}", missing.join(" and "));
+    let example = "ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
+    Diagnostic::error(Place::Nowhere, message).hint(format!("e.g. {example}"))
+}
+
+/// Asks what is left to ask. Fails where the answers end.
+async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &Client) -> Result<(), String> {
+    say(
+        "A few questions; Enter takes what stands in [brackets]. Nothing is sent, and\nnothing is written before the end.\n",
+    );
+    while let Some(question) = interview.question() {
+        let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();
+        say(&format!("\n{}{}{suggested}: ", broken(&question.why, 0), question.asks));
+        match interview.answer(&line()?) {
+            Ok(doubts) => doubts.iter().for_each(|doubt| say(&broken(&format!("Note: {doubt}"), 2))),
+            Err(why) => {
+                why.lines().for_each(|line| say(&broken(&format!("Not possible: {line}"), 2)));
+                continue;
+            }
+        }
+        let Subject::Source(family) = question.subject else { continue };
+        let Ok((config, _)) = starter::checked(interview.settings()) else { continue };
+        let Some(entry) = config.entries.first() else { continue };
+        let is_new = looked[family.index()].sources != entry.sources_of(family);
+        look(entry, family, &mut looked[family.index()], client).await;
+        if is_new && looked[family.index()].ip.is_none() && !entry.sources_of(family).is_empty() {
+            interview.reconsider(family);
+        }
+    }
+    Ok(())
+}
+
+fn say(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+}
+
+/// One answer.
+fn line() -> Result<String, String> {
+    let mut bytes = Vec::new();
+    match io::stdin().lock().read_until(b'\n', &mut bytes) {
+        Ok(0) => Err("the answers end before the questions do".to_owned()),
+        // What is no text is not taken: the control character makes it a wrong answer.
+        Ok(_) => Ok(String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned())),
+        Err(error) => Err(format!("the answer cannot be read ({error})")),
+    }
+}
+
+/// Asks the sources of a family and tells what they say; not again those that were asked before.
+async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Client) {
+    if looked.sources == entry.sources_of(family) {
+        return;
+    }
+    *looked = Looked { sources: entry.sources_of(family).to_vec(), ip: None };
+    for source in entry.sources_of(family) {
+        match sources::look(source, family, Limits::of(entry), client).await {
+            Ok(choice) => {
+                say(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
+                if is_private(choice.ip) {
+                    say("  It is private: nobody outside can reach it. `public` gives the router's address.\n");
+                }
+                looked.ip = Some(choice.ip);
+                return;
+            }
+            Err(why) => say(&broken(&format!("{family}: no address from {source} now: {why}"), 2)),
+        }
+    }
+}
+
+impl Target {
+    /// The file behind the command, or behind `-c`; none that is there already.
+    fn of(given: &Given, environment: &Environment) -> Result<Self, Diagnostic> {
+        let wrong = |message: &str, hint: &str| Err(Diagnostic::error(Place::Nowhere, message).hint(hint));
+        let name = match (given.word(), given.settings.files.as_slice()) {
+            (Some(name), []) => name,
+            (None, [name]) => name.as_str(),
+            (None, []) => "config.json",
+            _ => return wrong("one file is written, and there are several names", "name one: `ddns init FILE`"),
+        };
+        if name.contains("://") {
+            return wrong("the file to write cannot be an address", "the address of the endpoint goes behind --id");
+        }
+        let path = environment.path(name);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let hint = format!("name a file in it: {}", path.join("config.json").display());
+                wrong(&format!("{name} is a folder"), &hint)
+            }
+            Ok(_) => Err(taken(name)),
+            Err(_) => Ok(Self { name: name.to_owned(), path }),
+        }
+    }
+
+    /// Writes a new file that nobody else can read; never takes the place of one. Fails, having told why, with the exit
+    /// status.
+    fn write(&self, text: &str) -> Result<(), u8> {
+        let folder = self.path.parent().filter(|folder| *folder != Path::new(""));
+        let made = folder.map_or(Ok(()), fs::create_dir_all);
+        let opened = made.and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path));
+        let written = opened.and_then(|mut file| {
+            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+            if written.is_err() {
+                // Half a configuration is none, and this one is ours.
+                let _ = fs::remove_file(&self.path);
+            }
+            written
+        });
+        written.map_err(|error| {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                return complain(&[taken(&self.name)]);
+            }
+            let _ = writeln!(io::stderr(), "error: {} cannot be written ({error}): there is no new file", self.name);
+            1
+        })
+    }
+}
+
+fn taken(name: &str) -> Diagnostic {
+    let message = format!("{name} is there already, and is not overwritten");
+    Diagnostic::error(Place::Nowhere, message).hint("name another file, or move this one away")
+}
+
+/// What was written, what it sends, and how to go on.
+fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
+    let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
+    for entry in entries {
+        for family in Family::ALL {
+            let Some(domain) = entry.domains_of(family).first() else { continue };
+            let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok());
+            let Some(ip) = ip else { continue };
+            let update = Update { domain, family, ip };
+            let note = if looked[family.index()].ip.is_some() { "" } else { " (an example: none was found)" };
+            text += "\n";
+            text += &broken(&format!("What is sent for {update}{note}; what you typed shows as ***:"), 0);
+            text += "\n";
+            text += &sent(entry, &update);
+            if entry.domains_of(family).len() > 1 {
+                text += &format!("\nAnd the same for {} more.\n", entry.domains_of(family).len() - 1);
+            }
+        }
+    }
+    let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", quoted(&target.name)) };
+    let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
+    let width = preview.chars().count();
+    text + &format!(
+        "\nNext:\n  {preview}   show every request, send none\n  {run:<width$}   find the address, tell what changed\n"
+    )
+}
+
+/// The request of an update as it may be shown.
+fn sent(entry: &Entry, update: &Update<'_>) -> String {
+    let lines = match entry.callback.masked().render(update, unix_time()) {
+        Ok(request) => request.lines(USER_AGENT),
+        Err(why) => return format!("    nothing: the address {why}\n"),
+    };
+    let mut text: String = lines.iter().flat_map(|line| ["    ", line, "\n"]).collect();
+    if !text.contains(&update.ip.to_string()) {
+        text += "\nThe address is not part of it: __IP__ stands neither in `id` nor in `token`.\n";
+    }
+    text.replace("    \n", "\n")
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+~".contains(letter);
+    if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
