@@ -53,3 +53,4 @@ mod g;
 mod g_leaks;
 mod g_secrets;
 mod listen;
+mod packaging;
