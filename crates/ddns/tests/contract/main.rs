@@ -57,4 +57,5 @@ mod g_secrets;
 mod g_shown;
 mod init;
 mod listen;
+mod packaging;
 mod preview;
