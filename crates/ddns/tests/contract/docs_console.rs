@@ -210,5 +210,3 @@ fn docs_every_request_is_sent_by_the_configuration_above_it() {
     }
     assert!(count >= 4, "{count} requests");
 }
-
-/// The lists above hold nothing that is not needed any more.
