@@ -60,7 +60,9 @@ pub enum Stage {
     /// Nothing is to be done.
     Idle,
     /// It is to be sent as soon as its lane has a place.
-    Waiting,
+    Waiting(Lane),
+    /// It stands in the line of its lane, but need not be sent any more.
+    Passed(Lane),
     /// It is being sent.
     UnderWay,
     /// It is being sent, and was wanted again meanwhile.
@@ -146,38 +148,57 @@ impl Queue {
     /// An update is to be told. One that is under way is looked at again when it ends; one that rests keeps its time.
     pub fn want(&mut self, job: Job, lane: Lane) {
         match self.stage(job) {
-            Stage::Idle => self.wait(job, lane),
+            // It still has its place in the line.
+            Stage::Passed(before) if before == lane => {
+                self.waiting += 1;
+                self.set(job, Stage::Waiting(lane));
+                self.list(lane);
+            }
+            Stage::Idle | Stage::Passed(_) => self.wait(job, lane),
             Stage::UnderWay => self.set(job, Stage::Again),
-            Stage::Waiting | Stage::Again | Stage::Resting => {}
+            Stage::Waiting(_) | Stage::Again | Stage::Resting => {}
         }
     }
 
     /// An update need not be told any more: the endpoint knows, or there is no address.
-    pub fn drop(&mut self, job: Job) {
+    pub fn forget(&mut self, job: Job) {
         match self.stage(job) {
-            // It stays in the line of its lane and is passed over there.
-            Stage::Waiting => {
+            Stage::Waiting(lane) => {
                 self.waiting -= 1;
                 self.retries.remove(&job);
-                self.set(job, Stage::Idle);
+                self.set(job, Stage::Passed(lane));
             }
             Stage::Again => self.set(job, Stage::UnderWay),
             Stage::Resting => {
                 self.take_retry(job);
                 self.set(job, Stage::Idle);
             }
-            Stage::Idle | Stage::UnderWay => {}
+            Stage::Idle | Stage::Passed(_) | Stage::UnderWay => {}
         }
+    }
+
+    /// What was started cannot be sent after all, and is not wanted any more.
+    pub fn give_back(&mut self, (job, lane): (Job, Lane)) {
+        self.under_way -= 1;
+        self.lanes[lane.0 as usize].under_way -= 1;
+        self.retries.remove(&job);
+        self.set(job, Stage::Idle);
+        self.list_all(lane);
     }
 
     /// What may start now: called until there is none.
     pub fn start(&mut self, now: Duration) -> Option<(Job, Lane)> {
         self.release(now);
         while let Some(lane) = self.listed.pop_front() {
-            let stages = &self.stages;
             let state = &mut self.lanes[lane.0 as usize];
             state.is_listed = false;
-            while state.waiting.front().is_some_and(|job| stages[*job as usize] != Stage::Waiting) {
+            while let Some(job) = state.waiting.front().copied() {
+                match self.stages[job as usize] {
+                    Stage::Waiting(own) if own == lane => break,
+                    Stage::Passed(own) if own == lane => self.stages[job as usize] = Stage::Idle,
+                    // It stands in another line now.
+                    _ => {}
+                }
                 state.waiting.pop_front();
             }
             // Whatever keeps it from starting puts it on the list again when it ends.
@@ -228,10 +249,7 @@ impl Queue {
                 self.retries.remove(&job);
             }
         }
-        self.list(lane);
-        for lane in std::mem::take(&mut self.crowded) {
-            self.list(lane);
-        }
+        self.list_all(lane);
         again
     }
 
@@ -299,10 +317,18 @@ impl Queue {
     }
 
     fn wait(&mut self, job: Job, lane: Lane) {
-        self.set(job, Stage::Waiting);
+        self.set(job, Stage::Waiting(lane));
         self.waiting += 1;
         self.lanes[lane.0 as usize].waiting.push_back(job);
         self.list(lane);
+    }
+
+    /// A place is free: for this lane, and for those that waited for one.
+    fn list_all(&mut self, lane: Lane) {
+        self.list(lane);
+        for lane in std::mem::take(&mut self.crowded) {
+            self.list(lane);
+        }
     }
 
     fn list(&mut self, lane: Lane) {

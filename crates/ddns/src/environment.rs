@@ -70,6 +70,11 @@ impl Environment {
         self.get("NO_COLOR").is_none() && self.get("TERM") != Some("dumb")
     }
 
+    /// Whether a line on a terminal may be written over.
+    pub(crate) fn allows_progress(&self) -> bool {
+        self.get("TERM") != Some("dumb")
+    }
+
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)
     }

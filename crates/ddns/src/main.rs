@@ -106,7 +106,7 @@ async fn synchronize(settings: Settings) -> u8 {
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
     let tellers = sync::tellers(&configs, &logs, &client);
     let mut sync = Sync::new(&tellers, &environment, None);
-    if environment.allows_colour() {
+    if environment.allows_progress() {
         progress.begin();
         sync.progress = progress;
     }

@@ -303,7 +303,7 @@ impl Running<'_, '_> {
     fn rest(&mut self) {
         self.is_busy = false;
         self.service.client.rest();
-        self.sync.save_now();
+        self.sync.save();
         let tally = self.sync.take_tally();
         let status = self.status();
         let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", report::duration(next)));

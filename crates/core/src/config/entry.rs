@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
-use super::raw::Setting;
+use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
 use super::{Cache, Entry, Ssl};
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
@@ -20,7 +20,7 @@ use crate::source::{FORMS, Source};
 pub(super) struct Maker<'a, 'b> {
     pub(super) reader: Reader<'a>,
     /// Where the entry begins: the place of what is missing.
-    pub(super) place: &'b Place,
+    pub(super) start: &'b Start,
     /// The environment's proxies.
     pub(super) system: &'b Arc<System>,
 }
@@ -49,7 +49,7 @@ impl Maker<'_, '_> {
         let is_told = |family: Family| !domains[family.index()].is_empty() && !sources[family.index()].is_empty();
         if domains.iter().any(|names| !names.is_empty()) && !Family::ALL.into_iter().any(is_told) {
             let message = "every family that has domains is switched off: nothing is told";
-            self.reader.diagnostics.push(Diagnostic::warning(self.place.clone(), message));
+            self.reader.diagnostics.push(Diagnostic::warning(self.start.place(), message));
         }
         self.reader.refuse_fetched_path(Key::Cache);
         let cache = match self.reader.choice(Key::Cache) {
@@ -79,15 +79,15 @@ impl Maker<'_, '_> {
     }
 
     fn missing(&mut self, message: &str, hint: &str) {
-        self.reader.diagnostics.push(Diagnostic::error(self.place.clone(), message).hint(hint));
+        self.reader.diagnostics.push(Diagnostic::error(self.start.place(), message).hint(hint));
     }
 
     fn dns(&mut self) {
         let Some(setting) = self.reader.setting(Key::Dns) else {
             // An entry of `providers` has a place of its own.
-            let name = if matches!(self.place, Place::File { excerpt: Some(_), .. }) { "provider" } else { "dns" };
-            let hint = match self.place {
-                Place::Nowhere => "set --dns callback, or DDNS_DNS=callback".to_owned(),
+            let name = if matches!(self.start, Start::Entry(..)) { "provider" } else { "dns" };
+            let hint = match self.start {
+                Start::Whole(Place::Nowhere) => "set --dns callback, or DDNS_DNS=callback".to_owned(),
                 _ => format!("add \"{name}\": \"callback\""),
             };
             self.missing(&format!("`{name}` is missing"), &hint);
@@ -221,7 +221,7 @@ impl Maker<'_, '_> {
                 continue;
             }
             let mut warning =
-                Diagnostic::warning(self.place.clone(), format!("{name} is no placeholder: it is sent as it is"));
+                Diagnostic::warning(self.start.place(), format!("{name} is no placeholder: it is sent as it is"));
             warning.hint = nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
             self.reader.diagnostics.push(warning);
         }

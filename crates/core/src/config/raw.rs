@@ -95,13 +95,38 @@ impl Raw {
     }
 }
 
+/// Where an entry begins: the place of what is missing. The line to show is found only where it is shown.
+pub enum Start {
+    /// The file as a whole, or nothing at all.
+    Whole(Place),
+    /// In `providers` of this file.
+    Entry(Rc<Document>, Span),
+}
+
+impl Start {
+    /// For a message.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Whole(place) => place.clone(),
+            Self::Entry(document, span) => Place::in_file(&document.name, &document.text, *span, false),
+        }
+    }
+}
+
+impl std::fmt::Debug for Start {
+    /// A document may hold secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if matches!(self, Self::Whole(_)) { "Whole" } else { "Entry" })
+    }
+}
+
 /// The layers that one file holds.
 #[derive(Debug, Default)]
 pub struct Written {
     /// What stands outside of `providers`.
     pub file: Raw,
     /// One layer for each of `providers`, with the place where it begins; none without them.
-    pub entries: Option<Vec<(Raw, Place)>>,
+    pub entries: Option<Vec<(Raw, Start)>>,
     /// What is wrong or doubtful about its structure.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -142,7 +167,7 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic::error(self.place(span), message));
     }
 
-    fn entries(&mut self, member: Member) -> Vec<(Raw, Place)> {
+    fn entries(&mut self, member: Member) -> Vec<(Raw, Start)> {
         let Value::Array(nodes) = member.node.value else {
             let message = format!("`providers` must be a list of objects, not {}", member.node.value.kind());
             self.wrong(member.node.span, message);
@@ -163,7 +188,7 @@ impl Reader<'_> {
                 self.take(&mut entry, member, "", true);
             }
             let start = Span { start: node.span.start, end: node.span.start + 1 };
-            entries.push((entry, self.place(start)));
+            entries.push((entry, Start::Entry(Rc::clone(self.document), start)));
         }
         entries
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::entry::Maker;
 use super::fields::{Field, Key};
 use super::layers::Layers;
-use super::raw::{Raw, Written};
+use super::raw::{Raw, Start, Written};
 use super::read::Reader;
 use super::{Concurrency, Config, Log};
 use crate::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
@@ -47,7 +47,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
     let Written { file, entries, mut diagnostics } = written.unwrap_or_default();
     // Without `providers` the file as a whole is the one entry.
-    let entries = entries.unwrap_or_else(|| vec![(Raw::default(), place)]);
+    let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place))]);
 
     let layers = |entry| around.layers(entry, &file);
     let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
@@ -56,13 +56,13 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     let interval = interval(&mut reader);
 
     let mut valid = Vec::new();
-    for (raw, place) in &entries {
+    for (raw, start) in &entries {
         let mut reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         if reader.flag(Key::Debug) == Some(true) {
             log.level = Level::Debug;
         }
-        let maker = Maker { reader, place, system: &around.proxies };
+        let maker = Maker { reader, start, system: &around.proxies };
         valid.extend(maker.entry());
     }
     let diagnostics = without_repeats(diagnostics);

@@ -3,11 +3,10 @@
 //! Much of what it announces changes nothing: lifetimes are renewed with every router advertisement. What was announced
 //! is remembered, so that only a change counts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::{ATTRIBUTE_HEADER, Broken, FAMILY_V4, FAMILY_V6, KIND_BITS, Message, NEW_ADDRESS, NEW_LINK, UP};
-use super::{address, cut, half, number};
+use super::{Broken, FAMILY_V4, FAMILY_V6, Message, NEW_ADDRESS, NEW_LINK, UP, address, number};
 use crate::local::Flags;
 use crate::record::Family;
 
@@ -16,24 +15,13 @@ const DELETE_ADDRESS: u16 = 21;
 const NEW_ROUTE: u16 = 24;
 const DELETE_ROUTE: u16 = 25;
 
-// Attributes of a route: what tells two default routes apart.
-const OUT_INTERFACE: u16 = 4;
-const GATEWAY: u16 = 5;
-const PRIORITY: u16 = 6;
-const PREFERRED_SOURCE: u16 = 7;
-const TABLE: u16 = 15;
-
 /// The groups to listen to: interfaces, and addresses and routes of both families.
 pub const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400;
-
-/// The length of what stands in front of a route's attributes.
-const ROUTE_HEADER: usize = 12;
 
 /// What was announced so far.
 #[derive(Debug, Default)]
 pub struct Monitor {
     addresses: HashMap<(u32, IpAddr), Flags>,
-    routes: HashSet<Vec<u8>>,
     /// Whether an interface is switched on.
     links: HashMap<u32, bool>,
 }
@@ -78,22 +66,21 @@ impl Monitor {
                 };
                 Ok(Family::ALL.map(|family| is_changed && Family::of(found.ip) == Some(family)))
             }
+            // One that replaces another, or goes with its interface, is not announced: each counts that is.
             NEW_ROUTE | DELETE_ROUTE => {
-                let Some((family, route)) = default_route(message.body)? else { return Ok([false; 2]) };
-                let is_changed = if message.kind == NEW_ROUTE {
-                    self.routes.insert(route)
-                } else {
-                    self.routes.remove(&route);
-                    true
-                };
-                Ok(Family::ALL.map(|one| is_changed && one == family))
+                let changed = family_of_default_route(message.body)?;
+                Ok(Family::ALL.map(|family| changed == Some(family)))
             }
             NEW_LINK | DELETE_LINK => {
                 let field = |at: usize| number(message.body.get(at..).unwrap_or_default());
-                let is_up = message.kind == NEW_LINK && field(8)? & UP != 0;
-                let before = self.links.insert(field(4)?, is_up);
-                // One that was always on has nothing to say by being on.
-                Ok([before.map_or(!is_up, |before| before != is_up); 2])
+                let (index, is_up) = (field(4)?, field(8)? & UP != 0);
+                let is_changed = if message.kind == DELETE_LINK {
+                    self.links.remove(&index).is_none_or(|was_up| was_up)
+                } else {
+                    // One that was always on has nothing to say by being on.
+                    self.links.insert(index, is_up).map_or(!is_up, |was_up| was_up != is_up)
+                };
+                Ok([is_changed; 2])
             }
             _ => Ok([false; 2]),
         }
@@ -104,29 +91,14 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
-/// What tells a default route from another; none where it is a route to somewhere in particular.
-fn default_route(body: &[u8]) -> Result<Option<(Family, Vec<u8>)>, Broken> {
-    let family = match body.first() {
-        Some(&FAMILY_V4) => Family::V4,
-        Some(&FAMILY_V6) => Family::V6,
-        Some(_) => return Ok(None),
-        None => return Err(Broken),
-    };
-    if body.get(1).copied().ok_or(Broken)? != 0 {
-        return Ok(None);
-    }
-    let mut route = vec![body[0]];
-    let mut rest = body.get(ROUTE_HEADER..).ok_or(Broken)?;
-    while !rest.is_empty() {
-        let kind = half(rest, 2)? & KIND_BITS;
-        let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
-        rest = next;
-        if matches!(kind, OUT_INTERFACE | GATEWAY | PRIORITY | PREFERRED_SOURCE | TABLE) {
-            route.extend(kind.to_ne_bytes());
-            route.extend(value);
-        }
-    }
-    Ok(Some((family, route)))
+/// None where it is a route to somewhere in particular.
+fn family_of_default_route(body: &[u8]) -> Result<Option<Family>, Broken> {
+    let (&[family, length], _) = body.split_first_chunk().ok_or(Broken)?;
+    Ok(match family {
+        FAMILY_V4 if length == 0 => Some(Family::V4),
+        FAMILY_V6 if length == 0 => Some(Family::V6),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -152,6 +124,8 @@ mod tests {
         let attributes = attribute(LOCAL, &V4);
         message(kind, 0, &[&[FAMILY_V4, 24, 0, 0][..], &2_u32.to_ne_bytes(), &attributes].concat())
     }
+
+    const GATEWAY: u16 = 5;
 
     fn route(kind: u16, length: u8, gateway: [u8; 4]) -> Vec<u8> {
         let head = [FAMILY_V4, length, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0];
@@ -190,8 +164,8 @@ mod tests {
         let mut monitor = Monitor::default();
         assert_eq!(monitor.take(&route(NEW_ROUTE, 24, [10, 0, 0, 1])), NOTHING);
         assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 1])), V4_CHANGED);
-        assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 1])), NOTHING, "the same again");
         assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 2])), V4_CHANGED);
+        assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 1])), V4_CHANGED, "there and back");
         assert_eq!(monitor.take(&route(DELETE_ROUTE, 0, [10, 0, 0, 1])), V4_CHANGED);
     }
 

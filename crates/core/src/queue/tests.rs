@@ -187,13 +187,41 @@ fn a_new_network_brings_back_at_once_what_found_no_connection() {
 #[test]
 fn what_need_not_be_told_any_more_is_not() {
     let (mut queue, lane) = one_lane(3, fixed(1), WATCH);
-    queue.drop(1);
+    queue.forget(1);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
     queue.ended((0, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.5);
-    queue.drop(0);
+    queue.forget(0);
     assert_eq!(started(&mut queue, Duration::ZERO), [2]);
     queue.ended((2, lane), &accepted(), None, Duration::ZERO, 0.5);
     assert!(queue.is_idle() && queue.wake_at().is_none());
+}
+
+#[test]
+fn what_cannot_be_sent_after_all_gives_its_place_back() {
+    let (mut queue, lane) = one_lane(2, fixed(1), WATCH);
+    let start = queue.start(Duration::ZERO).expect("one");
+    queue.give_back(start);
+    assert_eq!(queue.start(Duration::ZERO), Some((1, lane)));
+    queue.ended((1, lane), &accepted(), None, Duration::ZERO, 0.5);
+    assert!(queue.is_idle());
+}
+
+#[test]
+fn a_lane_that_rests_does_not_grow() {
+    let (mut queue, lane) = one_lane(2, fixed(1), WATCH);
+    let other = queue.lane(Road::Origin("http://other".to_owned()), fixed(1));
+    let start = queue.start(Duration::ZERO).expect("one");
+    queue.ended(start, &Outcome::Refused(503), Some(seconds(80_000)), Duration::ZERO, 0.5);
+    for _ in 0..1000 {
+        queue.forget(1);
+        queue.want(1, lane);
+    }
+    assert!(queue.lanes[lane.0 as usize].waiting.len() <= 2);
+    // One that goes elsewhere now starts there, and there alone.
+    queue.forget(1);
+    queue.want(1, other);
+    assert_eq!(queue.start(Duration::ZERO), Some((1, other)));
+    assert_eq!(queue.start(seconds(80_000)).map(|(job, _)| job), Some(0));
 }
 
 /// What can happen to a queue.
@@ -235,7 +263,7 @@ proptest! {
                     owed[job as usize] = true;
                 }
                 Happening::Drop(job) => {
-                    queue.drop(job);
+                    queue.forget(job);
                     owed[job as usize] = under_way.iter().any(|(other, _)| *other == job) && owed[job as usize];
                 }
                 Happening::End(which, how, asked) if !under_way.is_empty() => {

@@ -3,8 +3,10 @@
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::Callback;
-use ddns_core::config::{Concurrency, Entry};
+use ddns_core::callback::{Callback, Secrets};
+use ddns_core::config::validate::Valid;
+use ddns_core::config::{Concurrency, Config, Entry};
+use ddns_core::domain::Domain;
 use ddns_core::log_format::Level;
 use ddns_core::outcome::Outcome;
 use ddns_core::queue::{Job, Lane};
@@ -48,6 +50,11 @@ pub(super) struct Sent<'a> {
 }
 
 impl<'a> Teller<'a> {
+    /// Whether everything in its configuration is told one after the other.
+    pub(super) fn is_strict(&self) -> bool {
+        matches!(self.concurrency, Concurrency::Fixed(number) if number.get() == 1)
+    }
+
     /// Sends one update.
     pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane)) -> Sent<'a> {
         let now = unix_time();
@@ -125,4 +132,33 @@ impl<'a> Teller<'a> {
             format!("< {shown}{cut}")
         });
     }
+}
+
+/// The tellers of all configurations, each with the log of its own.
+pub(crate) fn tellers<'a>(configs: &'a [Valid], logs: &'a [Log<'a>], client: &'a Client) -> Vec<Teller<'a>> {
+    let tellers = configs.iter().zip(logs).enumerate().flat_map(|(number, ((config, _), log))| {
+        config.entries.iter().map(move |entry| Teller {
+            entry,
+            client,
+            log,
+            config: number,
+            concurrency: config.concurrency,
+            is_one_of_several: config.entries.len() > 1,
+            masked: OnceCell::new(),
+        })
+    });
+    tellers.collect()
+}
+
+/// Everything in a configuration that must not be seen in a log.
+pub(crate) fn secrets(config: &Config) -> Secrets {
+    let domains = config.entries.iter().flat_map(|entry| entry.domains.iter().flatten());
+    let public: Vec<&str> = domains.map(Domain::as_str).collect();
+    let mut literals = Vec::new();
+    for entry in &config.entries {
+        literals.extend(entry.callback.literals());
+        entry.proxies.literals(&mut literals);
+        entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
+    }
+    Secrets::new(literals, &public)
 }

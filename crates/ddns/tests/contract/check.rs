@@ -240,7 +240,11 @@ fn check_online_says_which_step_fails() {
     let cases: [(String, &[&str], &str); 4] = [
         (format!("http://{closed}/"), &["no connection"], "connection refused"),
         ("http://no-such-host.invalid/".to_owned(), &["no name"], "cannot be looked up"),
-        (plain.url("/").replace("http:", "https:"), &["connection", "no TLS"], "no TLS connection to https://"),
+        (
+            plain.url("/").replace("http:", "https:"),
+            &["connection", "no TLS"],
+            "before TLS was agreed on: is it an http address?",
+        ),
         (wrong_name, &["connection", "no TLS"], "is for another name"),
     ];
     for (id, expected, why) in cases {

@@ -57,7 +57,7 @@ fn cli_e7_a_mistyped_word_is_answered_with_the_nearest_one() {
         (&["addresses", "--idnex4", "public"], "did you mean --index4?"),
         (&["--edbug"], "did you mean --debug?"),
         (&["demo", "-c", "config.json"], "takes no options"),
-        (&["--wide"], "an option of `ddns addresses`"),
+        (&["--wide"], "an option of `ddns status`"),
     ];
     for (args, part) in cases {
         let run = Sandbox::new().run(args).expect(2).says(part);

@@ -11,7 +11,8 @@ use crate::docs::{ENDPOINT, pages, root};
 use crate::support::{Answer, Receiver, Run, Sandbox};
 
 /// Programs of others: they are not run.
-const OTHERS: [&str; 4] = ["bash", "cargo", "cat", "sudo"];
+const OTHERS: [&str; 9] =
+    ["bash", "cargo", "cat", "docker", "journalctl", "scp", "sudo", "systemctl", "systemd-analyze"];
 
 /// Commands that do not end by themselves, or speak to one that does not: their help is asked for.
 const ENDLESS: [&str; 4] = ["listen", "watch", "sync", "status"];
