@@ -220,8 +220,8 @@ impl Running<'_, '_> {
     /// Looks for what it is time to look for.
     fn look(&mut self) {
         let now = steady_time();
-        let look = self.schedule.due(now, chance());
-        if !look.is_empty() {
+        if self.schedule.wake_at().is_some_and(|at| at <= now) {
+            let look = self.schedule.due(now, chance());
             if look.families != [false; 2] {
                 self.hurry.get_or_insert(false);
             }
@@ -305,10 +305,12 @@ impl Running<'_, '_> {
         self.service.client.rest();
         self.sync.save();
         let tally = self.sync.take_tally();
-        let status = self.status();
         let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", report::duration(next)));
         self.log.debug(|| format!("{tally}{next}"));
-        self.service.systemd.status(&format!("{}{next}", status.summary()));
+        if self.service.systemd.is_there() {
+            let summary = self.status().summary();
+            self.service.systemd.status(&format!("{summary}{next}"));
+        }
         for asked in std::mem::take(&mut self.waiting) {
             asked.answer(pretty(&answer(tally)));
         }

@@ -29,8 +29,8 @@ mod linux {
     use super::super::outside::Event;
     use crate::clock::steady_time;
 
-    /// The kernel announces at most so much at once.
-    const BUFFER: usize = 32 * 1024;
+    /// An announcement is a few hundred bytes long; one that is longer is not understood, and so counts as a change.
+    const BUFFER: usize = 4 * 1024;
 
     /// A shorter sleep is none.
     const SLEEP: Duration = Duration::from_secs(2);
@@ -81,7 +81,7 @@ mod linux {
 
         /// The families whose addresses changed.
         pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<[bool; 2]> {
-            let mut buffer = vec![0; BUFFER];
+            let mut buffer = [0; BUFFER];
             loop {
                 let changed = match ready!(self.socket.poll(context, &mut buffer)) {
                     Ok(length) => self.monitor.take(&buffer[..length]),

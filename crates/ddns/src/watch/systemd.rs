@@ -26,6 +26,11 @@ impl Systemd {
         Self { socket, watchdog, last: String::new() }
     }
 
+    /// Whether anybody listens.
+    pub(super) fn is_there(&self) -> bool {
+        self.socket.is_some()
+    }
+
     /// How often [`Systemd::alive`] is to be called.
     pub(super) fn watchdog(&self) -> Option<Duration> {
         self.watchdog
@@ -50,7 +55,7 @@ impl Systemd {
 
     /// One line for `systemctl status`; told where it is another.
     pub(super) fn status(&mut self, status: &str) {
-        if self.socket.is_some() && self.last != status {
+        if self.last != status {
             status.clone_into(&mut self.last);
             self.tell(&format!("STATUS={status}"));
         }
