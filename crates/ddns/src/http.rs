@@ -6,6 +6,7 @@
 
 mod connect;
 mod dial;
+mod idle;
 mod probe;
 mod proxy;
 mod stream;
@@ -13,8 +14,8 @@ mod tls;
 mod wire;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +27,13 @@ use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
+use idle::{Idle, Room};
 pub(crate) use probe::Step;
 use stream::Connection;
 pub(crate) use tls::read_ca;
 pub(crate) use wire::{Answer, BODY_LIMIT, Want};
+
+use crate::clock::steady_time;
 
 /// Who we say we are (D2).
 pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
@@ -81,15 +85,13 @@ struct Sending<'a> {
     via: RefCell<Option<Arc<Server>>>,
 }
 
-/// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
-/// must be among the routes of the request.
-type Purpose = (String, Ssl);
-
 /// Sends requests and keeps connections for the next ones.
 #[derive(Default)]
 pub(crate) struct Client {
     connector: Connector,
-    idle: RefCell<HashMap<Purpose, Vec<Connection>>>,
+    idle: Idle,
+    /// Asked for at the first request.
+    room: OnceCell<Room>,
     /// Origins that broke a kept connection without a word: none is kept for them any more.
     fickle: RefCell<HashSet<String>>,
     /// What was told of origins, so that it is told once.
@@ -98,8 +100,9 @@ pub(crate) struct Client {
 
 impl Client {
     /// Sends a request once, follows where it is sent on (D3), and waits for the final status. The limit holds for all
-    /// of it together.
+    /// of it together; it begins when there is room for one more request.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
+        let _turn = self.room().turns.acquire().await;
         let deadline = Instant::now() + how.limit;
         let sending = Sending { how, deadline, is_sent: Cell::new(false), via: RefCell::default() };
         let exchanges = self.follow(request, &sending);
@@ -139,7 +142,8 @@ impl Client {
         let (how, deadline) = (sending.how, sending.deadline);
         let origin = request.url.origin();
         let purpose = (origin.clone(), how.ssl.clone());
-        let kept = self.take_idle(&purpose, request, how);
+        let fits = |connection: &Connection| fits(connection, request, how);
+        let kept = self.idle.take(&purpose, fits, steady_time());
         let was_kept = kept.is_some();
         let mut connection = match kept {
             Some(connection) => connection,
@@ -152,7 +156,7 @@ impl Client {
         let (mut answer, can_be_kept) = exchanged.map_err(|error| {
             // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
             if was_kept {
-                self.idle.borrow_mut().remove(&purpose);
+                self.idle.close(&purpose);
                 self.fickle.borrow_mut().insert(origin.clone());
             }
             error.told_of(&whom(origin.clone(), connection.via.as_deref()))
@@ -168,7 +172,7 @@ impl Client {
         }
         answer.via.clone_from(&connection.via);
         if can_be_kept && !self.fickle.borrow().contains(&origin) {
-            self.idle.borrow_mut().entry(purpose).or_default().push(connection);
+            self.idle.keep(purpose, connection, self.room().idle, steady_time());
         }
         Ok(answer)
     }
@@ -180,7 +184,7 @@ impl Client {
 
     /// Closes what is kept: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
-        self.idle.borrow_mut().clear();
+        self.idle.clear();
         self.refresh();
     }
 
@@ -189,25 +193,19 @@ impl Client {
         self.connector.look_up(host, over).await
     }
 
-    /// A kept connection that fits and is still open.
-    fn take_idle(&self, purpose: &Purpose, request: &Request, how: How<'_>) -> Option<Connection> {
-        let mut idle = self.idle.borrow_mut();
-        let kept = idle.get_mut(purpose)?;
-        loop {
-            let fits = |connection: &Connection| {
-                let over = match how.over {
-                    Over::Any => true,
-                    Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
-                };
-                let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
-                over && how.proxies.routes(&request.url).any(|possible| possible == route)
-            };
-            let mut connection = kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?;
-            if connection.is_open() {
-                return Some(connection);
-            }
-        }
+    fn room(&self) -> &Room {
+        self.room.get_or_init(Room::default)
     }
+}
+
+/// Whether a kept connection goes a way that a request may take.
+fn fits(connection: &Connection, request: &Request, how: How<'_>) -> bool {
+    let over = match how.over {
+        Over::Any => true,
+        Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+    };
+    let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
+    over && how.proxies.routes(&request.url).any(|possible| possible == route)
 }
 
 /// Who was asked, and through whom.

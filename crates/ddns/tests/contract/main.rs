@@ -29,6 +29,7 @@ mod d_faults;
 mod d_kept;
 mod d_lanes;
 mod d_nginx;
+mod d_origins;
 mod d_proxy;
 mod d_proxy_environment;
 mod d_proxy_failures;
