@@ -92,7 +92,7 @@ pub(crate) struct Client {
     idle: Idle,
     /// Asked for at the first request.
     room: OnceCell<Room>,
-    /// Origins that broke a kept connection without a word: none is kept for them any more.
+    /// Origins that broke a kept connection without a word: none is kept for them until the next rest.
     fickle: RefCell<HashSet<String>>,
     /// What was told of origins, so that it is told once.
     told: RefCell<HashSet<String>>,
@@ -182,9 +182,10 @@ impl Client {
         self.connector.refresh();
     }
 
-    /// Closes what is kept: nothing will be sent for a while.
+    /// Closes what is kept, and forgets who broke it: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
         self.idle.clear();
+        self.fickle.borrow_mut().clear();
         self.refresh();
     }
 
@@ -204,8 +205,10 @@ fn fits(connection: &Connection, request: &Request, how: How<'_>) -> bool {
         Over::Any => true,
         Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
     };
+    // Who must be asked from one address of ours would see another.
+    let from = how.from.is_none() || how.from == connection.from;
     let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
-    over && how.proxies.routes(&request.url).any(|possible| possible == route)
+    over && from && how.proxies.routes(&request.url).any(|possible| possible == route)
 }
 
 /// Who was asked, and through whom.
@@ -213,5 +216,33 @@ fn whom(origin: String, via: Option<&Server>) -> String {
     match via {
         None => origin,
         Some(server) => format!("{origin} (through the proxy {server})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ddns_core::callback::Url;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn f2_a_connection_from_another_address_of_ours_does_not_fit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+            let address = listener.local_addr().expect("the port that was bound");
+            let mut connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
+            let request = Request { url: Url::parse("http://127.0.0.1/").expect("an address"), body: None };
+            let [one, other] = [1, 2].map(|number| Some(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, number])));
+            let cases =
+                [(None, None, true), (one, None, true), (None, one, false), (one, one, true), (one, other, false)];
+            for (made, asked, expected) in cases {
+                connection.from = made;
+                let (limit, want, over) = (Duration::from_secs(1), Want::Status, Over::Any);
+                let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: asked };
+                assert_eq!(fits(&connection, &request, how), expected, "{made:?} {asked:?}");
+            }
+        });
     }
 }

@@ -115,7 +115,7 @@ impl Connector {
         match route {
             Route::Direct => {
                 let socket = self.dialer.tcp((&url.host, url.port), how.over, how.from, until).await?;
-                Ok(Connection::plain(socket))
+                Ok(Connection { from: how.from, ..Connection::plain(socket) })
             }
             Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
             Route::Via(server) => {
