@@ -73,16 +73,43 @@ pub(crate) struct Failure {
     pub(crate) why: String,
     /// Whether the endpoint may have got the request all the same.
     pub(crate) reached: bool,
+    /// What is doubtful about who got it, told once for an origin.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// One sending under way: what holds for it over all redirections.
 struct Sending<'a> {
     how: How<'a>,
     deadline: Instant,
-    /// Whether the endpoint may have got something by now.
+    /// Whether an endpoint may have got something by now.
     is_sent: Cell<bool>,
-    /// The proxy that it was last sent through.
-    via: RefCell<Option<Arc<Server>>>,
+    /// Who is asked at the moment.
+    hop: RefCell<Hop>,
+    /// What is doubtful about those who got it, noted before they do: whatever comes then, it is told.
+    doubts: RefCell<Vec<String>>,
+}
+
+/// One of those that a request is sent on to.
+#[derive(Default)]
+struct Hop {
+    origin: String,
+    /// Whether it may have got the request.
+    is_sent: bool,
+    /// The proxy that it was sent through.
+    via: Option<Arc<Server>>,
+}
+
+impl Sending<'_> {
+    /// Who did not come to an answer in time.
+    fn late(&self) -> String {
+        let (hop, seconds) = (self.hop.borrow(), self.how.limit.as_secs_f64());
+        if hop.is_sent {
+            let whom = whom(&hop.origin, hop.via.as_deref());
+            format!("{whom} took the request but did not answer within {seconds} s")
+        } else {
+            format!("no connection to {} within {seconds} s", hop.origin)
+        }
+    }
 }
 
 /// Sends requests and keeps connections for the next ones.
@@ -94,7 +121,7 @@ pub(crate) struct Client {
     room: OnceCell<Room>,
     /// Origins that broke a kept connection without a word: none is kept for them until the next rest.
     fickle: RefCell<HashSet<String>>,
-    /// What was told of origins, so that it is told once.
+    /// The doubts that were told, so that each is told once.
     told: RefCell<HashSet<String>>,
 }
 
@@ -104,18 +131,15 @@ impl Client {
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
         let _turn = self.room().turns.acquire().await;
         let deadline = Instant::now() + how.limit;
-        let sending = Sending { how, deadline, is_sent: Cell::new(false), via: RefCell::default() };
+        let (is_sent, hop, doubts) = (Cell::new(false), RefCell::default(), RefCell::default());
+        let sending = Sending { how, deadline, is_sent, hop, doubts };
         let exchanges = self.follow(request, &sending);
-        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| {
-            let (origin, seconds) = (request.url.origin(), how.limit.as_secs_f64());
-            Err(if sending.is_sent.get() {
-                let origin = whom(origin, sending.via.borrow().as_deref());
-                format!("{origin} took the request but did not answer within {seconds} s")
-            } else {
-                format!("no connection to {origin} within {seconds} s")
-            })
-        });
-        result.map_err(|why| Failure { why, reached: sending.is_sent.get() })
+        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| Err(sending.late()));
+        let doubts = sending.doubts.take();
+        match result {
+            Ok(answer) => Ok(Answer { doubts, ..answer }),
+            Err(why) => Err(Failure { why, reached: sending.is_sent.get(), doubts }),
+        }
     }
 
     async fn follow(&self, request: &Request, sending: &Sending<'_>) -> Result<Answer, String> {
@@ -124,12 +148,12 @@ impl Client {
         for _ in 0..MOST_REDIRECTS {
             let Some(next) = current.redirected(answer.status, answer.location.as_deref()) else { return Ok(answer) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
-            answer = self.exchange(&next, sending).await?;
             let (from, to) = (request.url.origin(), next.url.origin());
-            if from != to && self.told.borrow_mut().insert(format!("{from} {to}")) {
+            if from != to {
                 let told = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
-                answer.doubts(told);
+                self.doubt(sending, told);
             }
+            answer = self.exchange(&next, sending).await?;
             current = Cow::Owned(next);
         }
         match current.redirected(answer.status, answer.location.as_deref()) {
@@ -141,6 +165,7 @@ impl Client {
     async fn exchange(&self, request: &Request, sending: &Sending<'_>) -> Result<Answer, String> {
         let (how, deadline) = (sending.how, sending.deadline);
         let origin = request.url.origin();
+        sending.hop.replace(Hop { origin: origin.clone(), ..Hop::default() });
         let purpose = (origin.clone(), how.ssl.clone());
         let fits = |connection: &Connection| fits(connection, request, how);
         let kept = self.idle.take(&purpose, fits, steady_time());
@@ -149,8 +174,12 @@ impl Client {
             Some(connection) => connection,
             None => self.connector.connect(&request.url, how, deadline).await?,
         };
+        for name in &connection.unverified {
+            let why = "nobody that this system knows vouches for its certificate";
+            self.doubt(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
+        }
         sending.is_sent.set(true);
-        sending.via.borrow_mut().clone_from(&connection.via);
+        sending.hop.replace(Hop { origin: origin.clone(), is_sent: true, via: connection.via.clone() });
         let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
         let exchanged = wire::exchange(&mut connection.stream, request, relay, how.want, deadline).await;
         let (mut answer, can_be_kept) = exchanged.map_err(|error| {
@@ -159,16 +188,10 @@ impl Client {
                 self.idle.close(&purpose);
                 self.fickle.borrow_mut().insert(origin.clone());
             }
-            error.told_of(&whom(origin.clone(), connection.via.as_deref()))
+            error.told_of(&whom(&origin, connection.via.as_deref()))
         })?;
         if let (Some(server), 407) = (relay, answer.status) {
             return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
-        }
-        for name in &connection.unverified {
-            if self.told.borrow_mut().insert(name.clone()) {
-                let why = "nobody that this system knows vouches for its certificate";
-                answer.doubts(format!("{name} is trusted unverified, because it is a local host: {why}"));
-            }
         }
         answer.via.clone_from(&connection.via);
         if can_be_kept && !self.fickle.borrow().contains(&origin) {
@@ -194,6 +217,13 @@ impl Client {
         self.connector.look_up(host, over).await
     }
 
+    /// Notes what is doubtful, once for all requests. Who wants a body, a source, tells nobody: it would be lost.
+    fn doubt(&self, sending: &Sending<'_>, doubt: String) {
+        if sending.how.want == Want::Status && self.told.borrow_mut().insert(doubt.clone()) {
+            sending.doubts.borrow_mut().push(doubt);
+        }
+    }
+
     fn room(&self) -> &Room {
         self.room.get_or_init(Room::default)
     }
@@ -212,9 +242,9 @@ fn fits(connection: &Connection, request: &Request, how: How<'_>) -> bool {
 }
 
 /// Who was asked, and through whom.
-fn whom(origin: String, via: Option<&Server>) -> String {
+fn whom(origin: &str, via: Option<&Server>) -> String {
     match via {
-        None => origin,
+        None => origin.to_owned(),
         Some(server) => format!("{origin} (through the proxy {server})"),
     }
 }
