@@ -15,7 +15,7 @@ use ddns_core::proxy::socks::Destination;
 use ddns_core::proxy::{Route, Scheme, Server};
 use tokio::time::{Instant, timeout_at};
 
-use super::dial::{Dialer, Unreached};
+use super::dial::{Dialer, Unreached, nearly};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls};
@@ -120,8 +120,7 @@ impl Connector {
             Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
             Route::Via(server) => {
                 let begun = Instant::now();
-                // A little less than all that is left: then there is time to say what was tried.
-                let until = begun + until.saturating_duration_since(begun).mul_f32(0.9);
+                let until = nearly(until);
                 let through = Box::pin(self.through(server, url, how.ssl, until));
                 let reached = timeout_at(until, through).await;
                 let late = || Err(format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
@@ -152,7 +151,7 @@ impl Connector {
             Err(_) if server.scheme == Scheme::Socks5h => vec![Destination::Name(url.host.clone())],
             Ok(ip) => vec![Destination::Address(ip)],
             Err(_) => {
-                let addresses = self.dialer.look_up(&url.host, Over::Any).await?;
+                let addresses = self.dialer.look_up_by(&url.host, Over::Any, until).await?;
                 addresses.into_iter().map(Destination::Address).collect()
             }
         };

@@ -36,6 +36,7 @@ mod d_proxy_failures;
 mod d_proxy_https;
 mod d_proxy_real;
 mod d_proxy_socks;
+mod d_proxy_time;
 mod d_race;
 mod d_redirects;
 mod d_tls;

@@ -1,0 +1,68 @@
+//! Section D, what routes cost (D5, E2): one that hangs leaves time for the others, is not waited for again and again, and
+//! is told as what it is.
+
+use std::io::{Read, Write};
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::d_race::{SILENT, hosts};
+use crate::d_tls::Authority;
+use crate::given::with;
+use crate::odd_server::stalling;
+use crate::proxies::{Proxy, Then, by};
+use crate::support::{Answer, Receiver, Sandbox};
+use crate::tools::{inside, sh};
+
+/// Accepts everything, each time on a new connection.
+fn closing() -> Receiver {
+    Receiver::answering(|_| Answer::status(200).header("Connection", "close"))
+}
+
+/// A SOCKS5 proxy that says these words to the last number of the address that is asked for, or hangs; it answers the
+/// request that follows in the endpoint's place.
+fn socks(reply: impl Fn(usize, u8) -> Option<u8> + Send + Sync + 'static) -> Proxy {
+    Proxy::serving(move |mut stream, seen| {
+        let mut buffer = [0; 2048];
+        let _ = stream.read(&mut buffer)?;
+        stream.write_all(&[5, 0])?;
+        let length = stream.read(&mut buffer)?;
+        let last = buffer[..length].iter().rev().nth(2).copied().unwrap_or_default();
+        let count = {
+            let mut seen = seen.lock().expect("no test thread failed");
+            seen.push(last.to_string());
+            seen.len()
+        };
+        let Some(code) = reply(count, last) else {
+            std::thread::sleep(Duration::from_secs(20));
+            return Ok(());
+        };
+        stream.write_all(&[5, code, 0, 1, 0, 0, 0, 0, 0, 0])?;
+        let _ = stream.read(&mut buffer)?;
+        stream.write_all(b"HTTP/1.1 204 No\r\nConnection: close\r\n\r\n")
+    })
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("d{number}.example.com")).collect()
+}
+
+#[test]
+fn e2_a_look_up_that_hangs_leaves_time_for_the_next_route() {
+    if !inside("d_proxy_time::e2_a_look_up_that_hangs_leaves_time_for_the_next_route", "ip link set lo up") {
+        return;
+    }
+    let (sandbox, proxy) = (Sandbox::new(), socks(|_, _| Some(0)));
+    let _resolver = stuck_resolver(&sandbox);
+    let routes = json!(["DIRECT", format!("socks5h://{}", proxy.address)]);
+    let config = with(&by("http://slow.example.com/hook", routes), &json!({"timeout": 4}));
+    sandbox.sync(&config).expect(0);
+    assert_eq!(proxy.seen().len(), 1);
+    // A name of ours that cannot be looked up for a proxy, nor one of a proxy.
+    for route in [format!("socks5://{}", proxy.address), "http://proxy.example.com:3128".to_owned()] {
+        let config = with(&by("http://slow.example.com/hook", json!([route])), &json!({"timeout": 1, "cache": false}));
+        let run = sandbox.sync(&config).expect(1);
+        run.says(&format!("(proxy {route}: the name ")).says("could not be looked up within 0.");
+    }
+}
