@@ -13,9 +13,9 @@ use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
 use ddns_core::proxy::socks::Destination;
 use ddns_core::proxy::{Route, Scheme, Server};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::dial::{Dialer, Unreached, nearly};
+use super::dial::{Dialer, Unreached, late, nearly};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls};
@@ -123,8 +123,7 @@ impl Connector {
                 let until = nearly(until);
                 let through = Box::pin(self.through(server, url, how.ssl, until));
                 let reached = timeout_at(until, through).await;
-                let late = || Err(format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
-                reached.unwrap_or_else(|_| late()).map_err(Unreached::Tried)
+                reached.unwrap_or_else(|_| Err(late(begun))).map_err(Unreached::Tried)
             }
         }
     }
@@ -145,7 +144,8 @@ impl Connector {
         Ok(connection)
     }
 
-    /// The addresses of the endpoint are tried one after the other, where they are known here.
+    /// The addresses of the endpoint are tried one after the other, where they are known here, each for its share of the
+    /// time.
     async fn through_socks(&self, server: &Server, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
         let destinations = match url.host.parse() {
             Err(_) if server.scheme == Scheme::Socks5h => vec![Destination::Name(url.host.clone())],
@@ -156,12 +156,16 @@ impl Connector {
             }
         };
         let mut last = String::new();
-        for to in destinations {
+        for (at, to) in destinations.iter().enumerate() {
             let mut connection = self.to_proxy(server, ssl, until).await?;
-            match proxy::socks(&mut connection.stream, server, &to, url.port).await {
-                Ok(()) => return Ok(connection),
-                Err(SocksError::Destination(why)) => last = why,
-                Err(own @ SocksError::Own(_)) => return Err(own.into_text()),
+            let begun = Instant::now();
+            let share = nearly(until) - begun;
+            let share = share / u32::try_from(destinations.len() - at).unwrap_or(u32::MAX);
+            match timeout(share, proxy::socks(&mut connection.stream, server, to, url.port)).await {
+                Ok(Ok(())) => return Ok(connection),
+                Ok(Err(SocksError::Destination(why))) => last = why,
+                Ok(Err(own @ SocksError::Own(_))) => return Err(own.into_text()),
+                Err(_) => last = late(begun),
             }
         }
         Err(last)

@@ -131,6 +131,11 @@ pub(super) fn nearly(end: Instant) -> Instant {
     now + end.saturating_duration_since(now).mul_f32(0.9)
 }
 
+/// That nothing came.
+pub(super) fn late(begun: Instant) -> String {
+    format!("no answer within {:.1} s", begun.elapsed().as_secs_f32())
+}
+
 fn no_address(host: &str, over: Over) -> String {
     match over {
         Over::Only(family) => format!("{host} has no {family} address"),
@@ -164,7 +169,7 @@ impl Tried {
     }
 
     fn add_late(&mut self, address: SocketAddr, begun: Instant) {
-        self.add(address, &format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
+        self.add(address, &late(begun));
     }
 }
 

@@ -66,3 +66,17 @@ fn e2_a_look_up_that_hangs_leaves_time_for_the_next_route() {
         run.says(&format!("(proxy {route}: the name ")).says("could not be looked up within 0.");
     }
 }
+
+#[test]
+fn d5_each_address_of_the_endpoint_has_its_share_of_the_time_of_a_socks_proxy() {
+    let test = "d_proxy_time::d5_each_address_of_the_endpoint_has_its_share_of_the_time_of_a_socks_proxy";
+    if !inside(test, "ip link set lo up") {
+        return;
+    }
+    let (sandbox, proxy) = (Sandbox::new(), socks(|count, _| (count > 1).then_some(0)));
+    hosts(&sandbox, "127.0.0.2 two.example.com\n127.0.0.3 two.example.com");
+    let route = format!("socks5://{}", proxy.address);
+    let config = with(&by("http://two.example.com/hook", json!([route])), &json!({"timeout": 4}));
+    sandbox.sync(&config).expect(0);
+    assert_eq!(proxy.seen().len(), 2);
+}
