@@ -19,7 +19,7 @@ use super::dial::{Dialer, Unreached, late, nearly};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls};
-use super::{How, Over};
+use super::{How, Over, whom};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl Connector {
             self.by(route, url, how, deadline).await.map_err(Unreached::into_text)
         };
         // Boxed: a handshake is large, and most of what waits here is none.
-        Box::pin(self.secure(connection, &peer, how.ssl, again)).await
+        Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
     /// Forgets the addresses of hosts, and which proxies led nowhere.
@@ -183,7 +183,7 @@ impl Connector {
         }
         let name = format!("the proxy {server}");
         let peer = Peer { host: &server.host, is_local: server.is_local(), name, field: "proxy" };
-        Box::pin(self.secure(connection, &peer, ssl, open)).await
+        Box::pin(self.secure(connection, &peer, (ssl, until), open)).await
     }
 
     /// TLS on a connection. Where `auto` lets an unknown issuer pass, it begins `again` on a new one (D6).
@@ -191,16 +191,16 @@ impl Connector {
         &self,
         connection: Connection,
         peer: &Peer<'_>,
-        ssl: &Ssl,
+        (ssl, until): (&Ssl, Instant),
         again: impl AsyncFnOnce() -> Result<Connection, String>,
     ) -> Result<Connection, String> {
-        let error = match self.handshake(connection, peer.host, ssl).await? {
+        let error = match self.handshake(connection, peer, ssl, until).await? {
             Ok(secured) => return Ok(secured),
             Err(error) => error,
         };
         if *ssl == Ssl::Auto && peer.is_local && tls::is_unknown_issuer(&error) {
             let connection = again().await?;
-            if let Ok(mut secured) = self.handshake(connection, peer.host, &Ssl::Off).await? {
+            if let Ok(mut secured) = self.handshake(connection, peer, &Ssl::Off, until).await? {
                 secured.unverified.push(peer.name.clone());
                 return Ok(secured);
             }
@@ -211,12 +211,17 @@ impl Connector {
     async fn handshake(
         &self,
         connection: Connection,
-        host: &str,
+        peer: &Peer<'_>,
         ssl: &Ssl,
+        until: Instant,
     ) -> Result<std::io::Result<Connection>, String> {
         let connector = self.tls.connector(ssl)?;
-        let name = tls::server_name(host)?;
-        let secured = connector.connect(name, connection.stream).await;
+        let name = tls::server_name(peer.host)?;
+        let begun = Instant::now();
+        let secured = timeout_at(nearly(until), connector.connect(name, connection.stream)).await.map_err(|_| {
+            let (whom, seconds) = (whom(&peer.name, connection.via.as_deref()), begun.elapsed().as_secs_f32());
+            format!("the connection to {whom} was made, but TLS did not come about within {seconds:.1} s")
+        })?;
         Ok(secured.map(|stream| Connection { stream: Stream::Tls(Box::new(stream)), ..connection }))
     }
 }

@@ -80,3 +80,22 @@ fn d5_each_address_of_the_endpoint_has_its_share_of_the_time_of_a_socks_proxy() 
     sandbox.sync(&config).expect(0);
     assert_eq!(proxy.seen().len(), 2);
 }
+
+#[test]
+fn e2_tls_that_does_not_come_about_is_told() {
+    let silent = stalling(b"");
+    let tunnel = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
+    let id = format!("https://{silent}/hook");
+    let via = format!("(through the proxy {}) was made, but TLS did not come about within ", tunnel.url());
+    let itself = format!("the connection to the proxy https://{silent} was made, but TLS did not come about within ");
+    for (id, route, part) in [
+        (id.as_str(), "DIRECT".to_owned(), "was made, but TLS did not come about within "),
+        (id.as_str(), tunnel.url(), via.as_str()),
+        ("http://dns.example.com/", format!("https://{silent}"), itself.as_str()),
+    ] {
+        let begun = Instant::now();
+        let config = with(&by(id, json!([route])), &json!({"timeout": 1}));
+        Authority::new("known").trusted().sync(&config).expect(1).says(part);
+        assert!(begun.elapsed() < Duration::from_secs(3), "{route}: {:?}", begun.elapsed());
+    }
+}
