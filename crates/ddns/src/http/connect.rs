@@ -3,7 +3,7 @@
 //! Only as long as no connection to the endpoint was made is another route tried. All of that happens before a byte of
 //! the request is sent (A7).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::{How, Over, whom};
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A proxy that led nowhere is tried last for so long.
+/// A proxy that cost its time and led nowhere is tried last for so long.
 const DEAD_FOR: Duration = Duration::from_secs(60);
 
 /// Opens connections.
@@ -32,8 +32,9 @@ const DEAD_FOR: Duration = Duration::from_secs(60);
 pub(super) struct Connector {
     tls: Tls,
     dialer: Dialer,
-    /// Proxies that led nowhere: toward which origin, and when.
-    dead: RefCell<HashMap<(Arc<Server>, String), Instant>>,
+    /// Proxies that cost their time and led nowhere, and when: toward an origin, or toward all where the proxy itself was
+    /// not reached.
+    dead: RefCell<HashMap<(Arc<Server>, Option<String>), Instant>>,
 }
 
 impl Connector {
@@ -53,7 +54,7 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
-    /// Forgets the addresses of hosts, and which proxies led nowhere.
+    /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();
         self.dead.borrow_mut().clear();
@@ -77,8 +78,8 @@ impl Connector {
         Box::pin(self.by_any(url, how, deadline)).await
     }
 
-    /// Tries several routes in their order. One that led nowhere a moment ago is tried last: a thousand requests shall not
-    /// wait for the same dead proxy.
+    /// Tries several routes in their order. One that cost time for nothing a moment ago is tried last: a thousand requests
+    /// shall not wait for the same dead proxy.
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();
         let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
@@ -95,10 +96,7 @@ impl Connector {
             tried.push(match route {
                 Route::Direct => format!("directly: {why}"),
                 Route::Unusable(..) => why,
-                Route::Via(server) => {
-                    self.dead.borrow_mut().insert((Arc::clone(server), origin.clone()), Instant::now());
-                    format!("proxy {server}: {why}")
-                }
+                Route::Via(server) => format!("proxy {server}: {why}"),
             });
         }
         Err(format!("no connection to {origin} ({})", tried.join("; ")))
@@ -107,7 +105,8 @@ impl Connector {
     fn led_nowhere(&self, route: Route<'_>, origin: &str) -> bool {
         let Route::Via(server) = route else { return false };
         let dead = self.dead.borrow();
-        dead.get(&(server.clone(), origin.to_owned())).is_some_and(|since| since.elapsed() < DEAD_FOR)
+        let is_dead = |toward| dead.get(&(server.clone(), toward)).is_some_and(|since| since.elapsed() < DEAD_FOR);
+        !dead.is_empty() && (is_dead(None) || is_dead(Some(origin.to_owned())))
     }
 
     /// A way to the endpoint by one route.
@@ -120,25 +119,53 @@ impl Connector {
             Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
             Route::Via(server) => {
                 let begun = Instant::now();
+                let costly = PROXY_PATIENCE.min(until.saturating_duration_since(begun)) / 2;
                 let until = nearly(until);
-                let through = Box::pin(self.through(server, url, how.ssl, until));
-                let reached = timeout_at(until, through).await;
-                reached.unwrap_or_else(|_| Err(late(begun))).map_err(Unreached::Tried)
+                let is_reached = Cell::new(false);
+                let through = Box::pin(self.through(server, url, (how.ssl, until), &is_reached));
+                let result = timeout_at(until, through).await.unwrap_or_else(|_| Err(late(begun)));
+                if result.is_ok() {
+                    self.revive(server, url);
+                } else if begun.elapsed() >= costly {
+                    let toward = is_reached.get().then(|| url.origin());
+                    self.dead.borrow_mut().insert((server.clone(), toward), Instant::now());
+                }
+                result.map_err(Unreached::Tried)
             }
         }
     }
 
+    /// A proxy led to an endpoint.
+    fn revive(&self, server: &Arc<Server>, url: &Url) {
+        let mut dead = self.dead.borrow_mut();
+        if !dead.is_empty() {
+            dead.remove(&(server.clone(), None));
+            dead.remove(&(server.clone(), Some(url.origin())));
+        }
+    }
+
     /// A way to the endpoint through a proxy. An http address is handed to an HTTP proxy with the request itself.
-    async fn through(&self, server: &Arc<Server>, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+    async fn through(
+        &self,
+        server: &Arc<Server>,
+        url: &Url,
+        (ssl, until): (&Ssl, Instant),
+        is_reached: &Cell<bool>,
+    ) -> Result<Connection, String> {
+        let to_proxy = async || {
+            let connection = self.to_proxy(server, ssl, until).await?;
+            is_reached.set(true);
+            Ok(connection)
+        };
         let mut connection = match server.scheme {
             Scheme::Http | Scheme::Https => {
-                let mut connection = self.to_proxy(server, ssl, until).await?;
+                let mut connection = to_proxy().await?;
                 if !server.relays(url.secure) {
                     proxy::tunnel(&mut connection.stream, server, url).await?;
                 }
                 connection
             }
-            Scheme::Socks5 | Scheme::Socks5h => self.through_socks(server, url, ssl, until).await?,
+            Scheme::Socks5 | Scheme::Socks5h => self.through_socks(server, url, until, to_proxy).await?,
         };
         connection.via = Some(server.clone());
         Ok(connection)
@@ -146,7 +173,13 @@ impl Connector {
 
     /// The addresses of the endpoint are tried one after the other, where they are known here, each for its share of the
     /// time.
-    async fn through_socks(&self, server: &Server, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+    async fn through_socks(
+        &self,
+        server: &Server,
+        url: &Url,
+        until: Instant,
+        to_proxy: impl AsyncFn() -> Result<Connection, String>,
+    ) -> Result<Connection, String> {
         let destinations = match url.host.parse() {
             Err(_) if server.scheme == Scheme::Socks5h => vec![Destination::Name(url.host.clone())],
             Ok(ip) => vec![Destination::Address(ip)],
@@ -157,7 +190,7 @@ impl Connector {
         };
         let mut last = String::new();
         for (at, to) in destinations.iter().enumerate() {
-            let mut connection = self.to_proxy(server, ssl, until).await?;
+            let mut connection = to_proxy().await?;
             let begun = Instant::now();
             let share = nearly(until) - begun;
             let share = share / u32::try_from(destinations.len() - at).unwrap_or(u32::MAX);

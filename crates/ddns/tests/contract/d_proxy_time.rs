@@ -49,6 +49,51 @@ fn names(count: usize) -> Vec<String> {
 }
 
 #[test]
+fn d5_a_proxy_that_fails_at_once_stays_first() {
+    let (endpoint, refuses) = (closing(), socks(|_, _| Some(5)));
+    let config = by(&endpoint.url("/hook"), json!([format!("socks5h://{}", refuses.address), "DIRECT"]));
+    Sandbox::new().sync(&with(&config, &json!({"ipv4": names(5), "concurrency": 1}))).expect(0);
+    assert_eq!((refuses.seen().len(), endpoint.callbacks().len()), (5, 5), "tried in order each time");
+}
+
+#[test]
+fn d5_a_proxy_that_works_again_is_first_again() {
+    let (wakes, refuses) = (socks(|count, _| (count > 1).then_some(0)), socks(|_, _| Some(5)));
+    let routes = [&wakes, &refuses].map(|proxy| format!("socks5h://{}", proxy.address));
+    let config = by("http://192.0.2.1/hook", json!(routes));
+    let run = Sandbox::new().sync(&with(&config, &json!({"ipv4": names(4), "concurrency": 1, "timeout": 2}))).expect(1);
+    run.says("3 accepted, 1 failed");
+    // The first hangs, and the second refuses; then the second is asked first, once.
+    assert_eq!((wakes.seen().len(), refuses.seen().len()), (4, 2));
+}
+
+#[test]
+fn d5_a_proxy_that_cannot_be_reached_is_waited_for_once_for_all_origins() {
+    if !inside("d_proxy_time::d5_a_proxy_that_cannot_be_reached_is_waited_for_once_for_all_origins", SILENT) {
+        return;
+    }
+    let receiver = Receiver::on("0.0.0.0:0", |_| Answer::status(200));
+    let id = format!("http://__DOMAIN__:{}/", receiver.port());
+    let origins = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"];
+    let config = with(
+        &by(&id, json!(["http://198.51.100.2:3128", "DIRECT"])),
+        &json!({"ipv4": origins, "concurrency": 1, "timeout": 2}),
+    );
+    let begun = Instant::now();
+    Sandbox::new().sync(&config).expect(0);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(receiver.callbacks().len(), 5);
+}
+
+/// A resolver that never answers.
+fn stuck_resolver(sandbox: &Sandbox) -> UdpSocket {
+    let resolver = UdpSocket::bind("127.0.0.1:53").expect("nobody else is in the namespace");
+    let file = sandbox.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n");
+    sh(&format!("mount --bind {} /etc/resolv.conf", file.display()));
+    resolver
+}
+
+#[test]
 fn e2_a_look_up_that_hangs_leaves_time_for_the_next_route() {
     if !inside("d_proxy_time::e2_a_look_up_that_hangs_leaves_time_for_the_next_route", "ip link set lo up") {
         return;
