@@ -148,6 +148,12 @@ impl fmt::Debug for Server {
     }
 }
 
+/// Whether the endpoint is on this network by its looks (D6). Behind a proxy, a private address or a name such as
+/// `nas.lan` means a host of the proxy's network: ours only where the proxy is on it too.
+pub fn is_local(url: &Url, via: Option<&Server>) -> bool {
+    url.is_local() && via.is_none_or(Server::is_local)
+}
+
 /// Why a text names no proxy: a sentence that goes on from the name of what holds it. Shows no part of the text but its
 /// scheme: whatever is wrong may be a password.
 #[derive(Debug, Clone, PartialEq, Eq)]

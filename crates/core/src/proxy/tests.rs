@@ -173,3 +173,20 @@ fn d5_plain_requests_are_relayed_by_http_proxies_only() {
         assert_eq!((server.relays(false), server.relays(true)), (plain, false), "{text}");
     }
 }
+
+#[test]
+fn d6_behind_a_proxy_a_host_is_local_only_where_the_proxy_is() {
+    for (host, proxy, expected) in [
+        ("nas.lan", None, true),
+        ("nas.lan", Some("http://127.0.0.1:3128"), true),
+        ("10.0.0.1", Some("socks5://192.168.1.1"), true),
+        ("nas.lan", Some("http://proxy.lan"), true),
+        ("nas.lan", Some("http://proxy.example.com"), false),
+        ("127.0.0.1", Some("socks5h://192.0.2.1"), false),
+        ("dns.example.com", Some("http://127.0.0.1:3128"), false),
+        ("dns.example.com", None, false),
+    ] {
+        let server = proxy.map(|text| Server::parse(text).expect("a proxy"));
+        assert_eq!(is_local(&url(&format!("https://{host}/")), server.as_ref()), expected, "{host} {proxy:?}");
+    }
+}

@@ -12,7 +12,7 @@ use std::time::Duration;
 use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
 use ddns_core::proxy::socks::Destination;
-use ddns_core::proxy::{Route, Scheme, Server};
+use ddns_core::proxy::{Route, Scheme, Server, is_local};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dial::{Dialer, Unreached, late, nearly};
@@ -44,8 +44,9 @@ impl Connector {
         if !url.secure {
             return Ok(connection);
         }
-        let peer = Peer { host: &url.host, is_local: url.is_local(), name: url.origin(), field: "id" };
         let via = connection.via.clone();
+        let is_local = is_local(url, via.as_deref());
+        let peer = Peer { host: &url.host, is_local, name: url.origin(), field: "id" };
         let again = async || {
             let route = via.as_ref().map_or(Route::Direct, Route::Via);
             self.by(route, url, how, deadline).await.map_err(Unreached::into_text)

@@ -144,3 +144,23 @@ fn e2_tls_that_does_not_come_about_is_told() {
         assert!(begun.elapsed() < Duration::from_secs(3), "{route}: {:?}", begun.elapsed());
     }
 }
+
+/// A name that looks local belongs to whatever network the proxy is in.
+#[test]
+fn d6_behind_a_proxy_that_is_not_local_nothing_is_trusted_unverified() {
+    let test = "d_proxy_time::d6_behind_a_proxy_that_is_not_local_nothing_is_trusted_unverified";
+    if !inside(test, "ip link set lo up") {
+        return;
+    }
+    let sandbox = Authority::new("known").trusted();
+    hosts(&sandbox, "127.0.0.1 proxy.example.com");
+    let server = Authority::new("stranger").server("nas.lan");
+    let id = format!("https://nas.lan:{}/hook", server.port);
+    let tunnel = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
+    let far = format!("http://proxy.example.com:{}", tunnel.address.port());
+    let run = sandbox.sync(&by(&id, json!([far]))).expect(1);
+    run.says("an issuer that this system does not know").says("set `ssl`");
+    assert_eq!(server.seen(), [""; 0]);
+    sandbox.sync(&by(&id, json!([tunnel.url()]))).expect(0).says("is trusted unverified");
+    assert_eq!(server.seen().len(), 1);
+}
