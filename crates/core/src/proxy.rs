@@ -33,6 +33,12 @@ pub enum Scheme {
 impl Scheme {
     const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Socks5, Self::Socks5h];
 
+    /// What is written before `://`. GNOME exports `socks://` for SOCKS5.
+    fn parse(text: &str) -> Option<Self> {
+        let text = if text.eq_ignore_ascii_case("socks") { "socks5" } else { text };
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -77,8 +83,7 @@ impl Server {
         let text = text.trim();
         let (scheme, rest) = match split_scheme(text) {
             Some((scheme, rest)) => {
-                let known = Scheme::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(scheme));
-                (known.ok_or_else(|| ProxyError::Scheme(scheme.to_ascii_lowercase()))?, rest)
+                (Scheme::parse(scheme).ok_or_else(|| ProxyError::Scheme(scheme.to_ascii_lowercase()))?, rest)
             }
             None if text.contains("://") => return Err(ProxyError::Host),
             None => (Scheme::Http, text),
@@ -173,9 +178,9 @@ pub enum ProxyError {
 }
 
 impl ProxyError {
-    /// The forms that are possible: the way out of all of these.
+    /// The forms of a proxy that are possible: the way out of all of these.
     pub const FORMS: &str = "possible are http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
-                             USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A), DIRECT, SYSTEM";
+                             USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
 }
 
 impl fmt::Display for ProxyError {

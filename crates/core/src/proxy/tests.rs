@@ -32,6 +32,7 @@ fn d5_every_form_of_a_proxy() {
         (" HTTP://P.example ", "http://p.example:80", None),
         ("https://p.example/", "https://p.example:443", None),
         ("socks5://p", "socks5://p:1080", None),
+        ("socks://p:1081/", "socks5://p:1081", None),
         ("Socks5h://p:9050", "socks5h://p:9050", None),
         ("p.example:3128", "http://p.example:3128", None),
         ("127.0.0.1:3128", "http://127.0.0.1:3128", None),
