@@ -297,6 +297,19 @@ pub enum Route<'a> {
     Unusable(&'static str, &'a ProxyError),
 }
 
+impl Route<'_> {
+    fn described(self, secure: bool) -> String {
+        match self {
+            Self::Direct => "directly".to_owned(),
+            Self::Via(server) if server.relays(secure) => {
+                format!("through the proxy {server} (with the whole address in the request line)")
+            }
+            Self::Via(server) => format!("through the proxy {server}"),
+            Self::Unusable(name, _) => format!("as {name} of the environment says"),
+        }
+    }
+}
+
 impl Proxies {
     /// No proxy, whatever the environment says: sources of addresses, which would tell the proxy's.
     pub const DIRECT: &'static Self = &Self { ways: Vec::new() };
@@ -332,6 +345,12 @@ impl Proxies {
             is_new.then_some(route)
         });
         alone.into_iter().chain(all)
+    }
+
+    /// The ways to an address in words that go on from it; nothing where there is only the direct one.
+    pub fn described(&self, url: &Url) -> String {
+        let ways: Vec<String> = self.routes(url).map(|route| route.described(url.secure)).collect();
+        if ways == ["directly"] { String::new() } else { format!(" {}", ways.join(", else ")) }
     }
 
     /// What must not be seen of them.

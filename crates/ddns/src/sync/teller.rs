@@ -55,7 +55,8 @@ impl<'a> Teller<'a> {
         if self.log.shows(Level::Debug)
             && let Ok(request) = self.masked.get_or_init(|| self.entry.callback.masked()).render(&update, now)
         {
-            self.log.debug(|| format!("{update}: sending to {}", request.url.origin()));
+            let way = self.entry.proxies.described(&request.url);
+            self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
             for line in request.lines(USER_AGENT) {
                 self.log.debug(|| format!("> {line}"));
             }
