@@ -13,7 +13,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::callback::{Url, is_local_host, split_credentials, split_host, split_scheme};
+use crate::callback::{Url, bracketed, is_local_host, read_port, split_credentials, split_host, split_scheme};
 
 pub use no_proxy::NoProxy;
 
@@ -103,13 +103,7 @@ impl Server {
         if host.contains('*') {
             return Err(ProxyError::Host);
         }
-        let port = match port {
-            None | Some("") => scheme.port(),
-            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                digits.parse().ok().filter(|port| *port != 0).ok_or(ProxyError::Port)?
-            }
-            Some(_) => return Err(ProxyError::Port),
-        };
+        let port = read_port(port, scheme.port()).ok_or(ProxyError::Port)?;
         Ok(Self { scheme, host, port, credentials, written: written.to_owned() })
     }
 
@@ -142,8 +136,7 @@ impl Server {
 /// `http://proxy.example.com:3128`
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
-        write!(f, "{}://{open}{}{close}:{}", self.scheme.name(), self.host, self.port)
+        write!(f, "{}://{}:{}", self.scheme.name(), bracketed(&self.host), self.port)
     }
 }
 
