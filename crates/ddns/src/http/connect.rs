@@ -27,14 +27,16 @@ const PROXY_PATIENCE: Duration = Duration::from_secs(10);
 /// A proxy that cost its time and led nowhere is tried last for so long.
 const DEAD_FOR: Duration = Duration::from_secs(60);
 
+/// A proxy, and the origin toward which it was of no use; none: all, because the proxy itself was not reached.
+type Vain = (Arc<Server>, Option<String>);
+
 /// Opens connections.
 #[derive(Default)]
 pub(super) struct Connector {
     tls: Tls,
     dialer: Dialer,
-    /// Proxies that cost their time and led nowhere, and when: toward an origin, or toward all where the proxy itself was
-    /// not reached.
-    dead: RefCell<HashMap<(Arc<Server>, Option<String>), Instant>>,
+    /// What cost its time and led nowhere, and when.
+    dead: RefCell<HashMap<Vain, Instant>>,
 }
 
 impl Connector {
