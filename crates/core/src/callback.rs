@@ -23,7 +23,7 @@ pub use shown::{Preview, Shown, ShownProxy};
 pub use target::{Target, TargetError, is_long, outline, outline_literal};
 pub use template::{Timestamp, Variables};
 pub use url::{Url, UrlError};
-pub(crate) use url::{is_local_host, split_credentials, split_host, split_scheme};
+pub(crate) use url::{bracketed, is_local_host, read_port, split_credentials, split_host, split_scheme};
 
 use crate::hex;
 use crate::record::Update;

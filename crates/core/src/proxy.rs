@@ -13,7 +13,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::callback::{Url, is_local_host, split_credentials, split_host, split_scheme};
+use crate::callback::{Url, bracketed, is_local_host, read_port, split_credentials, split_host, split_scheme};
 
 pub use no_proxy::NoProxy;
 
@@ -32,6 +32,12 @@ pub enum Scheme {
 
 impl Scheme {
     const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Socks5, Self::Socks5h];
+
+    /// What is written before `://`. GNOME exports `socks://` for SOCKS5.
+    fn parse(text: &str) -> Option<Self> {
+        let text = if text.eq_ignore_ascii_case("socks") { "socks5" } else { text };
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
+    }
 
     fn name(self) -> &'static str {
         match self {
@@ -77,8 +83,7 @@ impl Server {
         let text = text.trim();
         let (scheme, rest) = match split_scheme(text) {
             Some((scheme, rest)) => {
-                let known = Scheme::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(scheme));
-                (known.ok_or_else(|| ProxyError::Scheme(scheme.to_ascii_lowercase()))?, rest)
+                (Scheme::parse(scheme).ok_or_else(|| ProxyError::Scheme(scheme.to_ascii_lowercase()))?, rest)
             }
             None if text.contains("://") => return Err(ProxyError::Host),
             None => (Scheme::Http, text),
@@ -98,13 +103,7 @@ impl Server {
         if host.contains('*') {
             return Err(ProxyError::Host);
         }
-        let port = match port {
-            None | Some("") => scheme.port(),
-            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                digits.parse().ok().filter(|port| *port != 0).ok_or(ProxyError::Port)?
-            }
-            Some(_) => return Err(ProxyError::Port),
-        };
+        let port = read_port(port, scheme.port()).ok_or(ProxyError::Port)?;
         Ok(Self { scheme, host, port, credentials, written: written.to_owned() })
     }
 
@@ -137,8 +136,7 @@ impl Server {
 /// `http://proxy.example.com:3128`
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
-        write!(f, "{}://{open}{}{close}:{}", self.scheme.name(), self.host, self.port)
+        write!(f, "{}://{}:{}", self.scheme.name(), bracketed(&self.host), self.port)
     }
 }
 
@@ -146,6 +144,12 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// Whether the endpoint is on this network by its looks (D6). Behind a proxy, a private address or a name such as
+/// `nas.lan` means a host of the proxy's network: ours only where the proxy is on it too.
+pub fn is_local(url: &Url, via: Option<&Server>) -> bool {
+    url.is_local() && via.is_none_or(Server::is_local)
 }
 
 /// Why a text names no proxy: a sentence that goes on from the name of what holds it. Shows no part of the text but its
@@ -167,9 +171,9 @@ pub enum ProxyError {
 }
 
 impl ProxyError {
-    /// The forms that are possible: the way out of all of these.
+    /// The forms of a proxy that are possible: the way out of all of these.
     pub const FORMS: &str = "possible are http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
-                             USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A), DIRECT, SYSTEM";
+                             USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
 }
 
 impl fmt::Display for ProxyError {
@@ -286,6 +290,19 @@ pub enum Route<'a> {
     Unusable(&'static str, &'a ProxyError),
 }
 
+impl Route<'_> {
+    fn described(self, secure: bool) -> String {
+        match self {
+            Self::Direct => "directly".to_owned(),
+            Self::Via(server) if server.relays(secure) => {
+                format!("through the proxy {server} (with the whole address in the request line)")
+            }
+            Self::Via(server) => format!("through the proxy {server}"),
+            Self::Unusable(name, _) => format!("as {name} of the environment says"),
+        }
+    }
+}
+
 impl Proxies {
     /// No proxy, whatever the environment says: sources of addresses, which would tell the proxy's.
     pub const DIRECT: &'static Self = &Self { ways: Vec::new() };
@@ -321,6 +338,12 @@ impl Proxies {
             is_new.then_some(route)
         });
         alone.into_iter().chain(all)
+    }
+
+    /// The ways to an address in words that go on from it; nothing where there is only the direct one.
+    pub fn described(&self, url: &Url) -> String {
+        let ways: Vec<String> = self.routes(url).map(|route| route.described(url.secure)).collect();
+        if ways == ["directly"] { String::new() } else { format!(" {}", ways.join(", else ")) }
     }
 
     /// What must not be seen of them.

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use regex_lite::Regex;
 
-use crate::callback::{MASK, Target, Url, Variables, is_long};
+use crate::callback::{MASK, Target, Url, Variables, bracketed, is_long};
 use crate::diagnostic::nearest;
 use crate::stun;
 
@@ -169,8 +169,7 @@ impl fmt::Display for Source {
             Self::Pattern(pattern) => write!(f, "regex:{}", pattern.0.as_str()),
             Self::Command(words) => write!(f, "cmd:{}", words.first().map_or("", |word| file_name(word))),
             Self::Shell(_) => f.write_str("shell:…"),
-            Self::Stun(host, port) if host.contains(':') => write!(f, "stun:[{host}]:{port}"),
-            Self::Stun(host, port) => write!(f, "stun:{host}:{port}"),
+            Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
             Self::Quorum(need, sources) => {
                 let names: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 write!(f, "quorum:{need}({})", names.join(", "))

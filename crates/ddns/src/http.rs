@@ -6,6 +6,7 @@
 
 mod connect;
 mod dial;
+mod idle;
 mod probe;
 mod proxy;
 mod stream;
@@ -13,8 +14,8 @@ mod tls;
 mod wire;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +27,13 @@ use ddns_core::record::Family;
 use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
+use idle::{Idle, Room};
 pub(crate) use probe::Step;
 use stream::Connection;
 pub(crate) use tls::read_ca;
 pub(crate) use wire::{Answer, BODY_LIMIT, Want};
+
+use crate::clock::steady_time;
 
 /// Who we say we are (D2).
 pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
@@ -69,50 +73,73 @@ pub(crate) struct Failure {
     pub(crate) why: String,
     /// Whether the endpoint may have got the request all the same.
     pub(crate) reached: bool,
+    /// What is doubtful about who got it, told once for an origin.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// One sending under way: what holds for it over all redirections.
 struct Sending<'a> {
     how: How<'a>,
     deadline: Instant,
-    /// Whether the endpoint may have got something by now.
+    /// Whether an endpoint may have got something by now.
     is_sent: Cell<bool>,
-    /// The proxy that it was last sent through.
-    via: RefCell<Option<Arc<Server>>>,
+    /// Who is asked at the moment.
+    hop: RefCell<Hop>,
+    /// What is doubtful about those who got it, noted before they do: whatever comes then, it is told.
+    doubts: RefCell<Vec<String>>,
 }
 
-/// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
-/// must be among the routes of the request.
-type Purpose = (String, Ssl);
+/// One of those that a request is sent on to.
+#[derive(Default)]
+struct Hop {
+    origin: String,
+    /// Whether it may have got the request.
+    is_sent: bool,
+    /// The proxy that it was sent through.
+    via: Option<Arc<Server>>,
+}
+
+impl Sending<'_> {
+    /// Who did not come to an answer in time.
+    fn late(&self) -> String {
+        let (hop, seconds) = (self.hop.borrow(), self.how.limit.as_secs_f64());
+        if hop.is_sent {
+            let whom = whom(&hop.origin, hop.via.as_deref());
+            format!("{whom} took the request but did not answer within {seconds} s")
+        } else {
+            format!("no connection to {} within {seconds} s", hop.origin)
+        }
+    }
+}
 
 /// Sends requests and keeps connections for the next ones.
 #[derive(Default)]
 pub(crate) struct Client {
     connector: Connector,
-    idle: RefCell<HashMap<Purpose, Vec<Connection>>>,
-    /// Origins that broke a kept connection without a word: none is kept for them any more.
+    idle: Idle,
+    /// Asked for at the first request.
+    room: OnceCell<Room>,
+    /// Origins that broke a kept connection without a word: none is kept for them until the next rest.
     fickle: RefCell<HashSet<String>>,
-    /// What was told of origins, so that it is told once.
+    /// The doubts that were told, so that each is told once.
     told: RefCell<HashSet<String>>,
 }
 
 impl Client {
     /// Sends a request once, follows where it is sent on (D3), and waits for the final status. The limit holds for all
-    /// of it together.
+    /// of it together; it begins when there is room for one more request.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
+        let _turn = self.room().turns.acquire().await;
         let deadline = Instant::now() + how.limit;
-        let sending = Sending { how, deadline, is_sent: Cell::new(false), via: RefCell::default() };
+        let (is_sent, hop, doubts) = (Cell::new(false), RefCell::default(), RefCell::default());
+        let sending = Sending { how, deadline, is_sent, hop, doubts };
         let exchanges = self.follow(request, &sending);
-        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| {
-            let (origin, seconds) = (request.url.origin(), how.limit.as_secs_f64());
-            Err(if sending.is_sent.get() {
-                let origin = whom(origin, sending.via.borrow().as_deref());
-                format!("{origin} took the request but did not answer within {seconds} s")
-            } else {
-                format!("no connection to {origin} within {seconds} s")
-            })
-        });
-        result.map_err(|why| Failure { why, reached: sending.is_sent.get() })
+        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| Err(sending.late()));
+        let doubts = sending.doubts.take();
+        match result {
+            Ok(answer) => Ok(Answer { doubts, ..answer }),
+            Err(why) => Err(Failure { why, reached: sending.is_sent.get(), doubts }),
+        }
     }
 
     async fn follow(&self, request: &Request, sending: &Sending<'_>) -> Result<Answer, String> {
@@ -121,12 +148,12 @@ impl Client {
         for _ in 0..MOST_REDIRECTS {
             let Some(next) = current.redirected(answer.status, answer.location.as_deref()) else { return Ok(answer) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
-            answer = self.exchange(&next, sending).await?;
             let (from, to) = (request.url.origin(), next.url.origin());
-            if from != to && self.told.borrow_mut().insert(format!("{from} {to}")) {
+            if from != to {
                 let told = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
-                answer.doubts(told);
+                self.doubt(sending, told);
             }
+            answer = self.exchange(&next, sending).await?;
             current = Cow::Owned(next);
         }
         match current.redirected(answer.status, answer.location.as_deref()) {
@@ -138,37 +165,37 @@ impl Client {
     async fn exchange(&self, request: &Request, sending: &Sending<'_>) -> Result<Answer, String> {
         let (how, deadline) = (sending.how, sending.deadline);
         let origin = request.url.origin();
+        sending.hop.replace(Hop { origin: origin.clone(), ..Hop::default() });
         let purpose = (origin.clone(), how.ssl.clone());
-        let kept = self.take_idle(&purpose, request, how);
+        let fits = |connection: &Connection| fits(connection, request, how);
+        let kept = self.idle.take(&purpose, fits, steady_time());
         let was_kept = kept.is_some();
         let mut connection = match kept {
             Some(connection) => connection,
             None => self.connector.connect(&request.url, how, deadline).await?,
         };
+        for name in &connection.unverified {
+            let why = "nobody that this system knows vouches for its certificate";
+            self.doubt(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
+        }
         sending.is_sent.set(true);
-        sending.via.borrow_mut().clone_from(&connection.via);
+        sending.hop.replace(Hop { origin: origin.clone(), is_sent: true, via: connection.via.clone() });
         let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
         let exchanged = wire::exchange(&mut connection.stream, request, relay, how.want, deadline).await;
         let (mut answer, can_be_kept) = exchanged.map_err(|error| {
             // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
             if was_kept {
-                self.idle.borrow_mut().remove(&purpose);
+                self.idle.close(&purpose);
                 self.fickle.borrow_mut().insert(origin.clone());
             }
-            error.told_of(&whom(origin.clone(), connection.via.as_deref()))
+            error.told_of(&whom(&origin, connection.via.as_deref()))
         })?;
         if let (Some(server), 407) = (relay, answer.status) {
             return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
         }
-        for name in &connection.unverified {
-            if self.told.borrow_mut().insert(name.clone()) {
-                let why = "nobody that this system knows vouches for its certificate";
-                answer.doubts(format!("{name} is trusted unverified, because it is a local host: {why}"));
-            }
-        }
         answer.via.clone_from(&connection.via);
         if can_be_kept && !self.fickle.borrow().contains(&origin) {
-            self.idle.borrow_mut().entry(purpose).or_default().push(connection);
+            self.idle.keep(purpose, connection, self.room().idle, steady_time());
         }
         Ok(answer)
     }
@@ -178,9 +205,10 @@ impl Client {
         self.connector.refresh();
     }
 
-    /// Closes what is kept: nothing will be sent for a while.
+    /// Closes what is kept, and forgets who broke it: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
-        self.idle.borrow_mut().clear();
+        self.idle.clear();
+        self.fickle.borrow_mut().clear();
         self.refresh();
     }
 
@@ -189,31 +217,62 @@ impl Client {
         self.connector.look_up(host, over).await
     }
 
-    /// A kept connection that fits and is still open.
-    fn take_idle(&self, purpose: &Purpose, request: &Request, how: How<'_>) -> Option<Connection> {
-        let mut idle = self.idle.borrow_mut();
-        let kept = idle.get_mut(purpose)?;
-        loop {
-            let fits = |connection: &Connection| {
-                let over = match how.over {
-                    Over::Any => true,
-                    Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
-                };
-                let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
-                over && how.proxies.routes(&request.url).any(|possible| possible == route)
-            };
-            let mut connection = kept.iter().rposition(fits).map(|at| kept.swap_remove(at))?;
-            if connection.is_open() {
-                return Some(connection);
-            }
+    /// Notes what is doubtful, once for all requests. Who wants a body, a source, tells nobody: it would be lost.
+    fn doubt(&self, sending: &Sending<'_>, doubt: String) {
+        if sending.how.want == Want::Status && self.told.borrow_mut().insert(doubt.clone()) {
+            sending.doubts.borrow_mut().push(doubt);
         }
+    }
+
+    fn room(&self) -> &Room {
+        self.room.get_or_init(Room::default)
     }
 }
 
+/// Whether a kept connection goes a way that a request may take.
+fn fits(connection: &Connection, request: &Request, how: How<'_>) -> bool {
+    let over = match how.over {
+        Over::Any => true,
+        Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+    };
+    // Who must be asked from one address of ours would see another.
+    let from = how.from.is_none() || how.from == connection.from;
+    let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
+    over && from && how.proxies.routes(&request.url).any(|possible| possible == route)
+}
+
 /// Who was asked, and through whom.
-fn whom(origin: String, via: Option<&Server>) -> String {
+fn whom(origin: &str, via: Option<&Server>) -> String {
     match via {
-        None => origin,
+        None => origin.to_owned(),
         Some(server) => format!("{origin} (through the proxy {server})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ddns_core::callback::Url;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn f2_a_connection_from_another_address_of_ours_does_not_fit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+            let address = listener.local_addr().expect("the port that was bound");
+            let mut connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
+            let request = Request { url: Url::parse("http://127.0.0.1/").expect("an address"), body: None };
+            let [one, other] = [1, 2].map(|number| Some(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, number])));
+            let cases =
+                [(None, None, true), (one, None, true), (None, one, false), (one, one, true), (one, other, false)];
+            for (made, asked, expected) in cases {
+                connection.from = made;
+                let (limit, want, over) = (Duration::from_secs(1), Want::Status, Over::Any);
+                let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: asked };
+                assert_eq!(fits(&connection, &request, how), expected, "{made:?} {asked:?}");
+            }
+        });
     }
 }

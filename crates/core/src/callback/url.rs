@@ -3,6 +3,7 @@
 //! The `url` crate rewrites dots, quotes, hosts and ports; a callback must arrive as the user wrote it (C6), so this
 //! splits, checks host and port, and encodes only what no address may hold.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -52,13 +53,7 @@ impl Url {
             None => (None, authority),
         };
         let (host, port) = split_host(host)?;
-        let port = match port {
-            None | Some("") => default_port(secure),
-            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                digits.parse().ok().filter(|port| *port != 0).ok_or(UrlError::Port)?
-            }
-            Some(_) => return Err(UrlError::Port),
-        };
+        let port = read_port(port, default_port(secure)).ok_or(UrlError::Port)?;
         let mut encoded = String::with_capacity(path.len() + 1);
         if !path.starts_with('/') {
             encoded.push('/');
@@ -69,8 +64,12 @@ impl Url {
 
     /// `host` or `host:port`, as it stands in the `Host` header.
     pub fn authority(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == default_port(self.secure) { host } else { format!("{host}:{}", self.port) }
+        if self.port == default_port(self.secure) { bracketed(&self.host).into_owned() } else { self.host_and_port() }
+    }
+
+    /// `host:port`, also where the port is the scheme's own.
+    pub fn host_and_port(&self) -> String {
+        format!("{}:{}", bracketed(&self.host), self.port)
     }
 
     /// Whether the host is on this network by its looks: a loopback, private or link-local address, or a name that no
@@ -145,6 +144,20 @@ pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
 
 fn default_port(secure: bool) -> u16 {
     if secure { 443 } else { 80 }
+}
+
+/// A host as a port can follow it: an IPv6 address in brackets.
+pub(crate) fn bracketed(host: &str) -> Cow<'_, str> {
+    if host.contains(':') { Cow::Owned(format!("[{host}]")) } else { Cow::Borrowed(host) }
+}
+
+/// A port that was written with digits alone; `own` where none was.
+pub(crate) fn read_port(written: Option<&str>, own: u16) -> Option<u16> {
+    match written {
+        None | Some("") => Some(own),
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok().filter(|port| *port != 0),
+        Some(_) => None,
+    }
 }
 
 /// User and password, decoded.

@@ -112,7 +112,7 @@ impl Maker<'_, '_> {
             match Item::parse(node.value.text().unwrap_or_default()) {
                 Ok(item) => items.push(item),
                 Err(why) => {
-                    let hint = Some(ProxyError::FORMS.to_owned());
+                    let hint = Some(format!("{}, DIRECT, SYSTEM", ProxyError::FORMS));
                     self.reader.wrong(Key::Proxy, node, format!("`proxy` {why}"), hint);
                 }
             }
@@ -129,7 +129,8 @@ impl Maker<'_, '_> {
             })
         });
         if let Some((name, why)) = wrong {
-            let hint = "mend or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`";
+            let forms = ProxyError::FORMS;
+            let hint = format!("mend or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`; {forms}");
             let place = Place::Environment(name.to_owned());
             self.reader.diagnostics.push(Diagnostic::error(place, format!("it {why}")).hint(hint));
         }

@@ -2,15 +2,25 @@
 
 use std::net::IpAddr;
 
-/// A list of hosts, as curl understands it: names with all below them, addresses, networks. Besides, as other programs
-/// have it, `*.` before a name and a port behind a host.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NoProxy {
-    rules: Vec<Rule>,
+/// A list of hosts, as curl understands it: names with all below them, addresses, networks, or `*` alone for all. Besides,
+/// as other programs have it, `*.` before a name and a port behind a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoProxy {
+    /// Every host.
+    All,
+    /// These.
+    Hosts(Vec<Rule>),
 }
 
+impl Default for NoProxy {
+    fn default() -> Self {
+        Self::Hosts(Vec::new())
+    }
+}
+
+/// One item of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
+pub struct Rule {
     hosts: Hosts,
     /// Only this port; none: every port.
     port: Option<u16>,
@@ -18,7 +28,6 @@ struct Rule {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Hosts {
-    All,
     /// A name and everything below it.
     Name(String),
     /// Addresses whose first bits are these.
@@ -28,16 +37,19 @@ enum Hosts {
 impl NoProxy {
     /// Reads a list that is separated by commas, blanks, or both. What is no host covers nothing.
     pub fn parse(text: &str) -> Self {
+        if text.trim() == "*" {
+            return Self::All;
+        }
         let items = text.split(|letter: char| letter == ',' || letter.is_whitespace());
-        Self { rules: items.filter(|item| !item.is_empty()).filter_map(Rule::parse).collect() }
+        Self::Hosts(items.filter(|item| !item.is_empty()).filter_map(Rule::parse).collect())
     }
 
     /// Whether a host is reached without a proxy on this port. An IPv6 address comes without brackets.
     pub fn covers(&self, host: &str, port: u16) -> bool {
+        let Self::Hosts(rules) = self else { return true };
         let name = host.strip_suffix('.').unwrap_or(host);
         let ip: Option<IpAddr> = host.parse().ok();
-        self.rules.iter().filter(|rule| rule.port.is_none_or(|only| only == port)).any(|rule| match &rule.hosts {
-            Hosts::All => true,
+        rules.iter().filter(|rule| rule.port.is_none_or(|only| only == port)).any(|rule| match &rule.hosts {
             Hosts::Network(network, bits) => ip.is_some_and(|ip| is_within(ip, *network, *bits)),
             Hosts::Name(known) => ip.is_none() && is_below(name, known),
         })
@@ -65,9 +77,6 @@ impl Rule {
             Some((host, port)) => (host, Some(port.parse().ok()?)),
             None => (item, None),
         };
-        if host == "*" {
-            return Some(Self { hosts: Hosts::All, port });
-        }
         if host.parse::<IpAddr>().is_ok() {
             return Self::network(host, None, port);
         }
@@ -129,7 +138,9 @@ mod tests {
             ("localhost", &["localhost"], &["localhost.example.com", "127.0.0.1"]),
             ("example.com:80", &["example.com", "a.example.com"], &[]),
             ("example.com:81", &[], &["example.com"]),
-            ("*:80", &["example.com", "::1"], &[]),
+            (" * ", &["example.com"], &[]),
+            ("*:80, *", &[], &["example.com", "::1"]),
+            ("a.example,*", &["a.example"], &["example.com", "127.0.0.1"]),
             ("127.0.0.1", &["127.0.0.1"], &["127.0.0.2", "a.127.0.0.1.example"]),
             ("127.0.0.1:80", &["127.0.0.1"], &["127.0.0.2"]),
             ("127.0.0.1:81", &[], &["127.0.0.1"]),

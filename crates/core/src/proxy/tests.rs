@@ -32,6 +32,7 @@ fn d5_every_form_of_a_proxy() {
         (" HTTP://P.example ", "http://p.example:80", None),
         ("https://p.example/", "https://p.example:443", None),
         ("socks5://p", "socks5://p:1080", None),
+        ("socks://p:1081/", "socks5://p:1081", None),
         ("Socks5h://p:9050", "socks5h://p:9050", None),
         ("p.example:3128", "http://p.example:3128", None),
         ("127.0.0.1:3128", "http://127.0.0.1:3128", None),
@@ -171,5 +172,22 @@ fn d5_plain_requests_are_relayed_by_http_proxies_only() {
     for (text, plain) in [("http://p", true), ("https://p", true), ("socks5://p", false), ("socks5h://p", false)] {
         let server = Server::parse(text).expect("a proxy");
         assert_eq!((server.relays(false), server.relays(true)), (plain, false), "{text}");
+    }
+}
+
+#[test]
+fn d6_behind_a_proxy_a_host_is_local_only_where_the_proxy_is() {
+    for (host, proxy, expected) in [
+        ("nas.lan", None, true),
+        ("nas.lan", Some("http://127.0.0.1:3128"), true),
+        ("10.0.0.1", Some("socks5://192.168.1.1"), true),
+        ("nas.lan", Some("http://proxy.lan"), true),
+        ("nas.lan", Some("http://proxy.example.com"), false),
+        ("127.0.0.1", Some("socks5h://192.0.2.1"), false),
+        ("dns.example.com", Some("http://127.0.0.1:3128"), false),
+        ("dns.example.com", None, false),
+    ] {
+        let server = proxy.map(|text| Server::parse(text).expect("a proxy"));
+        assert_eq!(is_local(&url(&format!("https://{host}/")), server.as_ref()), expected, "{host} {proxy:?}");
     }
 }

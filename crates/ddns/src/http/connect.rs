@@ -3,7 +3,7 @@
 //! Only as long as no connection to the endpoint was made is another route tried. All of that happens before a byte of
 //! the request is sent (A7).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,28 +12,31 @@ use std::time::Duration;
 use ddns_core::callback::Url;
 use ddns_core::config::Ssl;
 use ddns_core::proxy::socks::Destination;
-use ddns_core::proxy::{Route, Scheme, Server};
-use tokio::time::{Instant, timeout_at};
+use ddns_core::proxy::{Route, Scheme, Server, is_local};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::dial::{Dialer, Unreached};
+use super::dial::{Dialer, Unreached, late, nearly};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls};
-use super::{How, Over};
+use super::{How, Over, whom};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A proxy that led nowhere is tried last for so long.
+/// A proxy that cost its time and led nowhere is tried last for so long.
 const DEAD_FOR: Duration = Duration::from_secs(60);
+
+/// A proxy, and the origin toward which it was of no use; none: all, because the proxy itself was not reached.
+type Vain = (Arc<Server>, Option<String>);
 
 /// Opens connections.
 #[derive(Default)]
 pub(super) struct Connector {
     tls: Tls,
     dialer: Dialer,
-    /// Proxies that led nowhere: toward which origin, and when.
-    dead: RefCell<HashMap<(Arc<Server>, String), Instant>>,
+    /// What cost its time and led nowhere, and when.
+    dead: RefCell<HashMap<Vain, Instant>>,
 }
 
 impl Connector {
@@ -43,17 +46,18 @@ impl Connector {
         if !url.secure {
             return Ok(connection);
         }
-        let peer = Peer { host: &url.host, is_local: url.is_local(), name: url.origin(), field: "id" };
         let via = connection.via.clone();
+        let is_local = is_local(url, via.as_deref());
+        let peer = Peer { host: &url.host, is_local, name: url.origin(), field: "id" };
         let again = async || {
             let route = via.as_ref().map_or(Route::Direct, Route::Via);
             self.by(route, url, how, deadline).await.map_err(Unreached::into_text)
         };
         // Boxed: a handshake is large, and most of what waits here is none.
-        Box::pin(self.secure(connection, &peer, how.ssl, again)).await
+        Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
-    /// Forgets the addresses of hosts, and which proxies led nowhere.
+    /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();
         self.dead.borrow_mut().clear();
@@ -77,8 +81,8 @@ impl Connector {
         Box::pin(self.by_any(url, how, deadline)).await
     }
 
-    /// Tries several routes in their order. One that led nowhere a moment ago is tried last: a thousand requests shall not
-    /// wait for the same dead proxy.
+    /// Tries several routes in their order. One that cost time for nothing a moment ago is tried last: a thousand requests
+    /// shall not wait for the same dead proxy.
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();
         let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
@@ -95,10 +99,7 @@ impl Connector {
             tried.push(match route {
                 Route::Direct => format!("directly: {why}"),
                 Route::Unusable(..) => why,
-                Route::Via(server) => {
-                    self.dead.borrow_mut().insert((Arc::clone(server), origin.clone()), Instant::now());
-                    format!("proxy {server}: {why}")
-                }
+                Route::Via(server) => format!("proxy {server}: {why}"),
             });
         }
         Err(format!("no connection to {origin} ({})", tried.join("; ")))
@@ -107,7 +108,8 @@ impl Connector {
     fn led_nowhere(&self, route: Route<'_>, origin: &str) -> bool {
         let Route::Via(server) = route else { return false };
         let dead = self.dead.borrow();
-        dead.get(&(server.clone(), origin.to_owned())).is_some_and(|since| since.elapsed() < DEAD_FOR)
+        let is_dead = |toward| dead.get(&(server.clone(), toward)).is_some_and(|since| since.elapsed() < DEAD_FOR);
+        !dead.is_empty() && (is_dead(None) || is_dead(Some(origin.to_owned())))
     }
 
     /// A way to the endpoint by one route.
@@ -115,54 +117,91 @@ impl Connector {
         match route {
             Route::Direct => {
                 let socket = self.dialer.tcp((&url.host, url.port), how.over, how.from, until).await?;
-                Ok(Connection::plain(socket))
+                Ok(Connection { from: how.from, ..Connection::plain(socket) })
             }
             Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
             Route::Via(server) => {
                 let begun = Instant::now();
-                // A little less than all that is left: then there is time to say what was tried.
-                let until = begun + until.saturating_duration_since(begun).mul_f32(0.9);
-                let through = Box::pin(self.through(server, url, how.ssl, until));
-                let reached = timeout_at(until, through).await;
-                let late = || Err(format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
-                reached.unwrap_or_else(|_| late()).map_err(Unreached::Tried)
+                let costly = PROXY_PATIENCE.min(until.saturating_duration_since(begun)) / 2;
+                let until = nearly(until);
+                let is_reached = Cell::new(false);
+                let through = Box::pin(self.through(server, url, (how.ssl, until), &is_reached));
+                let result = timeout_at(until, through).await.unwrap_or_else(|_| Err(late(begun)));
+                if result.is_ok() {
+                    self.revive(server, url);
+                } else if begun.elapsed() >= costly {
+                    let toward = is_reached.get().then(|| url.origin());
+                    self.dead.borrow_mut().insert((server.clone(), toward), Instant::now());
+                }
+                result.map_err(Unreached::Tried)
             }
         }
     }
 
+    /// A proxy led to an endpoint.
+    fn revive(&self, server: &Arc<Server>, url: &Url) {
+        let mut dead = self.dead.borrow_mut();
+        if !dead.is_empty() {
+            dead.remove(&(server.clone(), None));
+            dead.remove(&(server.clone(), Some(url.origin())));
+        }
+    }
+
     /// A way to the endpoint through a proxy. An http address is handed to an HTTP proxy with the request itself.
-    async fn through(&self, server: &Arc<Server>, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+    async fn through(
+        &self,
+        server: &Arc<Server>,
+        url: &Url,
+        (ssl, until): (&Ssl, Instant),
+        is_reached: &Cell<bool>,
+    ) -> Result<Connection, String> {
+        let to_proxy = async || {
+            let connection = self.to_proxy(server, ssl, until).await?;
+            is_reached.set(true);
+            Ok(connection)
+        };
         let mut connection = match server.scheme {
             Scheme::Http | Scheme::Https => {
-                let mut connection = self.to_proxy(server, ssl, until).await?;
+                let mut connection = to_proxy().await?;
                 if !server.relays(url.secure) {
                     proxy::tunnel(&mut connection.stream, server, url).await?;
                 }
                 connection
             }
-            Scheme::Socks5 | Scheme::Socks5h => self.through_socks(server, url, ssl, until).await?,
+            Scheme::Socks5 | Scheme::Socks5h => self.through_socks(server, url, until, to_proxy).await?,
         };
         connection.via = Some(server.clone());
         Ok(connection)
     }
 
-    /// The addresses of the endpoint are tried one after the other, where they are known here.
-    async fn through_socks(&self, server: &Server, url: &Url, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
+    /// The addresses of the endpoint are tried one after the other, where they are known here, each for its share of the
+    /// time.
+    async fn through_socks(
+        &self,
+        server: &Server,
+        url: &Url,
+        until: Instant,
+        to_proxy: impl AsyncFn() -> Result<Connection, String>,
+    ) -> Result<Connection, String> {
         let destinations = match url.host.parse() {
             Err(_) if server.scheme == Scheme::Socks5h => vec![Destination::Name(url.host.clone())],
             Ok(ip) => vec![Destination::Address(ip)],
             Err(_) => {
-                let addresses = self.dialer.look_up(&url.host, Over::Any).await?;
+                let addresses = self.dialer.look_up_by(&url.host, Over::Any, until).await?;
                 addresses.into_iter().map(Destination::Address).collect()
             }
         };
         let mut last = String::new();
-        for to in destinations {
-            let mut connection = self.to_proxy(server, ssl, until).await?;
-            match proxy::socks(&mut connection.stream, server, &to, url.port).await {
-                Ok(()) => return Ok(connection),
-                Err(SocksError::Destination(why)) => last = why,
-                Err(own @ SocksError::Own(_)) => return Err(own.into_text()),
+        for (at, to) in destinations.iter().enumerate() {
+            let mut connection = to_proxy().await?;
+            let begun = Instant::now();
+            let share = nearly(until) - begun;
+            let share = share / u32::try_from(destinations.len() - at).unwrap_or(u32::MAX);
+            match timeout(share, proxy::socks(&mut connection.stream, server, to, url.port)).await {
+                Ok(Ok(())) => return Ok(connection),
+                Ok(Err(SocksError::Destination(why))) => last = why,
+                Ok(Err(own @ SocksError::Own(_))) => return Err(own.into_text()),
+                Err(_) => last = late(begun),
             }
         }
         Err(last)
@@ -180,7 +219,7 @@ impl Connector {
         }
         let name = format!("the proxy {server}");
         let peer = Peer { host: &server.host, is_local: server.is_local(), name, field: "proxy" };
-        Box::pin(self.secure(connection, &peer, ssl, open)).await
+        Box::pin(self.secure(connection, &peer, (ssl, until), open)).await
     }
 
     /// TLS on a connection. Where `auto` lets an unknown issuer pass, it begins `again` on a new one (D6).
@@ -188,16 +227,16 @@ impl Connector {
         &self,
         connection: Connection,
         peer: &Peer<'_>,
-        ssl: &Ssl,
+        (ssl, until): (&Ssl, Instant),
         again: impl AsyncFnOnce() -> Result<Connection, String>,
     ) -> Result<Connection, String> {
-        let error = match self.handshake(connection, peer.host, ssl).await? {
+        let error = match self.handshake(connection, peer, ssl, until).await? {
             Ok(secured) => return Ok(secured),
             Err(error) => error,
         };
         if *ssl == Ssl::Auto && peer.is_local && tls::is_unknown_issuer(&error) {
             let connection = again().await?;
-            if let Ok(mut secured) = self.handshake(connection, peer.host, &Ssl::Off).await? {
+            if let Ok(mut secured) = self.handshake(connection, peer, &Ssl::Off, until).await? {
                 secured.unverified.push(peer.name.clone());
                 return Ok(secured);
             }
@@ -208,12 +247,17 @@ impl Connector {
     async fn handshake(
         &self,
         connection: Connection,
-        host: &str,
+        peer: &Peer<'_>,
         ssl: &Ssl,
+        until: Instant,
     ) -> Result<std::io::Result<Connection>, String> {
         let connector = self.tls.connector(ssl)?;
-        let name = tls::server_name(host)?;
-        let secured = connector.connect(name, connection.stream).await;
+        let name = tls::server_name(peer.host)?;
+        let begun = Instant::now();
+        let secured = timeout_at(nearly(until), connector.connect(name, connection.stream)).await.map_err(|_| {
+            let (whom, seconds) = (whom(&peer.name, connection.via.as_deref()), begun.elapsed().as_secs_f32());
+            format!("the connection to {whom} was made, but TLS did not come about within {seconds:.1} s")
+        })?;
         Ok(secured.map(|stream| Connection { stream: Stream::Tls(Box::new(stream)), ..connection }))
     }
 }

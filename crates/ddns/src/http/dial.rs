@@ -24,7 +24,8 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
 type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
 
-/// Opens sockets. Remembers the addresses of hosts for one synchronization.
+/// Opens sockets. Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host
+/// that cannot be looked up do not wait for that one after the other.
 #[derive(Default)]
 pub(super) struct Dialer {
     hosts: RefCell<HashMap<String, LookUp>>,
@@ -59,11 +60,9 @@ impl Dialer {
         from: Option<IpAddr>,
         deadline: Instant,
     ) -> Result<TcpStream, Unreached> {
-        let addresses = self.look_up(host, over).await.map_err(Unreached::NoAddress)?;
+        let addresses = self.look_up_by(host, over, deadline).await.map_err(Unreached::NoAddress)?;
         let begun = Instant::now();
-        let left = deadline.saturating_duration_since(begun);
-        // A little less than all that is left: then there is time to say what was tried.
-        let patience = CONNECT_PATIENCE.min(left.mul_f32(0.9));
+        let patience = CONNECT_PATIENCE.min(nearly(deadline) - begun);
         let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), told: Vec::new() };
         let connected = if let [ip] = addresses[..] {
             single(SocketAddr::new(ip, port), from, patience, &mut tried).await
@@ -85,6 +84,14 @@ impl Dialer {
         // A request is one small write: nothing is gained by waiting for more.
         let _ = socket.set_nodelay(true);
         Ok(socket)
+    }
+
+    /// The same as [`Self::look_up`] before it is too late.
+    pub(super) async fn look_up_by(&self, host: &str, over: Over, deadline: Instant) -> Result<Vec<IpAddr>, String> {
+        let begun = Instant::now();
+        let found = timeout_at(nearly(deadline), self.look_up(host, over)).await;
+        let late = || format!("the name {host} could not be looked up within {:.1} s", begun.elapsed().as_secs_f32());
+        found.unwrap_or_else(|_| Err(late()))
     }
 
     /// The addresses of a host, in the order in which they are to be tried; at least one.
@@ -114,16 +121,19 @@ impl Dialer {
             self.hosts.borrow_mut().insert(host.to_owned(), new.clone());
             new
         });
-        let found = look_up.clone().await;
-        if found.is_err() {
-            // The next one who wants to know asks again.
-            let mut hosts = self.hosts.borrow_mut();
-            if hosts.get(host).is_some_and(|stored| stored.ptr_eq(&look_up)) {
-                hosts.remove(host);
-            }
-        }
-        found
+        look_up.await
     }
+}
+
+/// A little before the end of what is left: then there is time to say what was tried.
+pub(super) fn nearly(end: Instant) -> Instant {
+    let now = Instant::now();
+    now + end.saturating_duration_since(now).mul_f32(0.9)
+}
+
+/// That nothing came.
+pub(super) fn late(begun: Instant) -> String {
+    format!("no answer within {:.1} s", begun.elapsed().as_secs_f32())
 }
 
 fn no_address(host: &str, over: Over) -> String {
@@ -159,7 +169,7 @@ impl Tried {
     }
 
     fn add_late(&mut self, address: SocketAddr, begun: Instant) {
-        self.add(address, &format!("no answer within {:.1} s", begun.elapsed().as_secs_f32()));
+        self.add(address, &late(begun));
     }
 }
 

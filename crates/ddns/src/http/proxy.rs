@@ -39,8 +39,7 @@ pub(super) async fn tunnel<S>(stream: &mut S, server: &Server, url: &Url) -> Res
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
-    let authority = format!("{host}:{}", url.port);
+    let authority = url.host_and_port();
     let mut text = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {USER_AGENT}\r\n");
     if let Some(value) = server.authorization() {
         text += &format!("Proxy-Authorization: {value}\r\n");

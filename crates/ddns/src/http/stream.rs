@@ -1,6 +1,7 @@
 //! An open connection: a socket, secured or not, directly or through a proxy.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,6 +20,8 @@ pub(super) struct Connection {
     pub(super) stream: Stream,
     /// The family it goes over.
     pub(super) family: Option<Family>,
+    /// The address of ours that was asked for when it was made.
+    pub(super) from: Option<IpAddr>,
     /// The proxy it goes through.
     pub(super) via: Option<Arc<Server>>,
     /// Whose unknown issuer was let pass, because the host is a local one.
@@ -35,7 +38,7 @@ impl Connection {
     /// A connection that is no more than a socket.
     pub(super) fn plain(socket: TcpStream) -> Self {
         let family = socket.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
-        Self { stream: Stream::Plain(socket), family, via: None, unverified: Vec::new() }
+        Self { stream: Stream::Plain(socket), family, from: None, via: None, unverified: Vec::new() }
     }
 
     /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what

@@ -47,8 +47,8 @@ pub(crate) struct Answer {
     pub(super) location: Option<String>,
     /// `Retry-After`, as it was written.
     pub(crate) retry_after: Option<String>,
-    /// What is doubtful about who answered, told once for an origin.
-    pub(crate) doubt: Option<String>,
+    /// What is doubtful about who got the request, told once for an origin.
+    pub(crate) doubts: Vec<String>,
     /// The proxy it came through.
     pub(crate) via: Option<Arc<Server>>,
     /// Whether that proxy read the request, and so may have answered it in the endpoint's place.
@@ -118,14 +118,6 @@ impl Answer {
     pub(crate) fn relay(&self) -> Option<&Server> {
         self.via.as_deref().filter(|_| self.is_relayed)
     }
-
-    /// Adds to what is doubtful.
-    pub(super) fn doubts(&mut self, doubt: String) {
-        self.doubt = Some(match self.doubt.take() {
-            None => doubt,
-            Some(before) => format!("{before}; {doubt}"),
-        });
-    }
 }
 
 /// The status of an answer that has no body, and whether nothing came behind its head.
@@ -176,7 +168,10 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let can_be_kept = head.keeps_open && is_whole && matches!(sent, Some(Ok(()))) && incoming.is_empty();
     let Head { status, location, retry_after, .. } = head;
     let is_relayed = relay.is_some();
-    Ok((Answer { status, body, is_whole, location, retry_after, doubt: None, via: None, is_relayed }, can_be_kept))
+    Ok((
+        Answer { status, body, is_whole, location, retry_after, doubts: Vec::new(), via: None, is_relayed },
+        can_be_kept,
+    ))
 }
 
 async fn send<S: AsyncWrite + Unpin>(stream: &mut S, request: &Request, relay: Option<&Server>) -> io::Result<()> {

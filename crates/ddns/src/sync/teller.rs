@@ -62,7 +62,8 @@ impl<'a> Teller<'a> {
         if self.log.shows(Level::Debug)
             && let Ok(request) = self.masked.get_or_init(|| self.entry.callback.masked()).render(&update, now)
         {
-            self.log.debug(|| format!("{update}: sending to {}", request.url.origin()));
+            let way = self.entry.proxies.described(&request.url);
+            self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
             for line in request.lines(USER_AGENT) {
                 self.log.debug(|| format!("> {line}"));
             }
@@ -73,12 +74,14 @@ impl<'a> Teller<'a> {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
             Ok(request) => match self.client.send(request, self.how()).await {
                 Ok(answer) => {
+                    self.warn(&answer.doubts);
                     self.show(&answer, began.elapsed());
                     relay = answer.relay().map(ToString::to_string);
                     rest = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
                     Outcome::of_status(answer.status)
                 }
                 Err(failure) => {
+                    self.warn(&failure.doubts);
                     Outcome::Failed { why: self.log.masked(&failure.why).into_owned(), reached: failure.reached }
                 }
             },
@@ -111,12 +114,15 @@ impl<'a> Teller<'a> {
         }
     }
 
+    fn warn(&self, doubts: &[String]) {
+        for doubt in doubts {
+            self.log.warning(doubt);
+        }
+    }
+
     /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
     /// (D4).
     fn show(&self, answer: &Answer, took: Duration) {
-        if let Some(doubt) = &answer.doubt {
-            self.log.warning(doubt);
-        }
         self.log.debug(|| {
             let via = answer.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
             format!("< {} ({} ms{via})", report::with_reason(answer.status), took.as_millis())

@@ -197,3 +197,20 @@ fn g2_nothing_of_a_proxys_login_is_ever_shown() {
     let run = sandbox.sync(&with(&by("http://dns.example.com/hook", "SYSTEM"), &json!({"debug": true}))).expect(0);
     run.says(&format!("through the proxy {}", ok.url())).never_says("proxy-user").never_says("proxy-word");
 }
+
+/// The request line that a relay gets is another one than the endpoint's.
+#[test]
+fn g1_the_debug_log_names_the_way() {
+    let (proxy, endpoint) = (Receiver::new(), Receiver::new());
+    let run = |id: &str, proxy: serde_json::Value| {
+        Sandbox::new().sync(&with(&by(id, proxy), &json!({"debug": true, "timeout": 1})))
+    };
+    run("http://dns.example.com/hook", json!([proxy.url("")])).expect(0).says(&format!(
+        "sending to http://dns.example.com through the proxy {} (with the whole address in the request line)",
+        proxy.url("")
+    ));
+    run(&endpoint.url("/hook"), json!(["socks5://127.0.93.7:9", "DIRECT"]))
+        .expect(0)
+        .says(&format!("sending to {} through the proxy socks5://127.0.93.7:9, else directly\n", endpoint.url("")));
+    run(&endpoint.url("/hook"), json!("DIRECT")).expect(0).says(&format!("sending to {}\n", endpoint.url("")));
+}

@@ -21,6 +21,20 @@ fn d5_without_proxy_the_environment_counts() {
     }
 }
 
+/// What GNOME exports for its SOCKS proxy.
+#[test]
+fn d5_socks_without_a_version_is_socks5() {
+    let proxy = crate::proxies::Proxy::serving(|mut stream, seen| {
+        let mut greeting = [0; 3];
+        std::io::Read::read_exact(&mut stream, &mut greeting)?;
+        seen.lock().expect("no test thread failed").push(format!("{greeting:?}"));
+        Ok(())
+    });
+    let sandbox = Sandbox::new().env("all_proxy", format!("socks://{}/", proxy.address));
+    sandbox.sync(&home("http://192.0.2.1/hook")).expect(1).says(&format!("proxy socks5://{}", proxy.address));
+    assert_eq!(proxy.seen(), ["[5, 1, 0]"]);
+}
+
 #[test]
 fn d5_system_and_default_are_the_environment() {
     for word in ["SYSTEM", "system", "DEFAULT", "Default"] {
@@ -47,6 +61,7 @@ fn d5_lower_case_wins() {
 fn d5_no_proxy_names_hosts_that_are_reached_directly() {
     let cases = [
         ("*", true),
+        ("other.example, *", false),
         ("127.0.0.1", true),
         ("127.0.0.0/8", true),
         ("10.0.0.0/8", false),
@@ -96,7 +111,7 @@ fn d5_a_wrong_variable_is_an_error_only_where_it_would_be_used() {
     {
         let sandbox = || Sandbox::new().env("http_proxy", value);
         let run = sandbox().sync(&home(&endpoint.url("/"))).expect(2);
-        run.says("http_proxy").says("`proxy`").says("DIRECT").never_says("proxy-word");
+        run.says("http_proxy").says("`proxy`").says("DIRECT").says("socks5h://").never_says("proxy-word");
         assert_eq!(endpoint.callbacks().len(), 0, "{value}");
         sandbox().sync(&by(&endpoint.url("/"), "DIRECT")).expect(0);
         sandbox().env("no_proxy", "127.0.0.1").sync(&home(&endpoint.url("/"))).expect(0);

@@ -12,7 +12,7 @@ use crate::support::{Receiver, Sandbox};
 use crate::tools::{inside, sh};
 
 /// A neighbour that never answers, over both families.
-const SILENT: &str = "
+pub const SILENT: &str = "
     ip link set lo up
     { ip link add d0 type veth peer name p0 || ip link add d0 type dummy; } 2>/dev/null || exit 77
     if ip link show p0 >/dev/null 2>&1; then ip link set p0 up; fi
@@ -23,7 +23,8 @@ const SILENT: &str = "
     ip neigh add 2001:db8:1::2 lladdr 02:00:00:00:00:02 dev d0
 ";
 
-fn hosts(sandbox: &Sandbox, text: &str) {
+/// The names that this namespace knows from now on.
+pub fn hosts(sandbox: &Sandbox, text: &str) {
     let file = sandbox.write("hosts", format!("127.0.0.1 localhost\n{text}\n"));
     sh(&format!("mount --bind {} /etc/hosts", file.display()));
 }
@@ -97,7 +98,36 @@ fn e2_a_stuck_look_up_is_shared_and_does_not_delay_the_end() {
     let begun = Instant::now();
     let run = sandbox.sync(&with(&home("http://slow.example.com/hook"), &more)).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(3), "took {:?}", begun.elapsed());
-    run.says("no connection to http://slow.example.com within 1 s").says("8 failed");
+    run.says("the name slow.example.com could not be looked up within 0.9 s").says("8 failed");
+    let count = asked.join().expect("the resolver");
+    assert!((1..=2).contains(&count), "one look-up, of one packet a family, for all: {count}");
+}
+
+/// That a name does not exist is asked once, however many updates go there one after another.
+#[test]
+fn e2_a_look_up_that_fails_is_remembered() {
+    if !inside("d_race::e2_a_look_up_that_fails_is_remembered", "ip link set lo up") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let resolver = UdpSocket::bind("127.0.0.1:53").expect("nobody else is in the namespace");
+    let file = sandbox.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n");
+    sh(&format!("mount --bind {} /etc/resolv.conf", file.display()));
+    let asked = thread::spawn(move || {
+        let (mut count, mut packet) = (0, [0; 512]);
+        resolver.set_read_timeout(Some(Duration::from_secs(3))).expect("a limit");
+        while let Ok((length, from)) = resolver.recv_from(&mut packet) {
+            // The question as an answer: there is no such name.
+            (packet[2], packet[3]) = (0x81, 0x83);
+            resolver.send_to(&packet[..length], from).expect("an answer");
+            count += 1;
+        }
+        count
+    });
+    let names: Vec<String> = (0..8).map(|number| format!("d{number}.example.com")).collect();
+    let more = json!({"ipv4": names, "timeout": 5, "concurrency": 1});
+    let run = sandbox.sync(&with(&home("http://missing.example.com/hook"), &more)).expect(1);
+    run.says("the name missing.example.com cannot be looked up").says("8 failed");
     let count = asked.join().expect("the resolver");
     assert!((1..=2).contains(&count), "one look-up, of one packet a family, for all: {count}");
 }

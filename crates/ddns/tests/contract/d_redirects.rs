@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::d_tls::Authority;
+use crate::odd_server::stalling;
 use crate::support::{Answer, Receiver, Sandbox};
 
 fn config(id: &str, token: &Value) -> Value {
@@ -101,4 +103,41 @@ fn d3_the_time_limit_holds_for_all_of_it() {
     let begun = Instant::now();
     Sandbox::new().sync(&config).expect(1).says("within 1 s");
     assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+/// Where the keys went is told for every hop, whatever the next one does.
+#[test]
+fn d3_every_origin_that_got_the_keys_is_told() {
+    let end =
+        Receiver::answering(|request| if request.target() == "/end" { Answer::status(204) } else { Answer::Close });
+    for (last, code) in [("/end", 0), ("/closes", 1)] {
+        let between = sending_on(307, &end.url(last));
+        let back = between.url("/start");
+        let first = sending_on(307, &back);
+        let run = Sandbox::new().sync(&config(&first.url("/start"), &json!({"a": 1}))).expect(code);
+        let origin = |receiver: &Receiver| receiver.url("");
+        run.says(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&between)))
+            .says(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&end)));
+    }
+}
+
+#[test]
+fn d6_every_origin_that_was_trusted_unverified_is_told() {
+    let stranger = Authority::new("stranger");
+    let (first, second) = (stranger.server("localhost"), stranger.server("localhost"));
+    first.redirect_to(&second.url("/end"));
+    let run = Authority::new("known").trusted().sync(&config(&first.url("/start"), &Value::Null)).expect(0);
+    run.says(&format!("https://localhost:{} is trusted unverified", first.port))
+        .says(&format!("https://localhost:{} is trusted unverified", second.port));
+}
+
+#[test]
+fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
+    let hangs = stalling(b"");
+    let first = sending_on(307, &format!("http://{hangs}/end"));
+    let mut config = config(&first.url("/start"), &Value::Null);
+    config["timeout"] = json!(1);
+    let run = Sandbox::new().sync(&config).expect(1);
+    run.says(&format!("failed: http://{hangs} took the request but did not answer within 1 s"))
+        .says(&format!("{} sends requests on to http://{hangs}", first.url("")));
 }

@@ -97,7 +97,12 @@ impl Receiver {
     }
 
     pub fn answering(script: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        Self::on("127.0.0.1:0", script)
+    }
+
+    /// The same on another address: `0.0.0.0:0` hears what is sent to any of loopback.
+    pub fn on(address: &str, script: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port on loopback");
         let receiver = Self {
             address: listener.local_addr().expect("the port that was bound"),
             seen: Arc::default(),
