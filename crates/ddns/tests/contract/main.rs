@@ -11,6 +11,7 @@ mod odd_server;
 mod proxies;
 mod scripted;
 mod tools;
+mod watching;
 
 mod a;
 mod addresses;
@@ -59,3 +60,8 @@ mod init;
 mod listen;
 mod packaging;
 mod preview;
+mod watch_asked;
+mod watch_failures;
+mod watch_life;
+mod watch_network;
+mod watch_socket;
