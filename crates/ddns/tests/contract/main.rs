@@ -64,4 +64,8 @@ mod watch_asked;
 mod watch_failures;
 mod watch_life;
 mod watch_network;
+mod watch_overlap;
+mod watch_reload;
+mod watch_rest;
 mod watch_socket;
+mod watch_systemd;

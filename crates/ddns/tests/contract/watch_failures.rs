@@ -39,8 +39,7 @@ fn watch_retry_after_rests_the_whole_origin() {
             0 => Answer::status(code).header("Retry-After", "3"),
             _ => Answer::status(204),
         });
-        let watch =
-            Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
+        let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
         let first = endpoint.wait(1, SOON);
         // Nobody who asks makes it sooner.
         thread::sleep(ms(500));
@@ -101,7 +100,8 @@ fn open(port: SocketAddr, endpoint: &Endpoint) {
     thread::spawn(move || {
         for near in listener.incoming().flatten() {
             let Ok(far) = TcpStream::connect(("127.0.0.1", target)) else { return };
-            for (mut from, mut to) in [(&near, &far), (&far, &near)].map(|(from, to)| (from.try_clone(), to.try_clone())).into_iter().filter_map(|(from, to)| Some((from.ok()?, to.ok()?))) {
+            for (from, to) in [(&near, &far), (&far, &near)] {
+                let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
                 thread::spawn(move || io::copy(&mut from, &mut to));
             }
         }
