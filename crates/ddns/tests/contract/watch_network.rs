@@ -37,10 +37,10 @@ fn latencies(endpoint: &Endpoint, pause: Duration, changes: &[(String, String)])
         thread::sleep(pause);
         let before = endpoint.count();
         sh(line);
-        let changed = Instant::now();
+        let begun = Instant::now();
         let arrival = endpoint.wait(before + 1, SOON);
         assert_eq!(arrival.ip(), ip, "{line}");
-        times.push(arrival.at.saturating_duration_since(changed));
+        times.push(arrival.at.saturating_duration_since(begun));
     }
     times
 }

@@ -77,7 +77,7 @@ fn watch_a_day_of_rounds_leaks_nothing() {
         // Each time another address: all the way through to the endpoint and the cache.
         endpoint.receiver.set_ip(&format!("203.0.113.{}", number % 200));
         sandbox.run(&["sync", "-c", "config.json"]).expect(0);
-        if number % 6 == 0 {
+        if number.is_multiple_of(6) {
             let (old, new) = (number / 6 + 1, number / 6 + 2);
             sh(&format!("ip addr add 203.0.{new}.1/24 dev d0; ip addr del 203.0.{old}.1/24 dev d0 || true"));
         }
