@@ -17,6 +17,9 @@ const MOST: usize = 128;
 /// nowhere, and may not be sent again (A7). A new connection costs less than that.
 const LONGEST: Duration = Duration::from_secs(15);
 
+/// So many files are open in any run: standard streams, what waits for the network, the cache.
+const OTHERS: usize = 16;
+
 /// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
 /// must be among the routes of the request.
 pub(super) type Purpose = (String, Ssl);
@@ -91,7 +94,7 @@ impl Default for Room {
     /// files. The limit is taken as it is: a raised one would be inherited by the programs of `cmd:` and `shell:`.
     fn default() -> Self {
         let files = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
-        let files = files.unwrap_or(usize::MAX);
+        let files = files.unwrap_or(usize::MAX).saturating_sub(OTHERS);
         Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MOST) }
     }
 }
