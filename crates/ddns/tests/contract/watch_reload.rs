@@ -36,6 +36,8 @@ fn running(sandbox: &Sandbox) -> (Endpoint, Watch) {
 /// Puts a file in the place of another, as editors do.
 fn rename_over(sandbox: &Sandbox, name: &str, text: &str) {
     let fresh = sandbox.write(&format!("{name}.new"), text);
+    // What was heard of the new file is over when it takes the place.
+    thread::sleep(ms(300));
     fs::rename(fresh, sandbox.path(name)).expect("it is renamed");
 }
 
@@ -77,6 +79,7 @@ fn watch_a_link_that_is_swapped_is_followed() {
     watch.says("accepted");
     let swap = |target: &str, name: &str| {
         symlink(target, sandbox.path("fresh")).expect("a link");
+        thread::sleep(ms(300));
         fs::rename(sandbox.path("fresh"), sandbox.path(name)).expect("it is renamed");
     };
     swap("v2", "current");
