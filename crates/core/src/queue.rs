@@ -108,6 +108,8 @@ pub struct Queue {
     retries: HashMap<Job, Retry>,
     waiting: usize,
     under_way: usize,
+    /// Rests that were asked for before this queue was made.
+    before: HashMap<Road, Duration>,
 }
 
 impl Queue {
@@ -125,19 +127,39 @@ impl Queue {
             retries: HashMap::new(),
             waiting: 0,
             under_way: 0,
+            before: HashMap::new(),
         }
+    }
+
+    /// With rests that were asked of another queue before.
+    #[must_use]
+    pub fn resting(mut self, rests: HashMap<Road, Duration>) -> Self {
+        self.before = rests;
+        self
+    }
+
+    /// The rests that endpoints asked for, and until when.
+    pub fn asked_rests(&self) -> HashMap<Road, Duration> {
+        let asked = self.numbers.iter().filter_map(|((road, _), lane)| {
+            let rest = self.lanes[lane.0 as usize].rest.filter(|rest| rest.is_asked)?;
+            Some((road.clone(), rest.until))
+        });
+        // A lane that was never asked for keeps what it was given.
+        self.before.iter().map(|(road, until)| (road.clone(), *until)).chain(asked).collect()
     }
 
     /// The lane of a road; made where there is none yet.
     pub fn lane(&mut self, road: Road, concurrency: Concurrency) -> Lane {
-        *self.numbers.entry((road, concurrency)).or_insert_with(|| {
+        *self.numbers.entry((road, concurrency)).or_insert_with_key(|(road, _)| {
             let lane = Lane(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
+            let rest = self.before.get(road).map(|until| Rest { until: *until, is_asked: true });
+            self.resting.extend(rest.map(|rest| (rest.until, lane)));
             self.lanes.push(LaneState {
                 pace: Pace::new(concurrency),
                 under_way: 0,
                 waiting: VecDeque::new(),
                 is_listed: false,
-                rest: None,
+                rest,
                 trouble: 0,
                 rests: 0,
             });

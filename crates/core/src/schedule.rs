@@ -8,6 +8,13 @@ use std::time::Duration;
 use crate::backoff::Backoff;
 use crate::record::Family;
 
+/// A change often comes in steps, one address going and another one coming: the first few are looked at so soon after
+/// each other...
+const STEP: Duration = Duration::from_millis(50);
+
+/// ...as long as they are no more than these.
+const STEPS: u32 = 3;
+
 /// Changes that follow each other within this are taken together.
 const GAP: Duration = Duration::from_secs(1);
 
@@ -73,8 +80,8 @@ struct Attention {
     at: Option<Duration>,
     /// When a change was last looked at.
     last: Option<Duration>,
-    /// How long to wait after that.
-    gap: Duration,
+    /// How many looks followed each other.
+    looks: u32,
     /// Since when an address has been settling.
     settling: Option<Duration>,
 }
@@ -92,7 +99,7 @@ pub struct Schedule {
 impl Schedule {
     /// Each configuration has its interval. Everything is looked at at once.
     pub fn new(intervals: &[Duration], now: Duration) -> Self {
-        let attention = Attention { at: None, last: None, gap: GAP, settling: None };
+        let attention = Attention { at: None, last: None, looks: 0, settling: None };
         Self {
             rounds: intervals.iter().map(|interval| Rounds { interval: *interval, next: now }).collect(),
             attention: [attention; 2],
@@ -162,9 +169,17 @@ impl Schedule {
 }
 
 impl Attention {
+    /// How long to wait after the last look: longer and longer while an address flaps.
+    fn gap(&self) -> Duration {
+        match self.looks.checked_sub(STEPS) {
+            None => STEP,
+            Some(more) => GAP.saturating_mul(1 << more.min(10)).min(LONGEST_GAP),
+        }
+    }
+
     fn changed(&mut self, is_settling: bool, now: Duration) {
         // The first change of a quiet moment is looked at at once, those that follow together.
-        let at = self.last.map_or(now, |last| now.max(last + self.gap));
+        let at = self.last.map_or(now, |last| now.max(last + self.gap()));
         let at = if is_settling {
             // The kernel will say when it is good.
             at.max(*self.settling.get_or_insert(now) + SETTLING)
@@ -180,9 +195,8 @@ impl Attention {
         if self.at.is_none_or(|at| now < at) {
             return false;
         }
-        // Whatever comes in the shadow of the last look is a sign of flapping.
-        let is_quiet = self.last.is_none_or(|last| now > last + self.gap * 2);
-        self.gap = if is_quiet { GAP } else { (self.gap * 2).min(LONGEST_GAP) };
+        let is_quiet = self.last.is_none_or(|last| now > last + self.gap().max(GAP) * 2);
+        self.looks = if is_quiet { 1 } else { self.looks.saturating_add(1) };
         self.last = Some(now);
         self.at = None;
         self.settling = None;
@@ -234,12 +248,18 @@ mod tests {
         let mut schedule = running();
         schedule.on(changed(Family::V4), ms(1000));
         assert_eq!(schedule.due(ms(1000), 0.5).families, [true, false]);
-        for at in [1010, 1200, 1900] {
+        // The steps of one change: the old address goes, the new one comes, its route comes.
+        for (at, look) in [(1001, 1050), (1080, 1100)] {
+            schedule.on(changed(Family::V4), ms(at));
+            assert_eq!(schedule.wake_at(), Some(ms(look)));
+            assert_eq!(schedule.due(ms(look), 0.5).families, [true, false]);
+        }
+        for at in [1110, 1200, 1900] {
             schedule.on(changed(Family::V4), ms(at));
             assert!(schedule.due(ms(at), 0.5).is_empty(), "{at}");
         }
-        assert_eq!(schedule.wake_at(), Some(ms(2000)));
-        assert_eq!(schedule.due(ms(2000), 0.5).families, [true, false]);
+        assert_eq!(schedule.wake_at(), Some(ms(2100)));
+        assert_eq!(schedule.due(ms(2100), 0.5).families, [true, false]);
         assert_eq!(schedule.wake_at(), schedule.next_round());
     }
 
@@ -279,7 +299,7 @@ mod tests {
                 looks.push(now.as_secs());
             }
         }
-        assert!(looks.len() < 10, "{looks:?}");
+        assert!(looks.len() < 12, "{looks:?}");
         let last = schedule.wake_at().expect("the last change");
         assert!(last <= ms(101_000) + LONGEST_GAP);
         assert!(schedule.due(last, 0.5).families[0], "it is looked at");
@@ -288,7 +308,7 @@ mod tests {
         let _ = schedule.due(later, 0.5);
         schedule.on(changed(Family::V4), later);
         assert!(schedule.due(later, 0.5).families[0]);
-        assert_eq!(schedule.attention[0].gap, GAP);
+        assert_eq!(schedule.attention[0].gap(), STEP);
     }
 
     #[test]
@@ -335,7 +355,9 @@ mod tests {
                 let at = schedule.wake_at().expect("a look");
                 prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP + SETTLING);
             }
-            prop_assert!(looks.windows(2).all(|pair| pair[1] >= pair[0] + GAP), "{looks:?}");
+            prop_assert!(looks.windows(2).all(|pair| pair[1] >= pair[0] + STEP), "{looks:?}");
+            let steps = STEPS as usize + 1;
+            prop_assert!(looks.windows(steps).all(|some| some[steps - 1] >= some[0] + GAP), "{looks:?}");
         }
     }
 }

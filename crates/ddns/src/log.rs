@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ddns_core::callback::Secrets;
@@ -32,6 +32,8 @@ pub(crate) struct Log<'a> {
     colour: OnceCell<bool>,
     secrets: Mask<'a>,
     sink: RefCell<Sink>,
+    /// Where the file is.
+    path: Option<PathBuf>,
     progress: Rc<Progress>,
 }
 
@@ -65,7 +67,7 @@ impl<'a> Log<'a> {
         secrets: impl Fn() -> Secrets + 'a,
         may_colour: bool,
     ) -> Self {
-        let mut log = Self {
+        let log = Self {
             level: settings.level,
             format: settings.format.clone(),
             datefmt: settings.datefmt.clone().unwrap_or_else(|| Field::of(Key::LogDatefmt).default.to_owned()),
@@ -73,18 +75,23 @@ impl<'a> Log<'a> {
             colour: OnceCell::new(),
             secrets: Mask { collect: Box::new(secrets), all: OnceCell::new(), long: OnceCell::new() },
             sink: RefCell::new(Sink::Stderr),
+            path: path.map(Path::to_owned),
             progress: Rc::default(),
         };
-        if let Some(path) = path {
-            match open_for_append(path) {
-                Ok(file) => log.sink = RefCell::new(Sink::File(file)),
-                Err(error) => {
-                    let path = path.display();
-                    log.warning(format!("{path}: the log file cannot be opened ({error}); logging to standard error"));
-                }
+        log.open_file();
+        log
+    }
+
+    /// Opens the file, or opens it again: programs that rotate logs put another one in its place.
+    pub(crate) fn open_file(&self) {
+        let Some(path) = &self.path else { return };
+        match open_for_append(path) {
+            Ok(file) => *self.sink.borrow_mut() = Sink::File(file),
+            Err(error) => {
+                let path = path.display();
+                self.warning(format!("{path}: the log file cannot be opened ({error}); logging to standard error"));
             }
         }
-        log
     }
 
     /// Keeps what shows the progress below the lines of this log.

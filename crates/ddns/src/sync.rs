@@ -7,6 +7,7 @@
 mod ledger;
 mod teller;
 
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -215,6 +216,22 @@ impl<'a> Sync<'a> {
     /// Tries again at once what rests: what found no connection, or everything that failed.
     pub(crate) fn hurry(&mut self, everything: bool) {
         self.queue.hurry(everything);
+    }
+
+    /// How many updates failed and are to be tried again.
+    pub(crate) fn failing(&self) -> usize {
+        self.queue.failing()
+    }
+
+    /// The rests that endpoints asked for, for [`Sync::resting`].
+    pub(crate) fn asked_rests(&self) -> HashMap<Road, Duration> {
+        self.queue.asked_rests()
+    }
+
+    /// With rests that were asked for before.
+    pub(crate) fn resting(mut self, rests: HashMap<Road, Duration>) -> Self {
+        self.queue = self.queue.resting(rests);
+        self
     }
 
     /// When to turn again, if nothing happens before.

@@ -9,16 +9,19 @@ mod kernel;
 mod outside;
 mod systemd;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::future::poll_fn;
 use std::path::PathBuf;
 use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Entry};
-use ddns_core::diagnostic::Diagnostic;
+use ddns_core::diagnostic::{Diagnostic, Place};
 use ddns_core::json::{Value, pretty};
 use ddns_core::outcome::Tally;
+use ddns_core::queue::Road;
 use ddns_core::record::Family;
 use ddns_core::schedule::{self, Schedule};
 use ddns_core::status::Status;
@@ -29,7 +32,7 @@ use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::log::Log;
-use crate::sync::{self, Sync, chance};
+use crate::sync::{self, Found, Sync, chance};
 use crate::{complain, fail, load, open_log, report};
 
 use control::{Asked, Control};
@@ -72,11 +75,12 @@ pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environme
         systemd: Systemd::new(&environment),
         deafness,
         locks: Vec::new(),
+        carried: Carried::default(),
     };
+    if let Err(why) = service.lock(&configs) {
+        return fail(&why);
+    }
     loop {
-        if let Err(why) = service.lock(&configs) {
-            return fail(&format!("{why}: end that one first, or set another `cache` here"));
-        }
         match service.run(&configs, &mut outside).await {
             End::Stop(code) => return code,
             End::Reload(fresh) => configs = fresh,
@@ -100,15 +104,49 @@ struct Service<'a> {
     /// Why the kernel cannot be listened to; said once.
     deafness: Option<String>,
     locks: Vec<(PathBuf, Option<Lock>)>,
+    carried: Carried,
+}
+
+/// What outlives a reload.
+#[derive(Default)]
+struct Carried {
+    /// Those who wait for a synchronization.
+    waiting: Vec<Asked>,
+    /// Rests that endpoints asked for.
+    rests: HashMap<Road, Duration>,
+    /// Whether the configuration changed again meanwhile.
+    is_stale: bool,
+}
+
+/// What happened while requests under way were waited for.
+#[derive(PartialEq, Eq)]
+enum Drained {
+    /// Nothing of importance.
+    Quietly,
+    /// It was told to stop.
+    Stopped,
 }
 
 /// A configuration that is being loaded.
-type Loading<'a> = LocalBoxFuture<'a, Result<Vec<Valid>, Vec<Diagnostic>>>;
+type Loading<'a> = LocalBoxFuture<'a, Loaded>;
+
+/// The configurations, or what is wrong with them.
+type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
+
+/// What comes next.
+enum Next {
+    Happened(Event),
+    Loaded(Loaded),
+    /// Something went on by itself.
+    Nothing,
+}
 
 /// What a run on some configurations works with.
 struct Running<'a, 's> {
     service: &'s mut Service<'a>,
     configs: &'s [Valid],
+    logs: &'s [Log<'s>],
+    /// For what concerns the service: that of the first configuration.
     log: &'s Log<'s>,
     sync: Sync<'s>,
     schedule: Schedule,
@@ -125,17 +163,16 @@ struct Running<'a, 's> {
 }
 
 impl Service<'_> {
-    /// Holds the caches of these configurations, and no others.
+    /// Holds the caches of these configurations, and no others. Where one cannot be had, everything stays as it was.
     fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
         let paths: BTreeSet<PathBuf> =
             entries(configs).filter_map(|entry| sync::cache_path(entry, self.environment)).collect();
-        self.locks.retain(|(path, _)| paths.contains(path));
-        for path in paths {
-            if !self.locks.iter().any(|(known, _)| *known == path) {
-                let lock = Lock::take(&path)?;
-                self.locks.push((path, lock));
-            }
+        let mut fresh = Vec::new();
+        for path in paths.iter().filter(|path| !self.locks.iter().any(|(known, _)| known == *path)) {
+            fresh.push((path.clone(), Lock::take(path)?));
         }
+        self.locks.retain(|(path, _)| paths.contains(path));
+        self.locks.extend(fresh);
         Ok(())
     }
 
@@ -144,21 +181,23 @@ impl Service<'_> {
         let Some(log) = logs.first() else { return End::Stop(0) };
         let tellers = sync::tellers(configs, &logs, self.client);
         let intervals: Vec<Duration> = configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect();
-        let sync = Sync::new(&tellers, self.environment, Some(Schedule::backoff(&intervals)));
+        let carried = std::mem::take(&mut self.carried);
+        let sync = Sync::new(&tellers, self.environment, Some(Schedule::backoff(&intervals))).resting(carried.rests);
         outside.files.watch(self.files(configs));
         self.greet(configs, &intervals, outside, log);
         let mut running = Running {
             schedule: Schedule::new(&intervals, steady_time()),
             service: self,
             configs,
+            logs: &logs,
             log,
             sync,
             loading: None,
-            waiting: Vec::new(),
+            waiting: carried.waiting,
             is_busy: true,
             hurry: None,
             next_sign: None,
-            reload_at: None,
+            reload_at: carried.is_stale.then(steady_time),
         };
         running.run(outside).await
     }
@@ -177,7 +216,8 @@ impl Service<'_> {
             .sum();
         let interval = intervals.iter().min().copied().unwrap_or(INTERVAL);
         let ears = if self.deafness.is_none() { ", and at once when an address of this host changes" } else { "" };
-        log.info(format!("watching {count} records: every {}{ears}", report::duration(interval)));
+        let plural = if count == 1 { "" } else { "s" };
+        log.info(format!("watching {count} record{plural}: every {}{ears}", report::duration(interval)));
         if let Some(why) = self.deafness.take() {
             log.warning(format!("{why}: they are noticed at the interval"));
         }
@@ -204,17 +244,33 @@ impl Running<'_, '_> {
             } else if self.is_busy {
                 self.rest();
             }
-            if let Some(fresh) = self.loaded().await {
-                self.drain(outside).await;
-                self.sync.finish();
-                return End::Reload(fresh);
-            }
             match self.next(outside).await {
-                Some(Event::Stop) => return self.stop(outside).await,
-                Some(event) => self.take(event, outside),
-                None => {}
+                Next::Nothing => {}
+                Next::Happened(Event::Stop) => return self.stop(outside).await,
+                Next::Happened(event) => self.take(event, outside),
+                Next::Loaded(loaded) => {
+                    if let Some(fresh) = self.loaded(loaded) {
+                        return self.make_way(fresh, outside).await;
+                    }
+                }
             }
         }
+    }
+
+    /// Ends for another configuration, and hands on what outlives this one.
+    async fn make_way(&mut self, fresh: Vec<Valid>, outside: &mut Outside) -> End {
+        let drained = self.drain(outside).await;
+        self.sync.finish();
+        if drained == Drained::Stopped {
+            self.service.systemd.stopping();
+            self.log.info("stopped");
+            return End::Stop(0);
+        }
+        let carried = &mut self.service.carried;
+        carried.waiting = std::mem::take(&mut self.waiting);
+        carried.rests = self.sync.asked_rests();
+        carried.is_stale = self.reload_at.is_some() || self.loading.is_some();
+        End::Reload(fresh)
     }
 
     /// Looks for what it is time to look for.
@@ -241,13 +297,11 @@ impl Running<'_, '_> {
         }
     }
 
-    /// Goes on until something happens outside, or something ended.
-    async fn next(&mut self, outside: &mut Outside) -> Option<Event> {
-        let times = [self.schedule.wake_at(), self.sync.wake_at(), self.next_sign, self.reload_at];
-        let wake_at = times.into_iter().flatten().min();
-        let found = match select(pin!(outside.next(wake_at)), pin!(self.sync.turn())).await {
-            Either::Left((event, _)) => return Some(event),
-            Either::Right((found, _)) => found,
+    /// Goes on until something happens outside, something was loaded, or something ended.
+    async fn next(&mut self, outside: &mut Outside) -> Next {
+        let found = match self.first_of_all(outside).await {
+            Ok(found) => found,
+            Err(next) => return next,
         };
         if let Some(found) = found {
             let now = steady_time();
@@ -260,7 +314,26 @@ impl Running<'_, '_> {
         {
             self.sync.hurry(everything);
         }
-        None
+        Next::Nothing
+    }
+
+    /// What a turn found, unless something else comes first.
+    async fn first_of_all(&mut self, outside: &mut Outside) -> Result<Option<Found>, Next> {
+        let times = [self.schedule.wake_at(), self.sync.wake_at(), self.next_sign, self.reload_at];
+        let mut event = pin!(outside.next(times.into_iter().flatten().min()));
+        let mut turn = pin!(self.sync.turn());
+        let loading = &mut self.loading;
+        poll_fn(|context| {
+            if let Poll::Ready(event) = event.as_mut().poll(context) {
+                return Poll::Ready(Err(Next::Happened(event)));
+            }
+            if let Some(Poll::Ready(loaded)) = loading.as_mut().map(|loading| loading.as_mut().poll(context)) {
+                *loading = None;
+                return Poll::Ready(Err(Next::Loaded(loaded)));
+            }
+            turn.as_mut().poll(context).map(Ok)
+        })
+        .await
     }
 
     fn take(&mut self, event: Event, outside: &Outside) {
@@ -312,7 +385,7 @@ impl Running<'_, '_> {
             self.service.systemd.status(&format!("{summary}{next}"));
         }
         for asked in std::mem::take(&mut self.waiting) {
-            asked.answer(pretty(&answer(tally)));
+            asked.answer(pretty(&answer(tally, self.sync.failing())));
         }
     }
 
@@ -336,20 +409,23 @@ impl Running<'_, '_> {
         self.loading = Some(Box::pin(async move { load::load(settings, environment, client).await }));
     }
 
-    /// What was loaded, where something was and it is another.
-    async fn loaded(&mut self) -> Option<Vec<Valid>> {
-        let loaded = self.loading.take()?.await;
+    /// What was loaded, where it is another and can be used.
+    fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
         let wrong = match loaded {
             Ok(fresh) if fresh.is_empty() => vec![load::no_configuration(self.service.environment)],
             Ok(fresh) if self.is_same(&fresh) => {
-                self.log.info("the configuration is the same as before");
+                self.logs.iter().for_each(Log::open_file);
+                self.log.debug(|| "the configuration is the same as before".to_owned());
                 self.service.systemd.ready(&self.status().summary());
                 return None;
             }
-            Ok(fresh) => {
-                self.log.info("the configuration changed: reloading");
-                return Some(fresh);
-            }
+            Ok(fresh) => match self.service.lock(&fresh) {
+                Ok(()) => {
+                    self.log.info("the configuration changed: reloading");
+                    return Some(fresh);
+                }
+                Err(why) => vec![Diagnostic::error(Place::Nowhere, why)],
+            },
             Err(wrong) => wrong,
         };
         for diagnostic in wrong {
@@ -367,23 +443,28 @@ impl Running<'_, '_> {
 
     async fn stop(&mut self, outside: &mut Outside) -> End {
         self.service.systemd.stopping();
-        let is_clean = self.drain(outside).await;
+        let drained = self.drain(outside).await;
         self.sync.finish();
         self.log.info("stopped");
-        End::Stop(u8::from(!is_clean))
+        End::Stop(u8::from(drained == Drained::Stopped))
     }
 
-    /// Starts nothing new, and gives what is under way its time. False where it was told to hurry.
-    async fn drain(&mut self, outside: &mut Outside) -> bool {
+    /// Starts nothing new, and gives what is under way its time. Ends at once where it is told to stop.
+    async fn drain(&mut self, outside: &mut Outside) -> Drained {
         self.sync.close();
         let until = steady_time() + GRACE;
         while self.sync.is_sending() && steady_time() < until {
-            match select(pin!(outside.next(Some(until))), pin!(self.sync.turn())).await {
-                Either::Left((Event::Stop, _)) => return false,
-                Either::Left(_) | Either::Right(_) => {}
+            let happened = match select(pin!(outside.next(Some(until))), pin!(self.sync.turn())).await {
+                Either::Left((event, _)) => Some(event),
+                Either::Right(_) => None,
+            };
+            match happened {
+                Some(Event::Stop) => return Drained::Stopped,
+                Some(event) => self.take(event, outside),
+                None => {}
             }
         }
-        true
+        Drained::Quietly
     }
 }
 
@@ -396,14 +477,10 @@ fn full_name(config: &Config) -> String {
     std::fs::canonicalize(&config.name).map_or_else(|_| config.name.clone(), |path| path.display().to_string())
 }
 
-/// What a synchronization came to, for who asked for it.
-fn answer(tally: Tally) -> Value {
-    let number = |number: usize| Value::Number(number.to_string());
-    Value::object([
-        ("accepted", number(tally.accepted)),
-        ("failed", number(tally.failed)),
-        ("known", number(tally.known)),
-        ("without_address", number(tally.without_address)),
-        ("text", Value::string(tally.to_string())),
-    ])
+/// What a synchronization came to, for who asked for it. What rests after a failure was not told either.
+fn answer(tally: Tally, failing: usize) -> Value {
+    let rests = failing.saturating_sub(tally.failed);
+    let rest = if rests > 0 { format!(", {rests} waiting for their next try") } else { String::new() };
+    let is_good = failing == 0 && tally.exit_code() == 0;
+    Value::object([("good", Value::Bool(is_good)), ("text", Value::string(format!("{tally}{rest}")))])
 }

@@ -173,6 +173,19 @@ fn retry_after_with_429_or_503_rests_the_whole_origin_and_is_kept_even_when_aske
 }
 
 #[test]
+fn a_rest_that_was_asked_for_outlives_the_queue() {
+    let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
+    let start = queue.start(Duration::ZERO).expect("one");
+    queue.ended(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.5);
+    let mut next = Queue::new(1, WATCH).resting(queue.asked_rests());
+    assert_eq!(next.lane(Road::Origin("http://h".to_owned()), Concurrency::Auto), lane);
+    next.want(0, lane);
+    assert!(started(&mut next, seconds(59)).is_empty());
+    assert_eq!(next.wake_at(), Some(seconds(60)));
+    assert_eq!(started(&mut next, seconds(60)), [0]);
+}
+
+#[test]
 fn a_new_network_brings_back_at_once_what_found_no_connection() {
     let (mut queue, lane) = one_lane(2, fixed(2), WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);

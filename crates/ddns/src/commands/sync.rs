@@ -31,7 +31,6 @@ pub(crate) async fn run(given: Given) -> u8 {
 fn read(answer: &str) -> Option<(String, bool)> {
     let Value::Object(members) = parse(answer, Dialect::STRICT).ok()?.value else { return None };
     let member = |name: &str| members.iter().find(|member| member.key == name).map(|member| &member.node.value);
-    let is_none = |name: &str| matches!(member(name), Some(Value::Number(number)) if number == "0");
     let text = member("text")?.text()?.to_owned();
-    Some((text, is_none("failed") && is_none("without_address")))
+    Some((text, member("good") == Some(&Value::Bool(true))))
 }

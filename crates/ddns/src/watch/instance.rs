@@ -32,7 +32,9 @@ impl Lock {
                     "" => "another process".to_owned(),
                     process => format!("process {process}"),
                 };
-                return Err(format!("{holder} already watches with the cache {}", cache.display()));
+                let cache = cache.display();
+                let hint = "end that one first, or set another `cache` here";
+                return Err(format!("{holder} already watches with the cache {cache}: {hint}"));
             }
         }
         let _ = file.set_len(0);

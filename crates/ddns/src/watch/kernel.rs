@@ -83,10 +83,12 @@ mod linux {
         pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<[bool; 2]> {
             let mut buffer = [0; BUFFER];
             loop {
-                let changed = match ready!(self.socket.poll(context, &mut buffer)) {
-                    Ok(length) => self.monitor.take(&buffer[..length]),
-                    // More was announced than there was room for: anything may have changed.
-                    Err(_) => [true; 2],
+                let changed = if let Ok(length) = ready!(self.socket.poll(context, &mut buffer)) {
+                    self.monitor.take(&buffer[..length])
+                } else {
+                    // More was announced than there was room for: anything may have changed, and what is known is old.
+                    self.monitor = Monitor::default();
+                    [true; 2]
                 };
                 if changed != [false; 2] {
                     return Poll::Ready(changed);

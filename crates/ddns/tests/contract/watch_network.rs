@@ -89,7 +89,6 @@ fn watch_a_change_of_several_steps_is_told_within_two_seconds() {
 
 /// As a router does it that gets a new address: the new one is added, then the old one is taken away.
 #[test]
-#[ignore = "the second step is looked at a second after the first, unless both are seen at once"]
 fn watch_an_address_that_takes_the_place_of_another_is_told_in_under_100_ms() {
     let name = "watch_network::watch_an_address_that_takes_the_place_of_another_is_told_in_under_100_ms";
     if !inside(name, &interfaces(&["d0"])) {
@@ -111,7 +110,6 @@ fn watch_an_address_that_takes_the_place_of_another_is_told_in_under_100_ms() {
 
 /// As dial-up does it: the old one goes, then the new one comes, with its route.
 #[test]
-#[ignore = "the second step is looked at a second after the first, unless both are seen at once"]
 fn watch_an_address_that_goes_before_the_next_comes_is_told_in_under_100_ms() {
     let name = "watch_network::watch_an_address_that_goes_before_the_next_comes_is_told_in_under_100_ms";
     if !inside(name, &interfaces(&["d0"])) {

@@ -16,7 +16,6 @@ use crate::watching::{Endpoint, LOOPBACK, SOON, Watch, host, ms, status, until};
 
 /// An update that rests because the endpoint asked for it has not been told: whoever asks must hear of it.
 #[test]
-#[ignore = "it counts as nothing, and ends with 0"]
 fn sync_of_an_update_that_rests_is_no_success() {
     let sandbox = host();
     let endpoint = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "60"));
@@ -31,7 +30,6 @@ fn sync_of_an_update_that_rests_is_no_success() {
 
 /// A second change of the file, while what was under way at the first is waited for.
 #[test]
-#[ignore = "what happens meanwhile is passed over"]
 fn watch_a_file_that_changes_during_a_reload_is_loaded() {
     let sandbox = host();
     let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 0 { 2500 } else { 0 })));
@@ -48,7 +46,6 @@ fn watch_a_file_that_changes_during_a_reload_is_loaded() {
 
 /// A signal to stop, while what was under way at a reload is waited for.
 #[test]
-#[ignore = "what happens meanwhile is passed over"]
 fn watch_a_signal_during_a_reload_stops() {
     let sandbox = host();
     let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 0 { 2500 } else { 0 })));
@@ -64,7 +61,6 @@ fn watch_a_signal_during_a_reload_stops() {
 
 /// Whoever waits for a synchronization when the configuration changes is answered by what comes after it.
 #[test]
-#[ignore = "whoever waits is dropped"]
 fn sync_that_meets_a_reload_is_answered() {
     let sandbox = host();
     let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 1 { 2000 } else { 0 })));
@@ -86,7 +82,6 @@ fn sync_that_meets_a_reload_is_answered() {
 
 /// A configuration that is fetched, from a server that hangs at the second time.
 #[test]
-#[ignore = "nothing else is done meanwhile"]
 fn watch_a_configuration_that_is_fetched_slowly_does_not_hold_the_service() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let text = endpoint.config(&json!({})).to_string();
@@ -135,7 +130,6 @@ fn watch_a_log_that_nobody_reads_is_no_end() {
 
 /// As programs that rotate logs expect it.
 #[test]
-#[ignore = "the old file stays open"]
 fn watch_sighup_opens_the_log_file_again() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"log": {"file": "ddns.log"}})));
@@ -154,7 +148,6 @@ fn watch_sighup_opens_the_log_file_again() {
 
 /// More was announced than there was room for: what is remembered of the time before may be wrong.
 #[test]
-#[ignore = "what was remembered before is still believed"]
 fn watch_announcements_that_were_lost_lose_no_change() {
     let setup = format!("{LOOPBACK}\ninterface d0\ninterface d1");
     if !inside("watch_overlap::watch_announcements_that_were_lost_lose_no_change", &setup) {

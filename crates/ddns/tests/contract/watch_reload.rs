@@ -176,7 +176,6 @@ fn watch_a_new_cache_is_taken_and_the_old_one_let_go() {
 
 /// Somebody else holds the new cache: a configuration that cannot be used.
 #[test]
-#[ignore = "the service ends instead"]
 fn watch_a_new_cache_that_another_service_holds_keeps_the_old_configuration() {
     let sandbox = host();
     let (endpoint, mut watch) = running(&sandbox);
@@ -226,7 +225,6 @@ fn watch_a_reload_waits_for_the_request_under_way() {
 
 /// A rest that the endpoint asked for outlives a reload.
 #[test]
-#[ignore = "a reload forgets it"]
 fn watch_a_rest_that_was_asked_for_outlives_a_reload() {
     let sandbox = host();
     let endpoint = Endpoint::answering(|number| match number {
