@@ -20,6 +20,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Entry};
 use ddns_core::diagnostic::{Diagnostic, Place};
 use ddns_core::json::{Value, pretty};
+use ddns_core::log_format::Level;
 use ddns_core::outcome::Tally;
 use ddns_core::queue::Road;
 use ddns_core::record::Family;
@@ -160,6 +161,8 @@ struct Running<'a, 's> {
     next_sign: Option<Duration>,
     /// When files that changed are loaded.
     reload_at: Option<Duration>,
+    /// Whether somebody wants it, not a file that changed.
+    is_asked_to_reload: bool,
 }
 
 impl Service<'_> {
@@ -198,6 +201,7 @@ impl Service<'_> {
             hurry: None,
             next_sign: None,
             reload_at: carried.is_stale.then(steady_time),
+            is_asked_to_reload: false,
         };
         running.run(outside).await
     }
@@ -293,7 +297,7 @@ impl Running<'_, '_> {
         }
         if self.reload_at.is_some_and(|at| at <= now) {
             self.reload_at = None;
-            self.reload();
+            self.reload(false);
         }
     }
 
@@ -360,7 +364,7 @@ impl Running<'_, '_> {
                 self.synchronize(now);
             }
             Event::Files => self.reload_at = Some(now + SETTLING),
-            Event::Reload => self.reload(),
+            Event::Reload => self.reload(true),
             Event::Time | Event::Stop => {}
         }
     }
@@ -402,7 +406,8 @@ impl Running<'_, '_> {
         }
     }
 
-    fn reload(&mut self) {
+    fn reload(&mut self, is_asked: bool) {
+        self.is_asked_to_reload = is_asked;
         self.service.systemd.reloading();
         let (settings, environment, client) =
             (self.service.settings.clone(), self.service.environment, self.service.client);
@@ -415,7 +420,9 @@ impl Running<'_, '_> {
             Ok(fresh) if fresh.is_empty() => vec![load::no_configuration(self.service.environment)],
             Ok(fresh) if self.is_same(&fresh) => {
                 self.logs.iter().for_each(Log::open_file);
-                self.log.debug(|| "the configuration is the same as before".to_owned());
+                // Of a file that was merely touched nobody need hear.
+                let level = if self.is_asked_to_reload { Level::Info } else { Level::Debug };
+                self.log.line(level, || "the configuration is the same as before".to_owned());
                 self.service.systemd.ready(&self.status().summary());
                 return None;
             }
