@@ -40,12 +40,13 @@ pub(crate) struct Examined {
 /// Every configuration that is to be run, or everything that is wrong.
 pub(crate) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
 
-/// Loads every configuration that is to be run, or tells everything that is wrong. Nothing where nothing is set.
+/// Loads every configuration that is to be run, at least one, or tells everything that is wrong.
 pub(crate) async fn load(settings: Settings, environment: &Environment, client: &Client) -> Loaded {
-    examine(settings, environment, client).await.result
+    let loaded = examine(settings, environment, client).await.result?;
+    if loaded.is_empty() { Err(vec![no_configuration(environment)]) } else { Ok(loaded) }
 }
 
-/// The same, for somebody who wants to see what it was made of.
+/// The same, for somebody who wants to see what it was made of. Nothing where nothing is set.
 pub(crate) async fn examine(
     Settings { files: named, options }: Settings,
     environment: &Environment,
@@ -155,7 +156,7 @@ fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 
-/// What to say where [`load`] finds nothing at all.
+/// What to say where nothing at all is set.
 pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).join("\n    ");
     let message = format!("there is no configuration. Looked for:\n    {places}");

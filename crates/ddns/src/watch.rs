@@ -43,7 +43,6 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     let environment = Environment::read();
     let client = Client::default();
     let configs = match load::load(settings.clone(), &environment, &client).await {
-        Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };

@@ -62,7 +62,6 @@ pub(crate) async fn run(given: Given) -> u8 {
     };
     let (environment, client) = (Environment::read(), Client::default());
     let configs = match load::load(given.settings, &environment, &client).await {
-        Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };

@@ -30,7 +30,6 @@ pub(crate) async fn run(given: Given) -> u8 {
     if all.is_empty() {
         let client = Client::default();
         match load::load(given.settings, &environment, &client).await {
-            Ok(configs) if configs.is_empty() => return complain(&[load::no_configuration(&environment)]),
             Ok(configs) => all.push(from_cache(&configs, &environment)),
             Err(wrong) => return complain(&wrong),
         }

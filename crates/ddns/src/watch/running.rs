@@ -286,7 +286,6 @@ impl<'a, 's> Running<'a, 's> {
     /// What was loaded, where it is another and can be used.
     fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
         let wrong = match loaded {
-            Ok(fresh) if fresh.is_empty() => vec![load::no_configuration(self.service.environment)],
             Ok(fresh) if self.is_same(&fresh) => {
                 self.logs.iter().for_each(Log::open_file);
                 // Of a file that was merely touched nobody need hear.
