@@ -309,9 +309,10 @@ impl Queue {
         lane.into_iter().chain(job).min()
     }
 
-    /// Whether nothing is under way, and nothing waits for a place.
+    /// Whether nothing is under way, and nothing waits but for an endpoint that is left alone.
     pub fn is_idle(&self) -> bool {
-        self.open() == 0
+        let is_held = |lane: &LaneState| lane.rest.is_some() || lane.waiting.is_empty();
+        self.under_way == 0 && (self.waiting == 0 || self.lanes.iter().all(is_held))
     }
 
     /// How many are under way, or wait for a place.
@@ -329,9 +330,17 @@ impl Queue {
         self.retries.get(&job)
     }
 
-    /// How many updates failed and are to be tried again.
-    pub fn failing(&self) -> usize {
-        self.retries.len()
+    /// How many updates are to be told later: they failed, or their endpoint is left alone.
+    pub fn untold(&self) -> usize {
+        self.due.len() + self.waiting
+    }
+
+    /// Until when an update waits for its endpoint, which is left alone.
+    pub fn held_until(&self, job: Job) -> Option<Duration> {
+        match self.stage(job) {
+            Stage::Waiting(lane) => self.lanes[lane.0 as usize].rest.map(|rest| rest.until),
+            _ => None,
+        }
     }
 
     fn set(&mut self, job: Job, stage: Stage) {

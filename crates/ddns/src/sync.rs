@@ -218,9 +218,9 @@ impl<'a> Sync<'a> {
         self.queue.hurry(everything);
     }
 
-    /// How many updates failed and are to be tried again.
-    pub(crate) fn failing(&self) -> usize {
-        self.queue.failing()
+    /// How many updates are to be told later.
+    pub(crate) fn untold(&self) -> usize {
+        self.queue.untold()
     }
 
     /// The rests that endpoints asked for, for [`Sync::resting`].

@@ -111,7 +111,7 @@ fn a_failed_update_is_tried_again_after_its_step_and_a_newer_address_waits_with_
     }
     assert_eq!(started(&mut queue, now), [0]);
     queue.ended((0, lane), &accepted(), None, now, 0.5);
-    assert!(queue.is_idle() && queue.wake_at().is_none() && queue.failing() == 0);
+    assert!(queue.is_idle() && queue.wake_at().is_none() && queue.untold() == 0);
 }
 
 #[test]
@@ -163,6 +163,8 @@ fn retry_after_with_429_or_503_rests_the_whole_origin_and_is_kept_even_when_aske
         queue.ended((0, lane), &Outcome::Refused(status), Some(seconds(60)), Duration::ZERO, 0.5);
         queue.hurry(true);
         assert!(started(&mut queue, seconds(59)).is_empty());
+        assert!(queue.is_idle(), "nobody waits for those who are left alone");
+        assert_eq!((queue.untold(), queue.held_until(1)), (10, Some(seconds(60))));
         assert_eq!(queue.wake_at(), Some(seconds(60)));
         assert_eq!(started(&mut queue, seconds(60)), [1]);
     }
@@ -312,7 +314,7 @@ proptest! {
             }
         }
         prop_assert!(owed.iter().all(|owed| !owed), "lost: {owed:?}");
-        prop_assert!(queue.is_idle() && queue.failing() == 0);
+        prop_assert!(queue.is_idle() && queue.untold() == 0);
     }
 
     /// However the dice fall and however many updates wait: an endpoint out of reach sees few tries.

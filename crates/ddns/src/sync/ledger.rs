@@ -188,6 +188,10 @@ impl<'a> Ledger<'a> {
             Observation::Found(ip) => Some(ip),
             Observation::Unavailable | Observation::Off => None,
         };
+        let held = queue.held_until(job).map(|until| Progress::Retry {
+            seconds: seconds(until.saturating_sub(steady_time())),
+            why: "its endpoint is left alone until then".to_owned(),
+        });
         let progress = match (queue.stage(job), queue.retry(job), ip) {
             (Stage::Resting, Some(retry), _) => Progress::Retry {
                 seconds: seconds(retry.at.saturating_sub(steady_time())),
@@ -195,7 +199,7 @@ impl<'a> Ledger<'a> {
             },
             (Stage::Idle | Stage::Passed(_), _, None) => Progress::NoAddress,
             (Stage::Idle | Stage::Passed(_), _, Some(_)) => Progress::UpToDate,
-            _ => Progress::Sending,
+            _ => held.unwrap_or(Progress::Sending),
         };
         Row {
             domain: domain.to_string(),

@@ -74,6 +74,8 @@ pub(super) struct Running<'a, 's> {
     reload_at: Option<Duration>,
     /// Whether somebody wants it, not a file that changed.
     is_asked_to_reload: bool,
+    /// Whether what was loaded last could not be used.
+    was_wrong: bool,
 }
 
 impl<'a, 's> Running<'a, 's> {
@@ -99,6 +101,7 @@ impl<'a, 's> Running<'a, 's> {
             next_sign: None,
             reload_at: None,
             is_asked_to_reload: false,
+            was_wrong: false,
         }
     }
 
@@ -258,7 +261,7 @@ impl<'a, 's> Running<'a, 's> {
             self.service.systemd.status(&format!("{summary}{next}"));
         }
         for asked in std::mem::take(&mut self.waiting) {
-            asked.answer(pretty(&answer(tally, self.sync.failing())));
+            asked.answer(pretty(&answer(tally, self.sync.untold())));
         }
     }
 
@@ -289,7 +292,8 @@ impl<'a, 's> Running<'a, 's> {
             Ok(fresh) if self.is_same(&fresh) => {
                 self.logs.iter().for_each(Log::open_file);
                 // Of a file that was merely touched nobody need hear.
-                let level = if self.is_asked_to_reload { Level::Info } else { Level::Debug };
+                let is_told = self.is_asked_to_reload || std::mem::take(&mut self.was_wrong);
+                let level = if is_told { Level::Info } else { Level::Debug };
                 self.log.line(level, || "the configuration is the same as before".to_owned());
                 self.service.systemd.ready(&self.status().summary());
                 return None;
@@ -306,6 +310,7 @@ impl<'a, 's> Running<'a, 's> {
         for diagnostic in wrong {
             self.log.error(diagnostic.one_line());
         }
+        self.was_wrong = true;
         self.log.error("the new configuration cannot be used: the old one goes on");
         self.service.systemd.ready("the new configuration cannot be used: the old one goes on");
         None
@@ -349,9 +354,9 @@ fn full_name(config: &Config) -> String {
 }
 
 /// What a synchronization came to, for who asked for it. What rests after a failure was not told either.
-fn answer(tally: Tally, failing: usize) -> Value {
-    let rests = failing.saturating_sub(tally.failed);
+fn answer(tally: Tally, untold: usize) -> Value {
+    let rests = untold.saturating_sub(tally.failed);
     let rest = if rests > 0 { format!(", {rests} waiting for their next try") } else { String::new() };
-    let is_good = failing == 0 && tally.exit_code() == 0;
+    let is_good = untold == 0 && tally.exit_code() == 0;
     Value::object([("good", Value::Bool(is_good)), ("text", Value::string(format!("{tally}{rest}")))])
 }

@@ -28,6 +28,22 @@ fn sync_of_an_update_that_rests_is_no_success() {
     watch.stop();
 }
 
+/// Those behind it in the same line are not being sent either, and nobody waits for them.
+#[test]
+fn sync_of_updates_whose_endpoint_is_left_alone_does_not_wait_for_them() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "60"));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
+    watch.says("next try in");
+    let begun = Instant::now();
+    let run = sandbox.run(&["sync", "-c", "config.json"]);
+    assert!(run.code == 1 && begun.elapsed() < ms(10_000), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("2 waiting for their next try"), "{}", run.stdout);
+    let text = sandbox.run(&["status", "-c", "config.json"]).stdout;
+    assert!(!text.contains("being sent") && text.contains("left alone"), "{text}");
+    watch.stop();
+}
+
 /// A second change of the file, while what was under way at the first is waited for.
 #[test]
 fn watch_a_file_that_changes_during_a_reload_is_loaded() {
