@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::MASK;
 use crate::hex;
-use crate::json::is_placeholder_name;
+use crate::json::{is_placeholder_name, push_escaped};
 
 /// Shorter literals are words of every text (`on`, `1`): they are masked only where they stand alone.
 const SHORT: usize = 4;
@@ -39,7 +39,13 @@ impl Secrets {
         plain.sort_unstable();
         plain.dedup();
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
-        let mut encoded: Vec<String> = long.flat_map(|literal| encoded_forms(literal.as_bytes())).collect();
+        // As it is, and as it stands in a JSON body: an endpoint may send the whole of it back.
+        let both = long.flat_map(|literal| {
+            let mut written = String::new();
+            push_escaped(&mut written, literal);
+            [literal.clone(), written]
+        });
+        let mut encoded: Vec<String> = both.flat_map(|text| encoded_forms(text.as_bytes())).collect();
         encoded.sort_unstable();
         encoded.dedup();
         Self { plain, encoded }
@@ -240,6 +246,10 @@ mod tests {
             assert_eq!(secrets.mask(&format!("<{form}>")), "<***>", "{form}");
         }
         assert_eq!(secrets.mask(&hex::text("Q/S3+CR\"&ET%21ü".as_bytes())), "***");
+        for before in ["", "1", "12"] {
+            let body = format!("{before}{{\"k\":\"Q/S3+CR\\\"&ET%21ü\"}}");
+            assert!(secrets.mask(&STANDARD_NO_PAD.encode(&body)).contains("***"), "{body} in base64");
+        }
     }
 
     #[test]
