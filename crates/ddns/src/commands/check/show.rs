@@ -50,7 +50,11 @@ impl Report {
             }
         };
         let blank = if self.diagnostics.is_empty() { "" } else { "\n" };
-        let counts = format!("{}, {}.\n", count(Severity::Error), count(Severity::Warning));
+        let online = match &self.online {
+            Some(online) if !online.is_fine() => " Online, not everything works: see ✗ above.",
+            _ => "",
+        };
+        let counts = format!("{}, {}.{online}\n", count(Severity::Error), count(Severity::Warning));
         format!("{blank}{}", counts.replacen("no e", "No e", 1))
     }
 
