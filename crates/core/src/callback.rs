@@ -5,31 +5,25 @@
 //! is rendered by the same code as what is sent.
 
 mod body;
-mod mask;
+pub mod curl;
+mod redacted;
 mod redirect;
 mod request;
-mod shown;
 mod target;
 mod template;
-mod url;
 
 use sha2::{Digest, Sha256};
 
 pub use body::Body;
-pub use mask::Secrets;
+pub use redacted::{Preview, Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
-pub use shown::{Preview, Shown, ShownProxy};
 pub use target::{Target, TargetError, is_long, outline, outline_literal};
 pub use template::{Timestamp, Variables};
-pub use url::{Url, UrlError};
-pub(crate) use url::{bracketed, is_local_host, read_port, split_credentials, split_host, split_scheme};
 
-use crate::hex;
-use crate::record::Update;
-
-/// What the masked part of a text shows as.
-pub const MASK: &str = "***";
+use crate::net::url::UrlError;
+use crate::update::Update;
+use crate::update::state::Fingerprint;
 
 /// One configured callback: everything that shapes its requests.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +35,6 @@ pub struct Callback {
     /// The values that do not depend on the update.
     pub variables: Variables,
 }
-
-/// A salted hash of a callback (E3): tells two callbacks apart and gives nothing of them away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fingerprint([u8; 16]);
 
 impl Callback {
     /// The request that tells an update. Fails where a value makes the address impossible (a host that is none).
@@ -89,20 +79,7 @@ impl Callback {
         let hash = Sha256::new().chain_update(salt).chain_update(shape).finalize();
         let mut short = [0; 16];
         short.copy_from_slice(&hash[..16]);
-        Fingerprint(short)
-    }
-}
-
-impl Fingerprint {
-    /// Reads what [`std::fmt::Display`] wrote.
-    pub fn parse(text: &str) -> Option<Self> {
-        hex::bytes(text)?.try_into().ok().map(Self)
-    }
-}
-
-impl std::fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&hex::text(&self.0))
+        Fingerprint::new(short)
     }
 }
 

@@ -4,11 +4,11 @@
 //! place; [`layers`] says which of several writings counts; [`validate`](mod@validate) makes a [`Config`] of it, or
 //! tells everything that is wrong at once.
 
-pub mod doubts;
 mod entry;
 pub mod fields;
 pub mod interview;
 pub mod layers;
+pub mod lint;
 pub mod listing;
 pub mod raw;
 mod read;
@@ -19,12 +19,14 @@ pub mod validate;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
+use crate::address::source::Source;
 use crate::callback::Callback;
-use crate::domain::Domain;
-use crate::log_format::{Level, LogFormat};
-use crate::proxy::Proxies;
-use crate::record::Family;
-use crate::source::Source;
+use crate::net::family::Family;
+use crate::net::proxy::Proxies;
+use crate::net::ssl::Ssl;
+use crate::text::log_format::{Level, LogFormat};
+use crate::text::secrets::Secrets;
+use crate::update::domain::Domain;
 
 /// One valid configuration: one file with what environment and command line add to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +41,21 @@ pub struct Config {
     pub interval: Option<Duration>,
     /// What to tell and whom; one entry for a plain file, one for each of `providers`.
     pub entries: Vec<Entry>,
+}
+
+impl Config {
+    /// Everything in it that must not be seen in a log.
+    pub fn secrets(&self) -> Secrets {
+        let domains = self.entries.iter().flat_map(|entry| entry.domains.iter().flatten());
+        let public: Vec<&str> = domains.map(Domain::as_str).collect();
+        let mut literals = Vec::new();
+        for entry in &self.entries {
+            literals.extend(entry.callback.literals());
+            entry.proxies.literals(&mut literals);
+            entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
+        }
+        Secrets::new(literals, &public)
+    }
 }
 
 /// One callback and the domains it is told of.
@@ -72,19 +89,6 @@ impl Entry {
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]
     }
-}
-
-/// `ssl`: how the certificate of an https address is verified (D6).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Ssl {
-    /// With the system's roots; an unknown issuer is let pass, with a warning, where the host is a local one.
-    Auto,
-    /// With the system's roots.
-    Verify,
-    /// Not at all.
-    Off,
-    /// With the system's roots and those in this file.
-    Ca(String),
 }
 
 /// `cache`

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 
 use ddns_core::config::fields::Kind;
 use ddns_core::config::raw::Raw;
-use ddns_core::diagnostic::{Diagnostic, Place};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
 use lexopt::{Arg, Parser};
 
 use table::{Command, NEW_CONFIG, Name};

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use ddns_core::proxy::{self, System};
+use ddns_core::net::proxy::{self, System};
 
 /// The variables that mean something to us.
 pub(crate) struct Environment {

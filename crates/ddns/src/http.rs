@@ -6,9 +6,10 @@
 
 mod connect;
 mod dial;
-mod idle;
+mod pool;
 mod probe;
 mod proxy;
+pub(crate) mod server;
 mod stream;
 mod tls;
 mod wire;
@@ -21,13 +22,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::{MOST_REDIRECTS, Request};
-use ddns_core::config::Ssl;
-use ddns_core::proxy::{Proxies, Route, Server};
-use ddns_core::record::Family;
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::{Proxies, Route, Server};
+use ddns_core::net::ssl::Ssl;
 use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
-use idle::{Idle, Room};
+use pool::{Idle, Room};
 pub(crate) use probe::Step;
 use stream::Connection;
 pub(crate) use tls::read_ca;
@@ -74,7 +75,7 @@ pub(crate) struct Failure {
     /// Whether the endpoint may have got the request all the same.
     pub(crate) reached: bool,
     /// What is doubtful about who got it, told once for an origin.
-    pub(crate) doubts: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// One sending under way: what holds for it over all redirections.
@@ -86,7 +87,7 @@ struct Sending<'a> {
     /// Who is asked at the moment.
     hop: RefCell<Hop>,
     /// What is doubtful about those who got it, noted before they do: whatever comes then, it is told.
-    doubts: RefCell<Vec<String>>,
+    warnings: RefCell<Vec<String>>,
 }
 
 /// One of those that a request is sent on to.
@@ -121,7 +122,7 @@ pub(crate) struct Client {
     room: OnceCell<Room>,
     /// Origins that broke a kept connection without a word: none is kept for them until the next rest.
     fickle: RefCell<HashSet<String>>,
-    /// The doubts that were told, so that each is told once.
+    /// The warnings that were told, so that each is told once.
     told: RefCell<HashSet<String>>,
 }
 
@@ -131,14 +132,14 @@ impl Client {
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Answer, Failure> {
         let _turn = self.room().turns.acquire().await;
         let deadline = Instant::now() + how.limit;
-        let (is_sent, hop, doubts) = (Cell::new(false), RefCell::default(), RefCell::default());
-        let sending = Sending { how, deadline, is_sent, hop, doubts };
+        let (is_sent, hop, warnings) = (Cell::new(false), RefCell::default(), RefCell::default());
+        let sending = Sending { how, deadline, is_sent, hop, warnings };
         let exchanges = self.follow(request, &sending);
         let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| Err(sending.late()));
-        let doubts = sending.doubts.take();
+        let warnings = sending.warnings.take();
         match result {
-            Ok(answer) => Ok(Answer { doubts, ..answer }),
-            Err(why) => Err(Failure { why, reached: sending.is_sent.get(), doubts }),
+            Ok(answer) => Ok(Answer { warnings, ..answer }),
+            Err(why) => Err(Failure { why, reached: sending.is_sent.get(), warnings }),
         }
     }
 
@@ -220,7 +221,7 @@ impl Client {
     /// Notes what is doubtful, once for all requests. Who wants a body, a source, tells nobody: it would be lost.
     fn doubt(&self, sending: &Sending<'_>, doubt: String) {
         if sending.how.want == Want::Status && self.told.borrow_mut().insert(doubt.clone()) {
-            sending.doubts.borrow_mut().push(doubt);
+            sending.warnings.borrow_mut().push(doubt);
         }
     }
 
@@ -251,7 +252,7 @@ fn whom(origin: &str, via: Option<&Server>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ddns_core::callback::Url;
+    use ddns_core::net::url::Url;
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;

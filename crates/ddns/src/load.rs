@@ -8,20 +8,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ddns_core::callback::{Request, Url};
+use ddns_core::address::source::split_list;
+use ddns_core::callback::Request;
+use ddns_core::config::Cache;
 use ddns_core::config::fields::{FIELDS, Key};
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
-use ddns_core::config::{Cache, Ssl};
-use ddns_core::diagnostic::{Diagnostic, Place, has_errors, nearest, without_repeats};
-use ddns_core::json::{Dialect, Node, Value, parse};
-use ddns_core::proxy::{Proxies, System};
-use ddns_core::source::split_list;
+use ddns_core::net::proxy::{Proxies, System};
+use ddns_core::net::ssl::Ssl;
+use ddns_core::net::url::Url;
+use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, nearest, without_repeats};
+use ddns_core::text::json::{Dialect, Node, Value, parse};
 
 use crate::cli::Settings;
 use crate::environment::Environment;
 use crate::http::{BODY_LIMIT, Client, How, Over, Want, read_ca};
-use crate::report;
+use crate::output::report;
 
 /// No configuration is larger.
 const FILE_LIMIT: u64 = 64 * 1024 * 1024;
@@ -92,8 +94,8 @@ pub(crate) async fn examine(
     let result = if has_errors(&told) {
         Err(without_repeats(told))
     } else {
-        if let Some((_, doubts)) = valid.first_mut() {
-            doubts.splice(0..0, told);
+        if let Some((_, warnings)) = valid.first_mut() {
+            warnings.splice(0..0, told);
         }
         Ok(valid)
     };

@@ -5,7 +5,8 @@
 //! `ddns watch` goes on turning.
 
 mod ledger;
-mod teller;
+mod sender;
+pub(crate) mod store;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -14,37 +15,39 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use ddns_core::backoff::Backoff;
-use ddns_core::config::{Cache, Ssl};
-use ddns_core::log_format::Level;
-use ddns_core::observe::Observation;
-use ddns_core::outcome::{Outcome, Tally};
-use ddns_core::plan::{Reason, Verdict};
-use ddns_core::queue::{Job, Lane, Queue, Road};
-use ddns_core::record::{Family, Update};
-use ddns_core::schedule::Look;
-use ddns_core::source::Source;
-use ddns_core::status::Row;
+use ddns_core::address::observation::Observation;
+use ddns_core::address::source::Source;
+use ddns_core::config::Cache;
+use ddns_core::net::family::Family;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::schedule::backoff::Backoff;
+use ddns_core::schedule::lookups::Look;
+use ddns_core::schedule::queue::{Job, Lane, LaneKey, Queue};
+use ddns_core::text::log_format::Level;
+use ddns_core::update::Update;
+use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::plan::{Reason, Verdict};
+use ddns_core::update::status::Row;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
 
 use crate::clock::{steady_time, unix_time};
 use crate::environment::Environment;
-use crate::progress::Progress;
-use crate::sources;
-use crate::store::Durability;
+use crate::lookup;
+use crate::output::progress::Progress;
+use crate::sync::store::Durability;
 
 use ledger::Ledger;
 pub(crate) use ledger::cache_path;
-use teller::Sent;
-pub(crate) use teller::{Teller, secrets, tellers};
+use sender::Sent;
+pub(crate) use sender::{Sender, senders};
 
 /// Tells everything.
 pub(crate) struct Sync<'a> {
     ledger: Ledger<'a>,
     queue: Queue,
-    /// By teller.
+    /// By sender.
     lookouts: Vec<Lookout>,
     looking: FuturesUnordered<LocalBoxFuture<'a, Looked>>,
     sending: FuturesUnordered<LocalBoxFuture<'a, Sent<'a>>>,
@@ -58,7 +61,7 @@ pub(crate) struct Sync<'a> {
     pub(crate) progress: Rc<Progress>,
 }
 
-/// How the addresses of a teller are looked for, by [`Family::index`], and where its updates go.
+/// How the addresses of a sender are looked for, by [`Family::index`], and where its updates go.
 #[derive(Clone, Default)]
 struct Lookout {
     /// How often was asked: an answer to an older question is none.
@@ -73,8 +76,8 @@ struct Lookout {
 struct Looked {
     observation: Observation,
     family: Family,
-    /// The tellers that use it, and how often each had asked when this was begun.
-    tellers: Vec<(usize, u32)>,
+    /// The senders that use it, and how often each had asked when this was begun.
+    senders: Vec<(usize, u32)>,
     is_round: bool,
 }
 
@@ -83,10 +86,10 @@ pub(crate) struct Found {
     pub(crate) family: Family,
     pub(crate) has_address: bool,
     /// By number.
-    pub(crate) tellers: Vec<usize>,
+    pub(crate) senders: Vec<usize>,
 }
 
-/// What tellers have in common where one answer is enough for all: the sources, and whether it was said that they have
+/// What senders have in common where one answer is enough for all: the sources, and whether it was said that they have
 /// no address.
 type Question<'a> = (Family, &'a [Source], &'a Ssl, bool);
 
@@ -98,13 +101,13 @@ enum Turn<'a> {
 
 impl<'a> Sync<'a> {
     /// Nothing is looked for yet. Where `backoff` is none, what fails is not tried again.
-    pub(crate) fn new(tellers: &'a [Teller<'a>], environment: &'a Environment, backoff: Option<Backoff>) -> Self {
-        let ledger = Ledger::new(tellers, environment, backoff.is_some());
-        let configs = tellers.last().map_or(0, |teller| teller.config + 1);
+    pub(crate) fn new(senders: &'a [Sender<'a>], environment: &'a Environment, backoff: Option<Backoff>) -> Self {
+        let ledger = Ledger::new(senders, environment, backoff.is_some());
+        let configs = senders.last().map_or(0, |sender| sender.config + 1);
         Self {
             queue: Queue::new(ledger.len(), backoff),
             ledger,
-            lookouts: vec![Lookout::default(); tellers.len()],
+            lookouts: vec![Lookout::default(); senders.len()],
             looking: FuturesUnordered::new(),
             sending: FuturesUnordered::new(),
             tallies: vec![Tally::default(); configs],
@@ -116,18 +119,18 @@ impl<'a> Sync<'a> {
 
     /// Begins to look for addresses. A list of sources is asked once, however many entries use it.
     pub(crate) fn look(&mut self, look: &Look) {
-        let tellers = self.ledger.tellers;
+        let senders = self.ledger.senders;
         let mut asked: Vec<(Question<'_>, Vec<usize>)> = Vec::new();
-        for (at, teller) in tellers.iter().enumerate() {
+        for (at, sender) in senders.iter().enumerate() {
             for family in Family::ALL {
-                if teller.entry.domains_of(family).is_empty() || !look.means(teller.config, at, family) {
+                if sender.entry.domains_of(family).is_empty() || !look.means(sender.config, at, family) {
                     continue;
                 }
-                self.looks[teller.config] += 1;
+                self.looks[sender.config] += 1;
                 let lookout = &mut self.lookouts[at];
                 lookout.asked[family.index()] += 1;
                 let is_missed = lookout.is_missed[family.index()];
-                let key = (family, teller.entry.sources_of(family), &teller.entry.ssl, is_missed);
+                let key = (family, sender.entry.sources_of(family), &sender.entry.ssl, is_missed);
                 match asked.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, sharing)) => sharing.push(at),
                     None => asked.push((key, vec![at])),
@@ -136,13 +139,13 @@ impl<'a> Sync<'a> {
         }
         let is_round = !look.rounds.is_empty();
         for ((family, .., is_missed), sharing) in asked {
-            let teller = &tellers[sharing[0]];
+            let sender = &senders[sharing[0]];
             // What was complained about is not said again and again.
             let level = if is_missed { Level::Debug } else { Level::Warning };
             let sharing = sharing.into_iter().map(|at| (at, self.lookouts[at].asked[family.index()])).collect();
             self.looking.push(Box::pin(async move {
-                let observation = sources::observe(teller.entry, family, teller.client, teller.log, level).await;
-                Looked { observation, family, tellers: sharing, is_round }
+                let observation = lookup::observe(sender.entry, family, sender.client, sender.log, level).await;
+                Looked { observation, family, senders: sharing, is_round }
             }));
         }
     }
@@ -224,12 +227,12 @@ impl<'a> Sync<'a> {
     }
 
     /// The rests that endpoints asked for, for [`Sync::resting`].
-    pub(crate) fn asked_rests(&self) -> HashMap<Road, Duration> {
+    pub(crate) fn asked_rests(&self) -> HashMap<LaneKey, Duration> {
         self.queue.asked_rests()
     }
 
     /// With rests that were asked for before.
-    pub(crate) fn resting(mut self, rests: HashMap<Road, Duration>) -> Self {
+    pub(crate) fn resting(mut self, rests: HashMap<LaneKey, Duration>) -> Self {
         self.queue = self.queue.resting(rests);
         self
     }
@@ -256,13 +259,13 @@ impl<'a> Sync<'a> {
     }
 
     /// Every update for which there is an address, and what is to be done about it.
-    pub(crate) fn verdicts(&mut self) -> Vec<(&'a Teller<'a>, Update<'a>, Verdict)> {
+    pub(crate) fn verdicts(&mut self) -> Vec<(&'a Sender<'a>, Update<'a>, Verdict)> {
         self.ledger.verdicts()
     }
 
     /// Takes these addresses as if they had been looked for, one for each family.
     pub(crate) fn suppose(&mut self, addresses: [IpAddr; 2]) {
-        for at in 0..self.ledger.tellers.len() {
+        for at in 0..self.ledger.senders.len() {
             for (family, ip) in Family::ALL.into_iter().zip(addresses) {
                 self.ledger.observe(at, family, Observation::Found(ip));
             }
@@ -271,7 +274,7 @@ impl<'a> Sync<'a> {
 
     /// Queues everything that must be told of the addresses that are known.
     pub(crate) fn want_all(&mut self) {
-        for at in 0..self.ledger.tellers.len() {
+        for at in 0..self.ledger.senders.len() {
             self.want(at, Family::V4, false);
             self.want(at, Family::V6, false);
         }
@@ -285,30 +288,30 @@ impl<'a> Sync<'a> {
         let now = steady_time();
         while let Some(start) = self.queue.start(now) {
             match self.ledger.update(start.0) {
-                Some((at, update)) => self.sending.push(Box::pin(self.ledger.tellers[at].send(update, start))),
+                Some((at, update)) => self.sending.push(Box::pin(self.ledger.senders[at].send(update, start))),
                 None => self.queue.give_back(start),
             }
         }
     }
 
-    fn looked(&mut self, Looked { observation, family, tellers, is_round }: Looked) -> Found {
+    fn looked(&mut self, Looked { observation, family, senders, is_round }: Looked) -> Found {
         let has_address = matches!(observation, Observation::Found(_));
-        let mut found = Found { family, has_address, tellers: Vec::new() };
-        for (at, asked) in tellers {
-            let teller = &self.ledger.tellers[at];
-            self.looks[teller.config] -= 1;
+        let mut found = Found { family, has_address, senders: Vec::new() };
+        for (at, asked) in senders {
+            let sender = &self.ledger.senders[at];
+            self.looks[sender.config] -= 1;
             // One that was overtaken by a newer question is no news.
             let is_news = self.lookouts[at].asked[family.index()] == asked;
             if is_news {
-                found.tellers.push(at);
+                found.senders.push(at);
                 self.ledger.observe(at, family, observation.clone());
             }
-            if !teller.is_strict() && is_news {
+            if !sender.is_strict() && is_news {
                 self.want(at, family, is_round);
-            } else if teller.is_strict() && self.looks[teller.config] == 0 {
+            } else if sender.is_strict() && self.looks[sender.config] == 0 {
                 // Strict order: nothing begins before all of it is known.
-                for at in 0..self.ledger.tellers.len() {
-                    if self.ledger.tellers[at].config == teller.config {
+                for at in 0..self.ledger.senders.len() {
+                    if self.ledger.senders[at].config == sender.config {
                         self.want(at, Family::V4, is_round);
                         self.want(at, Family::V6, is_round);
                     }
@@ -319,10 +322,10 @@ impl<'a> Sync<'a> {
         found
     }
 
-    /// Judges every update of a teller's family, and queues what must be told: in a round also what is never remembered.
+    /// Judges every update of a sender's family, and queues what must be told: in a round also what is never remembered.
     fn want(&mut self, at: usize, family: Family, is_round: bool) {
-        let teller = &self.ledger.tellers[at];
-        let domains = teller.entry.domains_of(family);
+        let sender = &self.ledger.senders[at];
+        let domains = sender.entry.domains_of(family);
         let ip = match *self.ledger.observed(at, family) {
             Observation::Found(ip) => Some(ip),
             Observation::Unavailable => None,
@@ -339,16 +342,16 @@ impl<'a> Sync<'a> {
             let count = domains.len();
             let level = if was_missed { Level::Debug } else { Level::Error };
             let told = || format!("no {family} address was found: {count} of the updates cannot be told");
-            teller.log.line(level, told);
-            self.tallies[teller.config].without_address += count;
+            sender.log.line(level, told);
+            self.tallies[sender.config].without_address += count;
             jobs.for_each(|(job, _)| self.queue.forget(job));
             return;
         };
         if was_missed {
-            teller.log.info(format!("{family}: there is an address again, {ip}"));
+            sender.log.info(format!("{family}: there is an address again, {ip}"));
         }
         self.ledger.open(at);
-        let is_forgetful = is_round && teller.entry.cache == Cache::Off;
+        let is_forgetful = is_round && sender.entry.cache == Cache::Off;
         for (job, domain) in jobs {
             self.want_one(job, at, &Update { domain, family, ip }, is_forgetful);
         }
@@ -356,17 +359,17 @@ impl<'a> Sync<'a> {
 
     /// Judges one update, and queues it where it must be told. What it replaces is forgotten: saving is to follow.
     fn want_one(&mut self, job: Job, at: usize, update: &Update<'_>, is_forgetful: bool) {
-        let teller = &self.ledger.tellers[at];
+        let sender = &self.ledger.senders[at];
         let verdict = if is_forgetful { Verdict::Send(Reason::NoCache) } else { self.ledger.judge(at, update) };
         match verdict {
             Verdict::Known(since) => {
                 let age = self.ledger.now().saturating_sub(since);
-                teller.log.debug(|| format!("{update}: already known, accepted {age} s ago"));
-                self.tallies[teller.config].known += 1;
+                sender.log.debug(|| format!("{update}: already known, accepted {age} s ago"));
+                self.tallies[sender.config].known += 1;
                 self.queue.forget(job);
             }
             Verdict::Send(reason) => {
-                teller.log.debug(|| format!("{update}: {reason}"));
+                sender.log.debug(|| format!("{update}: {reason}"));
                 if reason.replaces() {
                     self.ledger.forget(at, update);
                 }
@@ -380,16 +383,16 @@ impl<'a> Sync<'a> {
         if let Some(lane) = self.lookouts[at].lane {
             return lane;
         }
-        let teller = &self.ledger.tellers[at];
-        let road = if teller.is_strict() {
-            Road::Strict(teller.config)
+        let sender = &self.ledger.senders[at];
+        let key = if sender.is_strict() {
+            LaneKey::Strict(sender.config)
         } else {
             // One whose address cannot be made fails by itself, wherever it stands.
-            let request = teller.entry.callback.render(update, unix_time());
-            Road::Origin(request.map(|request| request.url.origin()).unwrap_or_default())
+            let request = sender.entry.callback.render(update, unix_time());
+            LaneKey::Origin(request.map(|request| request.url.origin()).unwrap_or_default())
         };
-        let lane = self.queue.lane(road, teller.concurrency);
-        if teller.is_strict() || teller.entry.callback.target.fixed_part().is_some() {
+        let lane = self.queue.lane(key, sender.concurrency);
+        if sender.is_strict() || sender.entry.callback.target.fixed_part().is_some() {
             self.lookouts[at].lane = Some(lane);
         }
         lane
@@ -398,9 +401,9 @@ impl<'a> Sync<'a> {
     fn sent(&mut self, sent: &Sent<'a>) {
         let Sent { update, start, outcome, rest, .. } = sent;
         let job = start.0;
-        let at = self.ledger.teller_of(job);
-        let teller = &self.ledger.tellers[at];
-        let tally = &mut self.tallies[teller.config];
+        let at = self.ledger.sender_of(job);
+        let sender = &self.ledger.senders[at];
+        let tally = &mut self.tallies[sender.config];
         if outcome.is_accepted() {
             tally.accepted += 1;
         } else {
@@ -410,7 +413,7 @@ impl<'a> Sync<'a> {
         let now = steady_time();
         let is_wanted_again = self.queue.ended(*start, outcome, *rest, now, dice(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
-        teller.report(sent, retry);
+        sender.report(sent, retry);
         match self.ledger.update(job) {
             None => self.queue.forget(job),
             // The address changed while it was under way.

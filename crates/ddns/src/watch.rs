@@ -1,12 +1,12 @@
 //! `ddns watch`: synchronizes at every interval, and at once when the kernel says that an address changed; tries again
 //! what failed; reloads; says how it is. When what is done is decided by the core: [`Schedule`] when to look,
-//! [`ddns_core::queue`] when to send.
+//! [`ddns_core::schedule::queue`] when to send.
 
 mod control;
+mod events;
 mod files;
 mod instance;
 mod kernel;
-mod outside;
 mod running;
 mod systemd;
 
@@ -16,22 +16,25 @@ use std::time::Duration;
 
 use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
-use ddns_core::queue::Road;
-use ddns_core::record::Family;
-use ddns_core::schedule::Schedule;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::lookups::Schedule;
+use ddns_core::schedule::queue::LaneKey;
 
 use crate::cli::Settings;
 use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::http::Client;
-use crate::log::Log;
+use crate::load;
+use crate::output::complain;
+use crate::output::fail;
+use crate::output::log::Log;
+use crate::output::report;
 use crate::sync::{self, Sync};
-use crate::{complain, fail, load, open_log, report};
 
 use control::{Asked, Control};
 pub(crate) use control::{Question, ask, services};
+use events::Events;
 use instance::Lock;
-use outside::Outside;
 use running::Running;
 use systemd::Systemd;
 
@@ -51,8 +54,8 @@ pub(crate) async fn run(settings: Settings) -> u8 {
 
 /// The same with configurations that are loaded already.
 pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
-    let (mut outside, deafness) = match Outside::new() {
-        Ok(outside) => outside,
+    let (mut events, deafness) = match Events::new() {
+        Ok(events) => events,
         Err(error) => return fail(&format!("the system gives no means to wait ({error})")),
     };
     let mut service = Service {
@@ -68,7 +71,7 @@ pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environme
         return fail(&why);
     }
     loop {
-        match service.run(&configs, &mut outside).await {
+        match service.run(&configs, &mut events).await {
             End::Stop(code) => return code,
             End::Reload(fresh) => configs = fresh,
         }
@@ -100,7 +103,7 @@ struct Carried {
     /// Those who wait for a synchronization.
     waiting: Vec<Asked>,
     /// Rests that endpoints asked for.
-    rests: HashMap<Road, Duration>,
+    rests: HashMap<LaneKey, Duration>,
     /// Whether the configuration changed again meanwhile.
     is_stale: bool,
 }
@@ -119,19 +122,19 @@ impl Service<'_> {
         Ok(())
     }
 
-    async fn run(&mut self, configs: &[Valid], outside: &mut Outside) -> End {
-        let logs: Vec<Log<'_>> = configs.iter().map(|valid| open_log(valid, self.environment)).collect();
+    async fn run(&mut self, configs: &[Valid], events: &mut Events) -> End {
+        let logs: Vec<Log<'_>> = configs.iter().map(|valid| Log::open(valid, self.environment)).collect();
         let Some(log) = logs.first() else { return End::Stop(0) };
-        let tellers = sync::tellers(configs, &logs, self.client);
+        let senders = sync::senders(configs, &logs, self.client);
         let intervals: Vec<Duration> = configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect();
         let carried = std::mem::take(&mut self.carried);
-        let sync = Sync::new(&tellers, self.environment, Some(Schedule::backoff(&intervals))).resting(carried.rests);
-        outside.files.watch(self.files(configs));
-        self.greet(configs, &intervals, outside, log);
+        let sync = Sync::new(&senders, self.environment, Some(Schedule::backoff(&intervals))).resting(carried.rests);
+        events.files.watch(self.files(configs));
+        self.greet(configs, &intervals, events, log);
         let schedule = Schedule::new(&intervals, steady_time());
         let mut running = Running::new(self, configs, &logs, sync, schedule);
         running.resume(carried.waiting, carried.is_stale);
-        running.run(outside).await
+        running.run(events).await
     }
 
     /// The files that the configurations were read from.
@@ -142,7 +145,7 @@ impl Service<'_> {
     }
 
     /// Says what is watched, and opens the door to those who ask.
-    fn greet(&mut self, configs: &[Valid], intervals: &[Duration], outside: &mut Outside, log: &Log<'_>) {
+    fn greet(&mut self, configs: &[Valid], intervals: &[Duration], events: &mut Events, log: &Log<'_>) {
         let count: usize = entries(configs)
             .map(|entry| Family::ALL.map(|family| entry.domains_of(family).len()).iter().sum::<usize>())
             .sum();
@@ -154,11 +157,11 @@ impl Service<'_> {
             log.warning(format!("{why}: they are noticed at the interval"));
         }
         // A door that is open already must be shut first: it has the same name.
-        outside.control = None;
+        events.control = None;
         let names: Vec<&str> = configs.iter().map(|(config, _)| config.name.as_str()).collect();
         let caches: Vec<&PathBuf> = self.locks.iter().map(|(path, _)| path).collect();
         match Control::open(self.environment, &(&caches, if caches.is_empty() { &names[..] } else { &[] })) {
-            Ok(control) => outside.control = Some(control),
+            Ok(control) => events.control = Some(control),
             Err(error) => {
                 log.warning(format!("`ddns status` and `ddns sync` cannot reach this service ({error})"));
             }

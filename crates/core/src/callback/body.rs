@@ -1,8 +1,8 @@
 //! The JSON body: a tree whose strings are templates. Keys, numbers, booleans and `null` pass through (C2, C3, C8).
 
-use super::MASK;
 use super::template::{Piece, Template, Values, Variable, Variables};
-use crate::json::{Node, Value, push_escaped, push_string};
+use crate::text::json::{Node, Value, push_escaped, push_string};
+use crate::text::secrets::MASK;
 
 /// The body of a POST. Refuses to hold anything but an object or a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ fn tree(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result
             Tree::List(nodes.iter().map(|node| tree(node, variables, unknown)).collect::<Result<_, _>>()?)
         }
         Value::Object(members) => {
-            let member = |member: &crate::json::Member| {
+            let member = |member: &crate::text::json::Member| {
                 tree(&member.node, variables, unknown).map(|tree| (member.key.clone(), tree))
             };
             Tree::Object(members.iter().map(member).collect::<Result<_, _>>()?)

@@ -1,7 +1,7 @@
 //! Where an answer sends a request next (D3).
 
 use super::request::Request;
-use super::url::{Url, UrlError, split_scheme};
+use crate::net::url::{Url, UrlError, split_scheme};
 
 /// More redirections than this are a loop.
 pub const MOST_REDIRECTS: usize = 10;

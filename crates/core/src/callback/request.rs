@@ -5,8 +5,8 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::MASK;
-use super::url::Url;
+use crate::net::url::Url;
+use crate::text::secrets::MASK;
 
 /// One request. Prints itself without what the user typed only when it was rendered from a masked callback; its
 /// `Debug` shows neither path nor body.

@@ -1,8 +1,8 @@
 //! Where a request goes: `endpoint` and `id` made one address (B1 to B5), and which parts of it may be seen (G2).
 
-use super::MASK;
 use super::template::{Piece, Template, Values, Variable, Variables};
-use super::url::{Url, UrlError, percent_decode, push_kept, push_value, split_scheme};
+use crate::net::url::{Url, UrlError, percent_decode, push_kept, push_value, split_scheme};
+use crate::text::secrets::MASK;
 
 /// A literal of so many characters in the path may be a key.
 const LONG_SEGMENT: usize = 16;

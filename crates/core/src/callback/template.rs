@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::MASK;
-use crate::json::Value;
-use crate::record::Update;
+use crate::text::json::Value;
+use crate::text::secrets::MASK;
+use crate::update::Update;
 
 /// Seconds since the epoch with a fractional part, read once per request (C9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,5 +266,5 @@ fn name_at(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("__")?;
     let length = inner.find("__")?;
     let name = &text[..length + 4];
-    crate::json::is_placeholder_name(name).then_some(name)
+    crate::text::json::is_placeholder_name(name).then_some(name)
 }

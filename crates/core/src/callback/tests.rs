@@ -5,9 +5,11 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::Domain;
-use crate::json::{Dialect, Node, Value, parse};
-use crate::record::Family;
+use crate::net::family::Family;
+use crate::net::url::Url;
+use crate::text::json::{Dialect, Node, Value, parse};
+use crate::text::secrets::{MASK, Secrets};
+use crate::update::domain::Domain;
 
 const NOW: Timestamp = Timestamp { seconds: 1_763_170_000, micros: 42 };
 
@@ -261,7 +263,7 @@ proptest! {
         let request = render(&callback("", id, None, Variables::new(None, Some(line.clone()))));
         prop_assert_eq!(shape(&request.url.path), shape("/a/v/b?x=v&y=1v&z="));
         let value = request.url.path.split("?x=").nth(1).and_then(|rest| rest.split('&').next());
-        prop_assert_eq!(value.map(super::url::percent_decode), Some(line));
+        prop_assert_eq!(value.map(crate::net::url::percent_decode), Some(line));
         prop_assert!(request.url.path.bytes().all(|byte| byte.is_ascii_graphic()));
         prop_assert_eq!(request.url.host, "h");
     }
@@ -300,7 +302,7 @@ proptest! {
         let in_query = key.replace(['&', '%', '=', '#'], "k");
         let id = format!("http://{user}:{password}@h/p/?key={in_query}&ip=__IP__");
         let mut token = String::from("{\"k\":[");
-        crate::json::push_string(&mut token, &key);
+        crate::text::json::push_string(&mut token, &key);
         token += "]}";
         let shown = render(&callback("", &id, Some(&token), Variables::default()).masked()).lines("agent").join("\n");
         for secret in [&key, &in_query, &user, &password] {
@@ -314,9 +316,9 @@ proptest! {
         use base64::engine::general_purpose::{STANDARD, URL_SAFE};
         let secrets = Secrets::new([secret.clone()], &[]);
         let mut encoded = String::new();
-        super::url::push_value(&mut encoded, &secret);
+        crate::net::url::push_value(&mut encoded, &secret);
         let mut escaped = String::new();
-        crate::json::push_string(&mut escaped, &secret);
+        crate::text::json::push_string(&mut escaped, &secret);
         let escaped = &escaped[1..escaped.len() - 1];
         let forms = [secret.as_str(), &encoded, &encoded.to_lowercase(), escaped];
         for form in forms {
@@ -372,13 +374,13 @@ proptest! {
         variables.add("__ZONE__", Value::string("Xq7Zk")).expect("a name of the user's");
         variables.add("__PORT__", Value::Number("8099".to_owned())).expect("a name of the user's");
         let mut quoted = String::new();
-        crate::json::push_string(&mut quoted, &secret);
+        crate::text::json::push_string(&mut quoted, &secret);
         let token = format!("{{\"k\": {quoted}, \"l\": [{quoted}, 5, \"__ZONE__\", __ZONE__], \"ip\": \"__IP__\"}}");
         let callback = callback("", &id.replace("SECRET", &coded), has_body.then_some(token.as_str()), variables);
         let domain = domain();
         let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
         let shown = Preview::new(&callback, false).request(&update, NOW, "agent").expect("a request");
-        let words = crate::curl::words(&shown, &crate::config::Ssl::Off).join(" ");
+        let words = crate::callback::curl::words(&shown, &crate::net::ssl::Ssl::Off).join(" ");
         let all = format!("{words} {} {:?} {:?} {:?}", shown.url, shown.headers, shown.credentials, shown.body);
         prop_assert!(!all.to_lowercase().contains("xq7zk") && !all.contains(&coded), "{}", all);
         let sent = callback.render(&update, NOW).expect("a request");

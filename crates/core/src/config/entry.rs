@@ -8,13 +8,13 @@ use super::fields::{Field, Key};
 use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
 use super::{Cache, Entry, Ssl};
+use crate::address::source::{FORMS, Source};
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
-use crate::diagnostic::{Diagnostic, Place, Severity};
-use crate::domain::Domain;
-use crate::json::{Dialect, Node, Value, is_placeholder_name, parse};
-use crate::proxy::{Item, Proxies, ProxyError, Route, System};
-use crate::record::Family;
-use crate::source::{FORMS, Source};
+use crate::net::family::Family;
+use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
+use crate::text::diagnostic::{Diagnostic, Place, Severity};
+use crate::text::json::{Dialect, Node, Value, is_placeholder_name, parse};
+use crate::update::domain::Domain;
 
 /// Makes one entry.
 pub(super) struct Maker<'a, 'b> {

@@ -66,7 +66,7 @@ pub enum Kind {
 pub enum Scope {
     /// Inside or outside of `providers`.
     Entry,
-    /// Outside of `providers` only: it holds for the whole file.
+    /// Events of `providers` only: it holds for the whole file.
     File,
 }
 

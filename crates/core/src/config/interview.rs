@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use super::fields::{Field, Key};
 use super::raw::{Origin, Raw};
 use super::starter::{checked, lacks_address, lacks_domains};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::json::{Node, Value};
-use crate::local::is_private;
-use crate::record::Family;
+use crate::address::local::is_private;
+use crate::net::family::Family;
+use crate::text::diagnostic::{Diagnostic, Severity};
+use crate::text::json::{Node, Value};
 
 /// The body that is suggested for a POST.
 const BODY: &str = r#"{"domain": "__DOMAIN__", "type": "__RECORDTYPE__", "ip": "__IP__"}"#;
@@ -103,9 +103,9 @@ impl Interview {
         if text.chars().any(char::is_control) {
             return Err("There is a control character in it (an arrow key, perhaps).".to_owned());
         }
-        let doubts = self.take(question.subject, &text)?;
+        let warnings = self.take(question.subject, &text)?;
         self.left.remove(0);
-        Ok(doubts)
+        Ok(warnings)
     }
 
     /// Asks again where an address comes from, because nothing came from there. What was answered is suggested.
@@ -239,7 +239,7 @@ impl Interview {
         }
     }
 
-    /// Sets a field where its value is right; the doubts about it are told.
+    /// Sets a field where its value is right; the warnings about it are told.
     fn set(&mut self, key: Key, text: &str) -> Result<Vec<String>, String> {
         let mut settings = self.settings.clone();
         let before = told(checked(&settings));
@@ -259,7 +259,7 @@ impl Interview {
 }
 
 fn told(checked: Result<super::validate::Valid, Vec<Diagnostic>>) -> Vec<Diagnostic> {
-    checked.map_or_else(|wrong| wrong, |(_, doubts)| doubts)
+    checked.map_or_else(|wrong| wrong, |(_, warnings)| warnings)
 }
 
 fn option_of(key: Key) -> String {
@@ -331,8 +331,8 @@ mod tests {
         let asked = talk(&mut interview, &["https://h.example/hook", "", "", "a.example", "", "", "interface:eth0"]);
         assert_eq!(asked[4], (Subject::Domains(Family::V6), Some("a.example".to_owned())));
         assert_eq!(asked[5].1.as_deref(), Some("default"));
-        let (config, doubts) = starter::checked(interview.settings()).expect("it is valid");
-        assert_eq!((config.entries[0].domains_of(Family::V6).len(), doubts.len()), (1, 0));
+        let (config, warnings) = starter::checked(interview.settings()).expect("it is valid");
+        assert_eq!((config.entries[0].domains_of(Family::V6).len(), warnings.len()), (1, 0));
         assert!(config.entries[0].callback.body.is_some());
     }
 

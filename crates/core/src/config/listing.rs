@@ -8,9 +8,10 @@ use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
-use crate::callback::{Body, MASK, Variables, outline, outline_literal};
-use crate::json::{Dialect, Node, Value, parse, push_string};
-use crate::source::Source;
+use crate::address::source::Source;
+use crate::callback::{Body, Variables, outline, outline_literal};
+use crate::text::json::{Dialect, Node, Value, parse, push_string};
+use crate::text::secrets::MASK;
 
 /// The settings of one entry, or those that hold for a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +184,7 @@ fn extra(layers: &Layers<'_>) -> String {
 fn variables(layers: &Layers<'_>) -> Variables {
     let mut variables = Variables::default();
     for (key, value) in extra_members(layers).unwrap_or_default() {
-        if crate::json::is_placeholder_name(&key) {
+        if crate::text::json::is_placeholder_name(&key) {
             // What cannot be a value is told by `validate`.
             let _ = variables.add(&key, value);
         }

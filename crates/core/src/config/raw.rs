@@ -4,8 +4,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::fields::{FIELDS, Field, Key, Scope};
-use crate::diagnostic::{Diagnostic, Place, nearest};
-use crate::json::{Dialect, Member, Node, Span, Value, parse};
+use crate::text::diagnostic::{Diagnostic, Place, nearest};
+use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
 /// A configuration text and what it is called.
 pub struct Document {

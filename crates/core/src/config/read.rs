@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use super::fields::{Field, Key};
 use super::layers::Layers;
 use super::raw::Setting;
-use crate::diagnostic::Diagnostic;
-use crate::json::{Dialect, Node, Value, parse};
-use crate::source::split_list;
+use crate::address::source::split_list;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::json::{Dialect, Node, Value, parse};
 
 /// Reads the settings of some layers and collects what is wrong.
 pub(super) struct Reader<'a> {

@@ -1,7 +1,7 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
-use crate::json::{Value, pretty};
+use crate::text::json::{Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
 pub fn schema() -> String {

@@ -4,9 +4,9 @@
 use super::fields::{FIELDS, Field, Key, Kind};
 use super::raw::{Origin, Raw};
 use super::validate::{Surroundings, Valid, validate};
-use crate::diagnostic::Diagnostic;
-use crate::json::{Dialect, Node, Value, parse, pretty, push_string};
-use crate::source::split_list;
+use crate::address::source::split_list;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::json::{Dialect, Node, Value, parse, pretty, push_string};
 
 const ABOVE: &str = "\
 // A configuration of ddns. What stands behind // is a comment.
@@ -14,7 +14,7 @@ const ABOVE: &str = "\
 ";
 
 const REST: &str =
-    "  // Everything below may stay out: remove the // before a field to set it. Shown are defaults and examples.\n";
+    "  // Everything below may stay out: remove the // before a field to set it. Redacted are defaults and examples.\n";
 
 /// In place of what a template cannot know.
 const EXAMPLE_ID: &str = "https://example.com/update?name=__DOMAIN__&ip=__IP__";
@@ -216,8 +216,8 @@ mod tests {
         let document = Document { name: "config.json".to_owned(), text: text.to_owned(), fetched: false };
         let written = raw::read(&Rc::new(document)).unwrap_or_else(|error| panic!("{}\n{text}", error.shown()));
         match validate("config.json", Some(written), &Surroundings::default()) {
-            Ok((config, doubts)) if doubts.is_empty() => config,
-            Ok((_, doubts)) | Err(doubts) => panic!("{doubts:?}\n{text}"),
+            Ok((config, warnings)) if warnings.is_empty() => config,
+            Ok((_, warnings)) | Err(warnings) => panic!("{warnings:?}\n{text}"),
         }
     }
 
@@ -305,11 +305,11 @@ mod tests {
             line in "[ -~\n*/#]{0,12}",
             domain in "[a-z]{1,5}\\.example",
         ) {
-            let token = crate::json::pretty(&Value::object([("value", Value::string(value))]));
+            let token = crate::text::json::pretty(&Value::object([("value", Value::string(value))]));
             let id = format!("https://h.example/{path}");
             let settings = raw(&[(Key::Id, &id), (Key::Token, &token), (Key::Line, &line), (Key::Ipv6, &domain)]);
-            if let Ok((config, doubts)) = checked(&settings) {
-                prop_assume!(doubts.is_empty());
+            if let Ok((config, warnings)) = checked(&settings) {
+                prop_assume!(warnings.is_empty());
                 prop_assert_eq!(loaded(&text(&settings)), config);
             }
         }

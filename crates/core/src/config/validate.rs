@@ -10,9 +10,9 @@ use super::layers::Layers;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
 use super::{Concurrency, Config, Log};
-use crate::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
-use crate::log_format::{Level, LogFormat};
-use crate::proxy::System;
+use crate::net::proxy::System;
+use crate::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
+use crate::text::log_format::{Level, LogFormat};
 
 /// A shorter interval is a mistake.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);

@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
+use ddns_core::address::source::split_list;
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use ddns_core::config::raw::{Origin, Raw};
-use ddns_core::diagnostic::Diagnostic;
-use ddns_core::json::{Dialect, Node, Value, parse as parse_json};
-use ddns_core::source::split_list;
+use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::json::{Dialect, Node, Value, parse as parse_json};
 use lexopt::{Parser, ValueExt as _};
 
 use super::table::NEGATIONS;

@@ -1,12 +1,12 @@
 //! The texts of help: all of them come from the tables.
 
 use ddns_core::config::fields::FIELDS;
-use ddns_core::diagnostic::Diagnostic;
+use ddns_core::text::diagnostic::Diagnostic;
 
 use super::mistakes;
 use super::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, negation_help, usage_of};
 use super::topics::TOPICS;
-use crate::layout::{beside, broken};
+use crate::output::layout::{beside, broken};
 
 /// What is said about a command begins in this column.
 pub(crate) const NAMES: usize = 15;

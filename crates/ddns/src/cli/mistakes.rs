@@ -2,7 +2,7 @@
 //! surely none.
 
 use ddns_core::config::fields::FIELDS;
-use ddns_core::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
 use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Word};
 use super::wrong;

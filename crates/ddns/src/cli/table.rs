@@ -319,7 +319,7 @@ mod tests {
     use ddns_core::config::fields::FIELDS;
 
     use super::*;
-    use crate::layout::WIDTH;
+    use crate::output::layout::WIDTH;
 
     #[test]
     fn each_row_can_be_shown() {

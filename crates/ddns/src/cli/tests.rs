@@ -4,13 +4,13 @@ use std::ffi::OsString;
 
 use ddns_core::config::fields::{FIELDS, Key};
 use ddns_core::config::raw::Raw;
-use ddns_core::diagnostic::Diagnostic;
-use ddns_core::json::Value;
+use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::json::Value;
 
 use super::table::{COMMANDS, Name};
 use super::topics::TOPICS;
 use super::{Invocation, Settings, help, parse};
-use crate::layout::WIDTH;
+use crate::output::layout::WIDTH;
 
 fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
     parse(arguments.iter().map(OsString::from))

@@ -4,21 +4,25 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use ddns_core::calendar::in_words;
+use ddns_core::address::local::is_private;
+use ddns_core::address::observation::Choice;
 use ddns_core::config::Entry;
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::raw::Origin;
-use ddns_core::json::{Node, Value, pretty};
-use ddns_core::local::{Lifetime, LocalAddress, Scope, is_private};
-use ddns_core::observe::Choice;
-use ddns_core::record::Family;
+use ddns_core::net::family::Family;
+use ddns_core::net::local_address::{Lifetime, LocalAddress, Scope};
+use ddns_core::text::calendar::in_words;
+use ddns_core::text::json::{Node, Value, pretty};
 
 use crate::cli::{Given, Settings};
 use crate::environment::Environment;
 use crate::http::Client;
-use crate::layout::{WIDTH, broken};
-use crate::sources::Limits;
-use crate::{complain, load, print, sources};
+use crate::load;
+use crate::lookup;
+use crate::lookup::Limits;
+use crate::output::complain;
+use crate::output::layout::{WIDTH, broken};
+use crate::output::print;
 
 /// What one source said.
 struct Asked {
@@ -54,7 +58,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         Ok(configs) => configs,
         Err(wrong) => return complain(&wrong),
     };
-    let local = sources::local_addresses().unwrap_or_else(|why| {
+    let local = lookup::local_addresses().unwrap_or_else(|why| {
         let _ = writeln!(io::stderr(), "warning: the addresses of this host cannot be listed: {why}");
         Vec::new()
     });
@@ -65,7 +69,7 @@ pub(crate) async fn run(given: Given) -> u8 {
             let mut asked = Vec::new();
             for source in asked_by.sources_of(family) {
                 let start = Instant::now();
-                let answer = sources::look(source, family, Limits::of(asked_by), &client).await;
+                let answer = lookup::look(source, family, Limits::of(asked_by), &client).await;
                 asked.push(Asked { source: source.to_string(), answer, took: start.elapsed() });
             }
             domains.truncate(if is_configured { domains.len() } else { 0 });

@@ -7,13 +7,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use ddns_core::callback::Url;
-use ddns_core::config::doubts::{doubts, told_twice};
+use ddns_core::config::lint::{lint, told_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::raw::{self, Document, Written};
 use ddns_core::config::{Config, Entry};
-use ddns_core::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
-use ddns_core::record::{Family, Update};
+use ddns_core::net::family::Family;
+use ddns_core::net::url::Url;
+use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
+use ddns_core::update::Update;
 use futures_util::future::join_all;
 
 use super::found::{self, Found, Pair};
@@ -22,7 +23,9 @@ use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, How, Over, Step, Want};
 use crate::load::{self, Examined};
-use crate::{USAGE, complain, print};
+use crate::output::USAGE;
+use crate::output::complain;
+use crate::output::print;
 
 /// So many endpoints of one entry are tried, where a placeholder makes many of it.
 const MOST_ORIGINS: usize = 20;
@@ -72,7 +75,7 @@ pub(crate) async fn run(given: Given) -> u8 {
             let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
             for ((config, warnings), text) in valid.iter().zip(texts) {
                 report.diagnostics.extend(warnings.iter().cloned());
-                report.diagnostics.extend(doubts(config, text, &around));
+                report.diagnostics.extend(lint(config, text, &around));
             }
             let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
             report.diagnostics.extend(told_twice(&configs));

@@ -6,7 +6,7 @@ use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use crate::cli::Given;
 use crate::cli::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Name, negation_help};
 use crate::cli::topics::TOPICS;
-use crate::print;
+use crate::output::print;
 
 /// Prints the script for one shell; which ones there are stands in the table of commands.
 pub(crate) fn run(given: &Given) -> u8 {

@@ -7,23 +7,23 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::backoff::Backoff;
-use ddns_core::callback::Secrets;
 use ddns_core::config;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
-use ddns_core::diagnostic::Diagnostic;
-use ddns_core::log_format::Level;
-use ddns_core::plan;
-use ddns_core::record::{Family, Update};
+use ddns_core::net::family::Family;
+use ddns_core::schedule::backoff::Backoff;
+use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::log_format::Level;
+use ddns_core::update::Update;
+use ddns_core::update::plan;
 use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
 use crate::environment::Environment;
+use crate::http::server::{Answer, Verdict, serve};
 use crate::http::{Client, USER_AGENT};
-use crate::log::Log;
-use crate::receiver::{Answer, Verdict, serve};
-use crate::sources::own_address;
+use crate::lookup::own_address;
+use crate::output::log::Log;
 use crate::sync::{self, Sync};
 
 /// Told where the host has no address of its own, and what the address changes to: for documentation, nobody's.
@@ -53,14 +53,14 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let mut valid = load(&text)?;
     // Nothing of it is written to the disk.
     valid.0.entries.iter_mut().for_each(|entry| entry.cache = config::Cache::Off);
+    valid.0.log.level = Level::Critical;
     let configs = [valid];
     let received = receive(listener);
     let (client, environment) = (Client::default(), Environment::read());
-    let quiet = config::Log { level: Level::Critical, ..config::Log::default() };
-    let logs = [Log::open(&quiet, None, Secrets::default, false)];
-    let tellers = sync::tellers(&configs, &logs, &client);
+    let logs = [Log::open(&configs[0], &environment)];
+    let senders = sync::senders(&configs, &logs, &client);
     // As a service remembers: as long as it runs.
-    let mut sync = Sync::new(&tellers, &environment, Some(Backoff { cap: Duration::ZERO }));
+    let mut sync = Sync::new(&senders, &environment, Some(Backoff { cap: Duration::ZERO }));
     let v4 = own_address(Family::V4);
     let v6 = own_address(Family::V6).unwrap_or(SPARE_V6);
     let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
@@ -125,11 +125,11 @@ async fn round(
     }
     let mut received = received.take().into_iter();
     // Two at most, to one origin: they arrive in the order in which they are told.
-    for (teller, update, verdict) in verdicts {
+    for (sender, update, verdict) in verdicts {
         match verdict {
             plan::Verdict::Known(_) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
             plan::Verdict::Send(_) => {
-                show_sent(teller.entry, &update, out)?;
+                show_sent(sender.entry, &update, out)?;
                 if let Some(received) = received.next() {
                     show_received(&received, out)?;
                 }

@@ -3,14 +3,14 @@
 
 use std::net::IpAddr;
 
+use ddns_core::address::observation::Choice;
 use ddns_core::config::{Config, Entry};
-use ddns_core::observe::Choice;
-use ddns_core::record::Family;
+use ddns_core::net::family::Family;
 use futures_util::future::join_all;
 
 use crate::http::Client;
-use crate::sources::Limits;
-use crate::{sources, sync};
+use crate::lookup;
+use crate::lookup::Limits;
 
 /// What a list of sources came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,11 +58,11 @@ pub(super) async fn find(configs: &[&Config], given: [Option<IpAddr>; 2], client
 async fn look(config: &Config, entry: &Entry, family: Family, client: &Client) -> Found {
     let mut failed = Vec::new();
     for source in entry.sources_of(family) {
-        match sources::look(source, family, Limits::of(entry), client).await {
+        match lookup::look(source, family, Limits::of(entry), client).await {
             Ok(choice) => return Found { answer: Some((source.to_string(), choice)), failed },
             Err(why) => {
                 // What others say may hold what the user typed. (A key of three letters is a word of ours as well.)
-                let secrets = sync::secrets(config).longer_than(4);
+                let secrets = config.secrets().longer_than(4);
                 failed.push((source.to_string(), secrets.mask(&why).into_owned()));
             }
         }

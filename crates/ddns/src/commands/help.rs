@@ -1,7 +1,8 @@
 //! `ddns help`: a command or a topic, explained.
 
 use crate::cli::{Given, help};
-use crate::{complain, print};
+use crate::output::complain;
+use crate::output::print;
 
 /// Prints the page that was asked for; 2 where there is none.
 pub(crate) fn run(given: &Given) -> u8 {

@@ -8,22 +8,24 @@ use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use ddns_core::address::local::is_private;
+use ddns_core::address::source::Source;
 use ddns_core::config::interview::{Interview, Subject};
 use ddns_core::config::{Entry, starter};
-use ddns_core::diagnostic::{Diagnostic, Place};
-use ddns_core::local::is_private;
-use ddns_core::record::{Family, Update};
-use ddns_core::source::Source;
+use ddns_core::net::family::Family;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::update::Update;
 
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
-use crate::layout::broken;
-use crate::sources::{self, Limits, own_address};
-use crate::{complain, print};
+use crate::lookup::{self, Limits, own_address};
+use crate::output::complain;
+use crate::output::layout::broken;
+use crate::output::print;
 
-/// Shown where no address was found: for documentation, nobody's.
+/// Redacted where no address was found: for documentation, nobody's.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
 
 /// What was found out about a family: which sources were asked, and the address that they gave.
@@ -71,11 +73,11 @@ pub(crate) async fn run(given: Given) -> u8 {
         {
         }
     }
-    let (config, doubts) = match starter::checked(interview.settings()) {
+    let (config, warnings) = match starter::checked(interview.settings()) {
         Ok(valid) => valid,
         Err(wrong) => return complain(&wrong),
     };
-    for doubt in doubts {
+    for doubt in warnings {
         let _ = writeln!(io::stderr(), "{}", doubt.shown());
     }
     for entry in &config.entries {
@@ -128,7 +130,7 @@ async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &
         let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();
         say(&format!("\n{}{}{suggested}: ", broken(&question.why, 0), question.asks));
         match interview.answer(&line()?) {
-            Ok(doubts) => doubts.iter().for_each(|doubt| say(&broken(&format!("Note: {doubt}"), 2))),
+            Ok(warnings) => warnings.iter().for_each(|doubt| say(&broken(&format!("Note: {doubt}"), 2))),
             Err(why) => {
                 why.lines().for_each(|line| say(&broken(&format!("Not possible: {line}"), 2)));
                 continue;
@@ -168,7 +170,7 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     }
     *looked = Looked { sources: entry.sources_of(family).to_vec(), ip: None };
     for source in entry.sources_of(family) {
-        match sources::look(source, family, Limits::of(entry), client).await {
+        match lookup::look(source, family, Limits::of(entry), client).await {
             Ok(choice) => {
                 say(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
                 if is_private(choice.ip) {

@@ -10,14 +10,14 @@ use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::pin::pin;
 
-use ddns_core::diagnostic::{Diagnostic, Place};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
 use futures_util::future::select;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Form, Given};
-use crate::complain;
-use crate::receiver::{Received, Refusal, Verdict, serve};
+use crate::http::server::{Received, Refusal, Verdict, serve};
+use crate::output::complain;
 use options::Options;
 
 /// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.

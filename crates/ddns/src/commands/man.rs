@@ -5,7 +5,7 @@ use ddns_core::config::fields::FIELDS;
 use crate::cli::help::{EXAMPLES, usage};
 use crate::cli::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, negation_help, usage_of};
 use crate::cli::topics::TOPICS;
-use crate::print;
+use crate::output::print;
 
 /// Prints the page.
 pub(crate) fn run() -> u8 {

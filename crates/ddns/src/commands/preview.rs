@@ -8,24 +8,28 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ddns_core::callback::{Fingerprint, Preview, Shown};
+use ddns_core::address::observation::{Trust, unusable};
+use ddns_core::callback::{Preview, Redacted};
 use ddns_core::config::{Config, Entry};
-use ddns_core::diagnostic::{Diagnostic, Place};
-use ddns_core::domain::Domain;
-use ddns_core::observe::{Trust, unusable};
-use ddns_core::plan::{Verdict, judge};
-use ddns_core::proxy::Route;
-use ddns_core::record::{Family, Update};
-use ddns_core::state::State;
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Route;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::state::Fingerprint;
+use ddns_core::update::state::State;
 
 use super::found::{self, Found, Pair};
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
-use crate::store::Store;
+use crate::load;
+use crate::output::complain;
+use crate::output::print;
 use crate::sync::cache_path;
-use crate::{complain, load, print};
+use crate::sync::store::Store;
 
 /// All updates of one family of one entry.
 struct Batch<'a> {
@@ -47,7 +51,7 @@ struct Item<'a> {
     domain: &'a Domain,
     /// None where there is no address.
     verdict: Option<Verdict>,
-    request: Option<Result<Shown, String>>,
+    request: Option<Result<Redacted, String>>,
 }
 
 /// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.

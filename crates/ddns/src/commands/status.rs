@@ -5,18 +5,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::json::{Value, pretty};
-use ddns_core::record::Family;
-use ddns_core::state::State;
-use ddns_core::status::{Progress, Row, Status};
+use ddns_core::net::family::Family;
+use ddns_core::text::json::{Value, pretty};
+use ddns_core::update::state::State;
+use ddns_core::update::status::{Progress, Row, Status};
 
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::Client;
-use crate::layout::WIDTH;
+use crate::load;
+use crate::output::complain;
+use crate::output::layout::WIDTH;
+use crate::output::print;
+use crate::output::report;
+use crate::sync;
 use crate::watch::services;
-use crate::{complain, load, print, report, sync};
 
 /// So many rows are shown on a screen where all is well; the others are counted.
 const MOST_ROWS: usize = 1000;
@@ -132,7 +136,7 @@ fn line(row: &[String; 5], widths: [usize; 4], wide: bool) -> String {
     let rest = if below.chars().count() + 2 + state.chars().count() <= WIDTH {
         format!("{below}  {state}\n")
     } else {
-        format!("{}\n{}", below.trim_end(), crate::layout::broken(state, 4))
+        format!("{}\n{}", below.trim_end(), crate::output::layout::broken(state, 4))
     };
     format!("{domain}\n{rest}")
 }

@@ -1,11 +1,12 @@
 //! `ddns sync`: asks the running service to synchronize now, and waits for what comes of it.
 
-use ddns_core::json::{Dialect, Value, parse};
+use ddns_core::text::json::{Dialect, Value, parse};
 
 use crate::cli::Given;
 use crate::environment::Environment;
+use crate::output::fail;
+use crate::output::print;
 use crate::watch::{Question, ask, services};
-use crate::{fail, print};
 
 /// 0 where everything was told or known, 1 where not, or where no service runs.
 pub(crate) async fn run(given: Given) -> u8 {

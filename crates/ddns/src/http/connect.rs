@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ddns_core::callback::Url;
-use ddns_core::config::Ssl;
-use ddns_core::proxy::socks::Destination;
-use ddns_core::proxy::{Route, Scheme, Server, is_local};
+use ddns_core::net::proxy::{Route, Scheme, Server, is_local};
+use ddns_core::net::socks::Destination;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::net::url::Url;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dial::{Dialer, Unreached, late, nearly};

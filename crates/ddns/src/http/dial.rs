@@ -6,8 +6,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::local::is_far;
-use ddns_core::record::{Family, interleaved};
+use ddns_core::address::local::is_far;
+use ddns_core::net::family::{Family, interleaved};
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};

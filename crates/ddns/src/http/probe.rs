@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use ddns_core::calendar::{date, in_words};
-use ddns_core::callback::Url;
-use ddns_core::certificate::Certificate;
-use ddns_core::config::Ssl;
-use ddns_core::proxy::Route;
+use ddns_core::net::proxy::Route;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::net::url::Url;
+use ddns_core::text::calendar::{date, in_words};
+use ddns_core::text::certificate::Certificate;
 use tokio::time::{Instant, timeout};
 
 use super::stream::{Connection, Stream};

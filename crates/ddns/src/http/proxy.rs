@@ -3,13 +3,13 @@
 
 use std::io;
 
-use ddns_core::callback::Url;
-use ddns_core::proxy::Server;
-use ddns_core::proxy::socks::{self, Destination, Next};
+use ddns_core::net::proxy::Server;
+use ddns_core::net::socks::{self, Destination, Next};
+use ddns_core::net::url::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::{USER_AGENT, wire};
-use crate::report;
+use crate::output::report;
 
 /// Why a SOCKS proxy gives no connection.
 pub(super) enum SocksError {
@@ -61,9 +61,10 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let own = |why| SocksError::Own(why);
-    let chosen = said(stream, &socks::greeting(server)).await.map_err(own)?;
-    if socks::chosen(server, chosen).map_err(own)? == Next::Login {
-        let answer = said(stream, &socks::login(server)).await.map_err(own)?;
+    let login = server.credentials.as_ref();
+    let chosen = said(stream, &socks::greeting(login)).await.map_err(own)?;
+    if let (Next::Login, Some(login)) = (socks::chosen(login, chosen).map_err(own)?, login) {
+        let answer = said(stream, &socks::login(login)).await.map_err(own)?;
         socks::logged_in(answer).map_err(own)?;
     }
     let start = said(stream, &socks::request(to, port)).await.map_err(own)?;

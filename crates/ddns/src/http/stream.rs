@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ddns_core::proxy::Server;
-use ddns_core::record::Family;
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Server;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

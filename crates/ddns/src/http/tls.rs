@@ -6,7 +6,7 @@ use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 
-use ddns_core::config::Ssl;
+use ddns_core::net::ssl::Ssl;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
-use ddns_core::proxy::Server;
+use ddns_core::net::proxy::Server;
 use futures_util::future::{Either, join, select};
 use httparse::Status;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
@@ -48,7 +48,7 @@ pub(crate) struct Answer {
     /// `Retry-After`, as it was written.
     pub(crate) retry_after: Option<String>,
     /// What is doubtful about who got the request, told once for an origin.
-    pub(crate) doubts: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// The proxy it came through.
     pub(crate) via: Option<Arc<Server>>,
     /// Whether that proxy read the request, and so may have answered it in the endpoint's place.
@@ -169,7 +169,7 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let Head { status, location, retry_after, .. } = head;
     let is_relayed = relay.is_some();
     Ok((
-        Answer { status, body, is_whole, location, retry_after, doubts: Vec::new(), via: None, is_relayed },
+        Answer { status, body, is_whole, location, retry_after, warnings: Vec::new(), via: None, is_relayed },
         can_be_kept,
     ))
 }

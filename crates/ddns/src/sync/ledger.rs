@@ -3,36 +3,37 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use ddns_core::callback::Fingerprint;
+use ddns_core::address::observation::Observation;
 use ddns_core::config::{Cache, Entry};
-use ddns_core::domain::Domain;
-use ddns_core::observe::Observation;
-use ddns_core::outcome::Outcome;
-use ddns_core::plan::{Verdict, judge};
-use ddns_core::queue::{Job, Queue, Stage};
-use ddns_core::record::{Family, Update};
-use ddns_core::state::{Accepted, EntryKey, learned};
-use ddns_core::status::{Progress, Row, reason, seconds};
+use ddns_core::net::family::Family;
+use ddns_core::schedule::queue::{Job, Queue, Stage};
+use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::outcome::Outcome;
+use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::state::Fingerprint;
+use ddns_core::update::state::{Accepted, EntryKey, learned};
+use ddns_core::update::status::{Progress, Row, reason, seconds};
 
-use super::Teller;
+use super::Sender;
 use crate::clock::{Calendar, steady_time};
 use crate::environment::Environment;
-use crate::store::{Durability, Store};
+use crate::sync::store::{Durability, Store};
 
-/// The updates of all tellers, by number: those of the first teller first, of each teller IPv4 first.
+/// The updates of all senders, by number: those of the first sender first, of each sender IPv4 first.
 pub(super) struct Ledger<'a> {
-    pub(super) tellers: &'a [Teller<'a>],
+    pub(super) senders: &'a [Sender<'a>],
     environment: &'a Environment,
     calendar: Calendar,
-    /// As many as there are tellers.
-    desks: Vec<Desk>,
+    /// As many as there are senders.
+    states: Vec<SenderState>,
     stores: Vec<Shared>,
     /// Whether this goes on and on: then what was told is remembered as long, cache or not.
     is_service: bool,
 }
 
-/// What is known of the updates of one teller.
-struct Desk {
+/// What is known of the updates of one sender.
+struct SenderState {
     /// The number of the first one.
     first: Job,
     /// By [`Family::index`].
@@ -47,38 +48,38 @@ struct Shared {
     /// None: it is in memory only.
     path: Option<PathBuf>,
     store: Store,
-    /// The first teller that used it: what is wrong with the cache is told in its log.
+    /// The first sender that used it: what is wrong with the cache is told in its log.
     user: usize,
 }
 
 impl<'a> Ledger<'a> {
     /// Nothing is known yet.
-    pub(super) fn new(tellers: &'a [Teller<'a>], environment: &'a Environment, is_service: bool) -> Self {
+    pub(super) fn new(senders: &'a [Sender<'a>], environment: &'a Environment, is_service: bool) -> Self {
         let mut first = 0;
-        let mut desks = Vec::with_capacity(tellers.len());
-        for teller in tellers {
-            desks.push(Desk { first, observed: [const { Observation::Off }; 2], memory: None });
-            let count: usize = Family::ALL.map(|family| teller.entry.domains_of(family).len()).iter().sum();
+        let mut states = Vec::with_capacity(senders.len());
+        for sender in senders {
+            states.push(SenderState { first, observed: [const { Observation::Off }; 2], memory: None });
+            let count: usize = Family::ALL.map(|family| sender.entry.domains_of(family).len()).iter().sum();
             first = first.saturating_add(Job::try_from(count).unwrap_or(Job::MAX));
         }
-        Self { tellers, environment, calendar: Calendar::new(), desks, stores: Vec::new(), is_service }
+        Self { senders, environment, calendar: Calendar::new(), states, stores: Vec::new(), is_service }
     }
 
-    /// The number of a teller's first update of a family.
+    /// The number of a sender's first update of a family.
     pub(super) fn first(&self, at: usize, family: Family) -> Job {
-        let before = if family == Family::V4 { 0 } else { self.tellers[at].entry.domains_of(Family::V4).len() };
-        self.desks[at].first + Job::try_from(before).unwrap_or(Job::MAX)
+        let before = if family == Family::V4 { 0 } else { self.senders[at].entry.domains_of(Family::V4).len() };
+        self.states[at].first + Job::try_from(before).unwrap_or(Job::MAX)
     }
 
-    /// The teller of an update.
-    pub(super) fn teller_of(&self, job: Job) -> usize {
-        self.desks.partition_point(|desk| desk.first <= job) - 1
+    /// The sender of an update.
+    pub(super) fn sender_of(&self, job: Job) -> usize {
+        self.states.partition_point(|state| state.first <= job) - 1
     }
 
-    /// The update of a number as it is to be told now, and its teller; none where there is no address.
+    /// The update of a number as it is to be told now, and its sender; none where there is no address.
     pub(super) fn update(&self, job: Job) -> Option<(usize, Update<'a>)> {
-        let at = self.teller_of(job);
-        let entry = self.tellers[at].entry;
+        let at = self.sender_of(job);
+        let entry = self.senders[at].entry;
         let family = if job < self.first(at, Family::V6) { Family::V4 } else { Family::V6 };
         let domain = &entry.domains_of(family)[(job - self.first(at, family)) as usize];
         let Observation::Found(ip) = *self.observed(at, family) else { return None };
@@ -86,50 +87,50 @@ impl<'a> Ledger<'a> {
     }
 
     pub(super) fn observed(&self, at: usize, family: Family) -> &Observation {
-        &self.desks[at].observed[family.index()]
+        &self.states[at].observed[family.index()]
     }
 
     pub(super) fn observe(&mut self, at: usize, family: Family, observation: Observation) {
-        self.desks[at].observed[family.index()] = observation;
+        self.states[at].observed[family.index()] = observation;
     }
 
     /// What is to be done about an update, by what its endpoint was last told.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        let memory = self.desks[at].memory.map(|(store, print)| (self.stores[store].store.state(), print));
-        judge(update, self.tellers[at].entry.cache_max_age, memory, self.now())
+        let memory = self.states[at].memory.map(|(store, print)| (self.stores[store].store.state(), print));
+        judge(update, self.senders[at].entry.cache_max_age, memory, self.now())
     }
 
     /// Every update for which there is an address, and what is to be done about it.
-    pub(super) fn verdicts(&mut self) -> Vec<(&'a Teller<'a>, Update<'a>, Verdict)> {
+    pub(super) fn verdicts(&mut self) -> Vec<(&'a Sender<'a>, Update<'a>, Verdict)> {
         let mut verdicts = Vec::new();
-        for (at, teller) in self.tellers.iter().enumerate() {
+        for (at, sender) in self.senders.iter().enumerate() {
             self.open(at);
             for family in Family::ALL {
                 let Observation::Found(ip) = *self.observed(at, family) else { continue };
-                for domain in teller.entry.domains_of(family) {
+                for domain in sender.entry.domains_of(family) {
                     let update = Update { domain, family, ip };
-                    verdicts.push((teller, update, self.judge(at, &update)));
+                    verdicts.push((sender, update, self.judge(at, &update)));
                 }
             }
         }
         verdicts
     }
 
-    /// Opens the cache of a teller, where it has one and it is not open yet.
+    /// Opens the cache of a sender, where it has one and it is not open yet.
     pub(super) fn open(&mut self, at: usize) {
-        let teller = &self.tellers[at];
-        let path = cache_path(teller.entry, self.environment);
-        if self.desks[at].memory.is_some() || (path.is_none() && !self.is_service) {
+        let sender = &self.senders[at];
+        let path = cache_path(sender.entry, self.environment);
+        if self.states[at].memory.is_some() || (path.is_none() && !self.is_service) {
             return;
         }
         let store = self.stores.iter().position(|shared| shared.path == path).unwrap_or_else(|| {
-            let store = path.as_deref().map_or_else(Store::in_memory, |path| Store::open(path, teller.log));
+            let store = path.as_deref().map_or_else(Store::in_memory, |path| Store::open(path, sender.log));
             self.stores.push(Shared { path, store, user: at });
             self.stores.len() - 1
         });
-        self.stores[store].store.keep(teller.entry.cache_max_age);
-        let print = teller.entry.callback.fingerprint(self.stores[store].store.state().salt());
-        self.desks[at].memory = Some((store, print));
+        self.stores[store].store.keep(sender.entry.cache_max_age);
+        let print = sender.entry.callback.fingerprint(self.stores[store].store.state().salt());
+        self.states[at].memory = Some((store, print));
     }
 
     /// Takes in how the telling of an update ended.
@@ -146,7 +147,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn remember(&mut self, at: usize, update: &Update<'_>, entry: Option<Accepted>) {
-        if let Some((store, callback)) = self.desks[at].memory {
+        if let Some((store, callback)) = self.states[at].memory {
             let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
             self.stores[store].store.learn(key, entry);
         }
@@ -160,16 +161,16 @@ impl<'a> Ledger<'a> {
     pub(super) fn save(&mut self, durability: Durability) {
         let now = self.now();
         for Shared { store, user, .. } in &mut self.stores {
-            store.save(now, durability, self.tellers[*user].log);
+            store.save(now, durability, self.senders[*user].log);
         }
     }
 
     /// How every update stands.
     pub(super) fn rows(&self, queue: &Queue) -> Vec<Row> {
         let mut rows = Vec::new();
-        for (at, teller) in self.tellers.iter().enumerate() {
+        for (at, sender) in self.senders.iter().enumerate() {
             for family in Family::ALL {
-                let domains = teller.entry.domains_of(family);
+                let domains = sender.entry.domains_of(family);
                 rows.extend(
                     (self.first(at, family)..)
                         .zip(domains)
@@ -181,7 +182,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn row(&self, queue: &Queue, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
-        let last = self.desks[at]
+        let last = self.states[at]
             .memory
             .and_then(|(store, print)| self.stores[store].store.state().last(print, domain, family));
         let ip = match *self.observed(at, family) {
@@ -213,8 +214,8 @@ impl<'a> Ledger<'a> {
     /// How many updates there are.
     pub(super) fn len(&self) -> usize {
         let count =
-            |teller: &Teller<'_>| Family::ALL.map(|family| teller.entry.domains_of(family).len()).iter().sum::<usize>();
-        self.tellers.iter().map(count).sum()
+            |sender: &Sender<'_>| Family::ALL.map(|family| sender.entry.domains_of(family).len()).iter().sum::<usize>();
+        self.senders.iter().map(count).sum()
     }
 
     pub(super) fn now(&self) -> u64 {

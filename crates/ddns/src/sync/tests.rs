@@ -19,9 +19,9 @@ fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
     let written = raw::read(&document).expect("a configuration");
     let configs = [validate("config.json", Some(written), &Surroundings::default()).expect("a right one")];
     let (environment, client) = (Environment::read(), Client::default());
-    let logs = [crate::open_log(&configs[0], &environment)];
-    let tellers = tellers(&configs, &logs, &client);
-    let mut sync = Sync::new(&tellers, &environment, Some(Backoff { cap: Duration::from_secs(300) }));
+    let logs = [crate::output::log::Log::open(&configs[0], &environment)];
+    let senders = senders(&configs, &logs, &client);
+    let mut sync = Sync::new(&senders, &environment, Some(Backoff { cap: Duration::from_secs(300) }));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let _guard = runtime.enter();
     check(&mut sync);
@@ -29,7 +29,7 @@ fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
 
 fn looked(ip: Option<&str>, family: Family, asked: u32) -> Looked {
     let observation = ip.map_or(Observation::Unavailable, |ip| Observation::Found(ip.parse().expect("an address")));
-    Looked { observation, family, tellers: vec![(0, asked)], is_round: false }
+    Looked { observation, family, senders: vec![(0, asked)], is_round: false }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ddns_core::status::Status;
+use ddns_core::update::status::Status;
 use rustix::fs::Mode;
 use rustix::process::{getuid, umask};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};

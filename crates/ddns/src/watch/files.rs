@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
 
-use crate::store::Stamp;
+use crate::sync::store::Stamp;
 
 /// The files of a configuration, and how they were.
 #[derive(Default)]

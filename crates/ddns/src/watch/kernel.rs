@@ -14,8 +14,8 @@ mod linux {
     use std::task::{Context, Poll, ready};
     use std::time::Duration;
 
-    use ddns_core::netlink::{GROUPS, Monitor};
-    use ddns_core::record::Family;
+    use ddns_core::net::family::Family;
+    use ddns_core::net::netlink::{GROUPS, Monitor};
     use rustix::io::{Errno, read};
     use rustix::net::netlink::SocketAddrNetlink;
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
@@ -26,7 +26,7 @@ mod linux {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    use super::super::outside::Event;
+    use super::super::events::Event;
     use crate::clock::steady_time;
 
     /// An announcement is a few hundred bytes long; one that is longer is not understood, and so counts as a change.
@@ -180,10 +180,10 @@ mod other {
     use std::task::{Context, Poll};
     use std::time::Duration;
 
-    use ddns_core::record::Family;
+    use ddns_core::net::family::Family;
     use tokio::time::{Instant, Sleep, sleep_until};
 
-    use super::super::outside::Event;
+    use super::super::events::Event;
     use crate::clock::steady_time;
 
     /// Never there.

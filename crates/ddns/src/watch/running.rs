@@ -7,22 +7,23 @@ use std::time::Duration;
 
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::diagnostic::{Diagnostic, Place};
-use ddns_core::json::{Value, pretty};
-use ddns_core::log_format::Level;
-use ddns_core::outcome::Tally;
-use ddns_core::record::Family;
-use ddns_core::schedule::{self, Schedule};
-use ddns_core::status::Status;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::lookups::{self, Schedule};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::log_format::Level;
+use ddns_core::update::outcome::Tally;
+use ddns_core::update::status::Status;
 use futures_util::future::{Either, LocalBoxFuture, select};
 
 use super::control::{Asked, Question};
-use super::outside::{Event, Outside};
+use super::events::{Event, Events};
 use super::{End, Service};
 use crate::clock::steady_time;
-use crate::log::Log;
+use crate::load;
+use crate::output::log::Log;
+use crate::output::report;
 use crate::sync::{Found, Sync, chance};
-use crate::{load, report};
 
 /// Requests under way have so long to end when the service stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -111,7 +112,7 @@ impl<'a, 's> Running<'a, 's> {
         self.reload_at = is_stale.then(steady_time);
     }
 
-    pub(super) async fn run(&mut self, outside: &mut Outside) -> End {
+    pub(super) async fn run(&mut self, events: &mut Events) -> End {
         self.service.systemd.ready("looking for addresses");
         loop {
             self.look();
@@ -120,13 +121,13 @@ impl<'a, 's> Running<'a, 's> {
             } else if self.is_busy {
                 self.rest();
             }
-            match self.next(outside).await {
+            match self.next(events).await {
                 Next::Nothing => {}
-                Next::Happened(Event::Stop) => return self.stop(outside).await,
-                Next::Happened(event) => self.take(event, outside),
+                Next::Happened(Event::Stop) => return self.stop(events).await,
+                Next::Happened(event) => self.take(event, events),
                 Next::Loaded(loaded) => {
                     if let Some(fresh) = self.loaded(loaded) {
-                        return self.make_way(fresh, outside).await;
+                        return self.make_way(fresh, events).await;
                     }
                 }
             }
@@ -134,8 +135,8 @@ impl<'a, 's> Running<'a, 's> {
     }
 
     /// Ends for another configuration, and hands on what outlives this one.
-    async fn make_way(&mut self, fresh: Vec<Valid>, outside: &mut Outside) -> End {
-        let drained = self.drain(outside).await;
+    async fn make_way(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
+        let drained = self.drain(events).await;
         self.sync.finish();
         if drained == Drained::Stopped {
             self.service.systemd.stopping();
@@ -173,16 +174,16 @@ impl<'a, 's> Running<'a, 's> {
         }
     }
 
-    /// Goes on until something happens outside, something was loaded, or something ended.
-    async fn next(&mut self, outside: &mut Outside) -> Next {
-        let found = match self.first_of_all(outside).await {
+    /// Goes on until something happens events, something was loaded, or something ended.
+    async fn next(&mut self, events: &mut Events) -> Next {
+        let found = match self.first_of_all(events).await {
             Ok(found) => found,
             Err(next) => return next,
         };
         if let Some(found) = found {
             let now = steady_time();
-            for teller in found.tellers {
-                self.schedule.looked(teller, found.family, found.has_address, now, chance());
+            for sender in found.senders {
+                self.schedule.looked(sender, found.family, found.has_address, now, chance());
             }
         }
         if !self.sync.is_looking()
@@ -194,9 +195,9 @@ impl<'a, 's> Running<'a, 's> {
     }
 
     /// What a turn found, unless something else comes first.
-    async fn first_of_all(&mut self, outside: &mut Outside) -> Result<Option<Found>, Next> {
+    async fn first_of_all(&mut self, events: &mut Events) -> Result<Option<Found>, Next> {
         let times = [self.schedule.wake_at(), self.sync.wake_at(), self.next_sign, self.reload_at];
-        let mut event = pin!(outside.next(times.into_iter().flatten().min()));
+        let mut event = pin!(events.next(times.into_iter().flatten().min()));
         let mut turn = pin!(self.sync.turn());
         let loading = &mut self.loading;
         poll_fn(|context| {
@@ -212,20 +213,20 @@ impl<'a, 's> Running<'a, 's> {
         .await
     }
 
-    fn take(&mut self, event: Event, outside: &Outside) {
+    fn take(&mut self, event: Event, events: &Events) {
         let now = steady_time();
         match event {
             Event::Network(changed) => {
                 for family in Family::ALL.into_iter().filter(|family| changed[family.index()]) {
-                    let is_settling = outside.is_settling(family);
+                    let is_settling = events.is_settling(family);
                     self.log.debug(|| format!("{family}: the network of this host changed"));
-                    self.schedule.on(schedule::Event::Changed { family, is_settling }, now);
+                    self.schedule.on(lookups::Event::Changed { family, is_settling }, now);
                 }
             }
             Event::Woke => {
                 self.log.info("the machine has slept: synchronizing");
                 self.hurry = Some(true);
-                self.schedule.on(schedule::Event::Asked, now);
+                self.schedule.on(lookups::Event::Asked, now);
             }
             Event::Synchronize => self.synchronize(now),
             Event::Asked(asked) if asked.question == Question::Status => {
@@ -245,7 +246,7 @@ impl<'a, 's> Running<'a, 's> {
         self.log.info("asked to synchronize");
         self.hurry = Some(true);
         self.is_busy = true;
-        self.schedule.on(schedule::Event::Asked, now);
+        self.schedule.on(lookups::Event::Asked, now);
     }
 
     /// Everything that was to be done is done for now.
@@ -273,7 +274,7 @@ impl<'a, 's> Running<'a, 's> {
         Status {
             process: Some(std::process::id()),
             configs: self.configs.iter().map(|(config, _)| full_name(config)).collect(),
-            next: self.next_round().map(ddns_core::status::seconds),
+            next: self.next_round().map(ddns_core::update::status::seconds),
             rows: self.sync.rows(),
         }
     }
@@ -321,26 +322,26 @@ impl<'a, 's> Running<'a, 's> {
         configs(self.configs) == configs(fresh)
     }
 
-    async fn stop(&mut self, outside: &mut Outside) -> End {
+    async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
-        let drained = self.drain(outside).await;
+        let drained = self.drain(events).await;
         self.sync.finish();
         self.log.info("stopped");
         End::Stop(u8::from(drained == Drained::Stopped))
     }
 
     /// Starts nothing new, and gives what is under way its time. Ends at once where it is told to stop.
-    async fn drain(&mut self, outside: &mut Outside) -> Drained {
+    async fn drain(&mut self, events: &mut Events) -> Drained {
         self.sync.close();
         let until = steady_time() + GRACE;
         while self.sync.is_sending() && steady_time() < until {
-            let happened = match select(pin!(outside.next(Some(until))), pin!(self.sync.turn())).await {
+            let happened = match select(pin!(events.next(Some(until))), pin!(self.sync.turn())).await {
                 Either::Left((event, _)) => Some(event),
                 Either::Right(_) => None,
             };
             match happened {
                 Some(Event::Stop) => return Drained::Stopped,
-                Some(event) => self.take(event, outside),
+                Some(event) => self.take(event, events),
                 None => {}
             }
         }

@@ -1,11 +1,11 @@
 //! A check as text and as JSON.
 
 use ddns_core::config::listing::Row;
-use ddns_core::diagnostic::{Diagnostic, Severity};
-use ddns_core::json::{Value, pretty};
+use ddns_core::text::diagnostic::{Diagnostic, Severity};
+use ddns_core::text::json::{Value, pretty};
 
 use super::{Online, Report};
-use crate::layout::{WIDTH, complaint, folded, grouped, printable};
+use crate::output::layout::{WIDTH, complaint, folded, grouped, printable};
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;

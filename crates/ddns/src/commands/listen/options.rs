@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::diagnostic::{Diagnostic, Place};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
-use crate::receiver::Answer;
+use crate::http::server::Answer;
 
 /// Where it listens unless another place is named.
 const PORT: u16 = 8080;

@@ -3,14 +3,14 @@
 
 use std::net::SocketAddr;
 
-use ddns_core::json::{Dialect, Value, parse, pretty};
+use ddns_core::text::json::{Dialect, Value, parse, pretty};
 use jiff::Zoned;
 
 use super::options::Options;
 use crate::cli::Form;
-use crate::layout::{WIDTH, beside, broken};
-use crate::receiver::{Answer, Received, Refusal};
-use crate::report::with_reason;
+use crate::http::server::{Answer, Received, Refusal};
+use crate::output::layout::{WIDTH, beside, broken};
+use crate::output::report::with_reason;
 
 /// Headers that say nothing about a callback.
 const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-length", "expect", "transfer-encoding"];

@@ -1,15 +1,16 @@
 //! A preview as text, as commands of curl, and as JSON.
 
-use ddns_core::callback::{MASK, Shown};
-use ddns_core::curl;
-use ddns_core::diagnostic::{Diagnostic, Place};
-use ddns_core::json::{Value, pretty};
-use ddns_core::plan::Verdict;
+use ddns_core::callback::Redacted;
+use ddns_core::callback::curl;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::secrets::MASK;
+use ddns_core::update::plan::Verdict;
 
 use super::{Batch, Item};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
-use crate::layout::{WIDTH, folded, grouped, printable};
+use crate::output::layout::{WIDTH, folded, grouped, printable};
 
 /// Of updates that are alike, so many are shown in full.
 const MOST_ALIKE: usize = 20;
@@ -112,7 +113,7 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64
         let failed = batch.found.failed.iter();
         rows.extend(failed.map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
     }
-    if let Some(Ok(Shown { proxy: Some(proxy), .. })) = &item.request {
+    if let Some(Ok(Redacted { proxy: Some(proxy), .. })) = &item.request {
         rows.push(("route", format!("through the proxy {}", proxy.address)));
     }
     for (label, said) in rows {
@@ -204,7 +205,7 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     text
 }
 
-fn command(batch: &Batch<'_>, request: &Shown, wide: bool) -> String {
+fn command(batch: &Batch<'_>, request: &Redacted, wide: bool) -> String {
     curl::quoted(&curl::words(request, &batch.entry.ssl), (!wide).then_some(WIDTH))
 }
 
@@ -239,7 +240,7 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
     Value::object(members)
 }
 
-fn request_json(request: &Shown) -> Value {
+fn request_json(request: &Redacted) -> Value {
     let headers = request.headers.iter().map(|(name, value)| (*name, Value::string(value)));
     Value::object([
         ("method", Value::string(request.method.as_str())),

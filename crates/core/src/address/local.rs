@@ -1,0 +1,323 @@
+//! The addresses of this host's interfaces, which of them may be told, and which one is chosen and why (F2, F5, F7).
+//!
+//! Listing them is the shell's; everything here is a function of the list.
+
+use std::net::IpAddr;
+
+use regex_lite::Regex;
+
+use crate::address::observation::{Choice, Trust, unusable};
+use crate::net::family::Family;
+use crate::net::local_address::{Flags, LocalAddress};
+
+impl LocalAddress {
+    /// Why it must not be told; none where it may be (F7).
+    pub fn unusable(&self) -> Option<&'static str> {
+        let Flags { deprecated, tentative, dad_failed, down, .. } = self.flags;
+        match () {
+            () if down => Some("its interface is down"),
+            () if dad_failed => Some("another host on the link has it too"),
+            () if tentative => Some("it is tentative: not yet known to be unique"),
+            () if deprecated => Some("it is deprecated"),
+            () => unusable(self.ip, Trust::Own),
+        }
+    }
+
+    fn is_usable(&self, family: Family) -> bool {
+        Family::of(self.ip) == Some(family) && self.unusable().is_none()
+    }
+
+    /// Whether both have the same network part, as long as this one's prefix says it is.
+    fn shares_prefix(&self, other: &Self) -> bool {
+        let (own, other, width) = match (self.ip, other.ip) {
+            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), 128_u32),
+            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits().into(), other.to_bits().into(), 32),
+            _ => return false,
+        };
+        let differ = own ^ other;
+        differ.checked_shr(width.saturating_sub(self.prefix.into())).unwrap_or(0) == 0
+    }
+}
+
+/// `default` (F2): the address the kernel uses toward the internet or, where that is temporary or deprecated, the stable
+/// one of the same prefix and interface. What the list does not know stands as it is, if it may be told.
+pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    // The same address may stand on two interfaces: one of them will do.
+    let own = addresses.iter().filter(|address| address.ip == route).min_by_key(|address| address.unusable().is_some());
+    let Some(own) = own else {
+        return match unusable(route, Trust::Own) {
+            None => Ok(Choice { ip: route, why: "the kernel uses it toward the internet".to_owned() }),
+            Some(why) => Err(format!("the kernel would use {route} toward the internet, but {why}")),
+        };
+    };
+    let name = &own.interface;
+    if own.flags.temporary || own.flags.deprecated {
+        let is_stable = |other: &&LocalAddress| {
+            other.index == own.index && !other.flags.temporary && own.shares_prefix(other) && other.unusable().is_none()
+        };
+        if let Some(stable) = addresses.iter().find(is_stable) {
+            let kind = if own.flags.temporary { "temporary" } else { "deprecated" };
+            let why = format!("the stable address beside {route}, the {kind} one that the kernel uses on {name}");
+            return Ok(Choice { ip: stable.ip, why });
+        }
+    }
+    match own.unusable() {
+        None if own.flags.temporary => {
+            let why =
+                format!("the kernel uses it toward the internet, on {name}; temporary, but there is no stable one");
+            Ok(Choice { ip: route, why })
+        }
+        None => Ok(Choice { ip: route, why: format!("the kernel uses it toward the internet, on {name}") }),
+        Some(why) => Err(format!("the kernel would use {route} on {name} toward the internet, but {why}")),
+    }
+}
+
+/// `0`, `1`, … (F5): the best address of the Nth interface that has a usable one; loopback is left out.
+pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    // Whatever else an interface of loopback holds, it is not counted.
+    let is_loopback = |index: u32| addresses.iter().any(|address| address.index == index && address.ip.is_loopback());
+    let usable = addresses.iter().filter(|address| address.is_usable(family) && !is_loopback(address.index));
+    let mut indexes: Vec<u32> = usable.map(|address| address.index).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    let Some(index) = indexes.get(number) else {
+        let count = indexes.len();
+        return Err(format!(
+            "there is no interface number {number}: {count} have a usable {family} address, counted from 0"
+        ));
+    };
+    let name = addresses.iter().find(|address| address.index == *index).map_or("", |address| &address.interface);
+    best_of(addresses.iter().filter(|address| address.index == *index), family)
+        .map(|best| Choice { ip: best.ip, why: format!("{} of {name}, interface number {number}", quality(best)) })
+        .ok_or_else(|| format!("{name} has no usable {family} address"))
+}
+
+/// `interface:NAME` (F5): that interface's best address.
+pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    let own = || addresses.iter().filter(|address| address.interface == name);
+    if let Some(best) = best_of(own(), family) {
+        return Ok(Choice { ip: best.ip, why: format!("{} of {name}", quality(best)) });
+    }
+    let mut refused = own().filter(|address| Family::of(address.ip) == Some(family));
+    match refused.next() {
+        Some(address) => {
+            let why = address.unusable().unwrap_or("it cannot be used");
+            Err(format!("{name} has no usable {family} address: {} is there, but {why}", address.ip))
+        }
+        None if own().next().is_some() => Err(format!("{name} has no {family} address")),
+        None => Err(format!("there is no interface {name} with an address")),
+    }
+}
+
+/// `regex:` (F5): the first local address whose text the pattern matches from its start; one that is stable and in good
+/// order before one that is not. The user named it, so any unicast address passes (F7).
+pub fn matching(pattern: &Regex, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
+    let fits = |address: &&LocalAddress| {
+        Family::of(address.ip) == Some(family)
+            && unusable(address.ip, Trust::User).is_none()
+            && pattern.find(&address.ip.to_string()).is_some_and(|found| found.start() == 0)
+    };
+    let order = |address: &&LocalAddress| (address.unusable().is_some(), address.flags.temporary);
+    let first = addresses.iter().filter(fits).min_by_key(order);
+    let first = first.ok_or_else(|| format!("no local {family} address matches"))?;
+    Ok(Choice { ip: first.ip, why: format!("the first local address that matches, on {}", first.interface) })
+}
+
+/// Stable before temporary, public before private, then as the system lists them.
+fn best_of<'a>(addresses: impl Iterator<Item = &'a LocalAddress>, family: Family) -> Option<&'a LocalAddress> {
+    addresses.filter(|address| address.is_usable(family)).min_by_key(|address| rank(address))
+}
+
+fn rank(address: &LocalAddress) -> (bool, bool) {
+    (is_private(address.ip), address.flags.temporary)
+}
+
+fn quality(address: &LocalAddress) -> &'static str {
+    match rank(address) {
+        (false, false) => "the public address",
+        (false, true) => "the public address, a temporary one,",
+        (true, false) => "the private address",
+        (true, true) => "the private address, a temporary one,",
+    }
+}
+
+/// Whether an address is somewhere on the internet, behind the default route.
+pub fn is_far(ip: IpAddr) -> bool {
+    !is_private(ip) && unusable(ip, Trust::Own).is_none()
+}
+
+/// Not reachable from the internet: told all the same where there is nothing better.
+pub fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            v4.is_private() || matches!((a, b, c), (100, 64..128, _) | (192, 0, 0) | (198, 18..20, _) | (240.., _, _))
+        }
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.segments()[0] & 0xffc0 == 0xfec0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::local_address::{Lifetime, Scope};
+
+    /// `eth0 2001:db8::7/64 temporary deprecated`: one row of a table.
+    fn row(text: &str) -> LocalAddress {
+        let mut words = text.split_whitespace();
+        let interface = words.next().expect("an interface").to_owned();
+        let (ip, prefix) = words.next().and_then(|word| word.split_once('/')).expect("an address and its prefix");
+        let flags: Vec<&str> = words.collect();
+        let has = |name: &str| flags.contains(&name);
+        LocalAddress {
+            index: interface.bytes().last().map_or(1, u32::from),
+            interface,
+            ip: ip.parse().expect("an address"),
+            prefix: prefix.parse().expect("a length"),
+            scope: Scope::Global,
+            flags: Flags {
+                temporary: has("temporary"),
+                deprecated: has("deprecated"),
+                tentative: has("tentative"),
+                dad_failed: has("dadfailed"),
+                permanent: has("permanent"),
+                down: has("down"),
+            },
+            valid: Lifetime::Unknown,
+            preferred: Lifetime::Unknown,
+        }
+    }
+
+    fn rows(text: &[&str]) -> Vec<LocalAddress> {
+        text.iter().map(|text| row(text)).collect()
+    }
+
+    fn shown(choice: Result<Choice, String>) -> String {
+        choice.map_or_else(|why| format!("none: {why}"), |choice| format!("{}: {}", choice.ip, choice.why))
+    }
+
+    #[test]
+    fn f2_the_stable_address_stands_in_for_the_temporary_one() {
+        let table: [(&str, &[&str], &str); 11] = [
+            ("10.0.0.1", &["eth0 10.0.0.1/24 deprecated", "eth1 10.0.0.1/24"], "10.0.0.1: the kernel uses it"),
+            (
+                "203.0.113.7",
+                &["eth0 203.0.113.7/24 deprecated", "eth0 203.0.113.8/24"],
+                "203.0.113.8: the stable address",
+            ),
+            ("2001:db8::a", &["eth0 2001:db8::a/64"], "2001:db8::a: the kernel uses it"),
+            (
+                "2001:db8::a",
+                &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64"],
+                "2001:db8::7: the stable address",
+            ),
+            (
+                "2001:db8::a",
+                &["eth0 2001:db8::a/64 temporary", "eth1 2001:db8::7/64"],
+                "2001:db8::a: the kernel uses it",
+            ),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8:1::7/64"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 deprecated"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 tentative"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 temporary"], "no stable one"),
+            (
+                "fe80::1",
+                &["eth0 fe80::1/64"],
+                "none: the kernel would use fe80::1 on eth0 toward the internet, but it is a link",
+            ),
+            ("203.0.113.7", &[], "203.0.113.7: the kernel uses it"),
+        ];
+        for (route, addresses, expected) in table {
+            let chosen = shown(toward_internet(route.parse().expect("an address"), &rows(addresses)));
+            assert!(chosen.contains(expected), "{route} {addresses:?}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f5_numbers_count_interfaces_that_have_a_usable_address() {
+        let host = rows(&[
+            "lo0 127.0.0.1/8",
+            "lo0 10.255.255.254/32",
+            "eth1 169.254.3.3/16",
+            "eth2 192.168.1.2/24",
+            "eth2 203.0.113.7/24",
+            "eth3 10.0.0.2/8 deprecated",
+            "eth4 10.0.0.3/8",
+            "eth2 2001:db8::7/64",
+        ]);
+        let table = [
+            (0, Family::V4, "203.0.113.7: the public address of eth2, interface number 0"),
+            (1, Family::V4, "10.0.0.3: the private address of eth4, interface number 1"),
+            (2, Family::V4, "none: there is no interface number 2: 2 have a usable IPv4 address"),
+            (0, Family::V6, "2001:db8::7: the public address of eth2"),
+        ];
+        for (number, family, expected) in table {
+            let chosen = shown(nth_interface(number, family, &host));
+            assert!(chosen.contains(expected), "{number} {family}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f5_an_interface_gives_its_best_address_or_says_why_not() {
+        let table: [(&[&str], &str); 8] = [
+            (&["eth0 fd00::1/64", "eth0 2001:db8::7/64"], "2001:db8::7: the public address of eth0"),
+            (&["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64"], "2001:db8::7: the public address of eth0"),
+            (
+                &["eth0 2001:db8::a/64 temporary", "eth0 fd00::1/64"],
+                "2001:db8::a: the public address, a temporary one, of eth0",
+            ),
+            (&["eth0 fd00::1/64"], "fd00::1: the private address of eth0"),
+            (&["eth0 fe80::1/64"], "none: eth0 has no usable IPv6 address: fe80::1 is there, but it is a link-local"),
+            (&["eth0 2001:db8::7/64 dadfailed"], "but another host on the link has it too"),
+            (&["eth0 203.0.113.7/24"], "none: eth0 has no IPv6 address"),
+            (&["eth1 2001:db8::7/64"], "none: there is no interface eth0"),
+        ];
+        for (addresses, expected) in table {
+            let chosen = shown(of_interface("eth0", Family::V6, &rows(addresses)));
+            assert!(chosen.contains(expected), "{addresses:?}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f5_a_pattern_matches_from_the_start() {
+        let host = rows(&[
+            "lo 127.0.0.1/8",
+            "eth0 10.192.168.1/8",
+            "eth0 192.168.1.5/24 deprecated",
+            "eth0 2001:db8::a/64 temporary",
+            "eth0 2001:db8::7/64",
+        ]);
+        let table = [
+            (r"192\.168\..*", Family::V4, "192.168.1.5: the first local address that matches, on eth0"),
+            (r"127\.", Family::V4, "127.0.0.1"),
+            ("2001:", Family::V6, "2001:db8::7"),
+            (".*", Family::V4, "10.192.168.1"),
+            ("2001:", Family::V4, "none: no local IPv4 address matches"),
+            (r"168\.", Family::V4, "none"),
+        ];
+        for (pattern, family, expected) in table {
+            let pattern = Regex::new(pattern).expect("a pattern");
+            let chosen = shown(matching(&pattern, family, &host));
+            assert!(chosen.starts_with(expected), "{pattern}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f7_what_the_system_says_of_an_address_counts() {
+        let table = [
+            ("eth0 2001:db8::7/64 permanent", None),
+            ("eth0 2001:db8::7/64 tentative", Some("tentative")),
+            ("eth0 192.168.1.1/24 permanent down", Some("interface is down")),
+            ("eth0 2001:db8::7/64 deprecated", Some("deprecated")),
+            ("eth0 2001:db8::7/64 tentative dadfailed", Some("another host")),
+            ("lo 127.0.0.1/8", Some("loopback")),
+            ("eth0 169.254.1.1/16", Some("link-local")),
+            ("eth0 192.168.1.1/24", None),
+        ];
+        for (text, expected) in table {
+            let verdict = row(text).unusable();
+            assert_eq!(verdict.is_some(), expected.is_some(), "{text}: {verdict:?}");
+            assert!(expected.is_none_or(|part| verdict.is_some_and(|why| why.contains(part))), "{text}: {verdict:?}");
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! The grammar of `index4` and `index6`: where an address is looked for. Parsing only; asking is the shell's.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use regex_lite::Regex;
+
+use crate::callback::{Target, Variables, is_long};
+use crate::net::stun;
+use crate::net::url::{Url, bracketed};
+use crate::text::diagnostic::nearest;
+use crate::text::secrets::MASK;
+
+/// One place to look for the host's address. Prints itself without what may be a key.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The address the kernel would use toward the internet.
+    Default,
+    /// What services on the internet see.
+    Public,
+    /// The text of a web page.
+    Url(String),
+    /// The Nth interface that has a usable address.
+    Number(usize),
+    /// The interface of this name.
+    Interface(String),
+    /// The first local address that matches.
+    Pattern(Pattern),
+    /// The output of a program, run without a shell: its words.
+    Command(Vec<String>),
+    /// The output of `sh -c`.
+    Shell(String),
+    /// What a STUN server at this host and port sees.
+    Stun(String, u16),
+    /// What so many of these sources agree on. Refuses to hold a quorum inside, or to ask for more than it has.
+    Quorum(usize, Vec<Source>),
+}
+
+/// A regular expression that was checked. Two are equal where their texts are.
+#[derive(Debug, Clone)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// The expression.
+    pub fn regex(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_str().hash(state);
+    }
+}
+
+/// The forms a source may have, for messages.
+pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
+                         shell:COMMAND, stun:HOST, quorum:N(SOURCE, …), or false";
+
+/// The first words of the forms.
+const WORDS: [&str; 10] = ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "quorum", "false"];
+
+/// No address needs a longer pattern.
+const LONGEST_PATTERN: usize = 500;
+
+/// Whatever follows one of these is taken whole, separators included (B9).
+const TAKES_ALL: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
+
+impl Source {
+    /// Reads one source. The error is a sentence that goes on from the name of the field.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (form, rest) = match text.split_once(':') {
+            Some((form, rest)) => (form.trim().to_ascii_lowercase(), Some(rest.trim())),
+            None => (text.to_ascii_lowercase(), None),
+        };
+        match (form.as_str(), rest) {
+            ("default", None) => Ok(Self::Default),
+            ("public", None) => Ok(Self::Public),
+            ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
+                Err(format!("`{form}:` needs something behind the colon"))
+            }
+            ("url", Some(url)) => address(url),
+            ("interface", Some(name)) => Ok(Self::Interface(name.to_owned())),
+            ("regex", Some(pattern)) => expression(pattern),
+            ("shell", Some(command)) => Ok(Self::Shell(command.to_owned())),
+            ("cmd", Some(command)) => match words(command)? {
+                words if words.first().is_some_and(|program| program.contains('=')) => {
+                    Err("`cmd:` begins with a variable, which only a shell understands: use `shell:`".to_owned())
+                }
+                words => Ok(Self::Command(words)),
+            },
+            ("stun", Some(server)) => server_and_port(server),
+            ("quorum", Some(rest)) => quorum(rest, text.len() - rest.len()),
+            (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
+            }
+            ("http" | "https", Some(_)) => {
+                Err(format!("an address stands behind `url:`: did you mean `url:{}`?", without_secrets(text)))
+            }
+            _ if text.parse::<std::net::IpAddr>().is_ok() => {
+                Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
+            }
+            _ => {
+                // What stands behind a colon may hold a key.
+                let shown = if rest.is_some() { format!("{form}:…") } else { text.to_owned() };
+                Err(match nearest(&form, WORDS) {
+                    Some(near) => {
+                        let colon = if matches!(near, "default" | "public" | "false") { "" } else { ":" };
+                        format!("`{shown}` is no source of addresses: did you mean `{near}{colon}`?")
+                    }
+                    None if rest.is_none()
+                        && text.starts_with(['e', 'w', 'b', 'p', 't', 'u'])
+                        && text.ends_with(|c: char| c.is_ascii_digit()) =>
+                    {
+                        format!("`{shown}` is no source of addresses: did you mean `interface:{shown}`?")
+                    }
+                    None => format!("`{shown}` is no source of addresses"),
+                })
+            }
+        }
+    }
+
+    /// What the user typed that must not be seen: the query and credentials of an address, long parts of its path.
+    pub fn literals(&self, into: &mut Vec<String>) {
+        match self {
+            Self::Url(url) => {
+                let page = Target::new("", url, &Variables::default(), &mut Vec::new());
+                if let Ok(page) = page {
+                    page.literals(into);
+                }
+            }
+            Self::Quorum(_, sources) => sources.iter().for_each(|source| source.literals(into)),
+            _ => {}
+        }
+    }
+
+    /// Whether it runs a program: refused in a configuration that was fetched (B12).
+    pub fn runs_a_program(&self) -> bool {
+        match self {
+            Self::Command(_) | Self::Shell(_) => true,
+            Self::Quorum(_, sources) => sources.iter().any(Self::runs_a_program),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// How a source is named in messages. Commands and the query of an address may hold keys and are not shown.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Public => f.write_str("public"),
+            Self::Url(url) => write!(f, "url:{}", without_secrets(url)),
+            Self::Number(number) => write!(f, "interface number {number}"),
+            Self::Interface(name) => write!(f, "interface:{name}"),
+            Self::Pattern(pattern) => write!(f, "regex:{}", pattern.0.as_str()),
+            Self::Command(words) => write!(f, "cmd:{}", words.first().map_or("", |word| file_name(word))),
+            Self::Shell(_) => f.write_str("shell:…"),
+            Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
+            Self::Quorum(need, sources) => {
+                let names: Vec<String> = sources.iter().map(ToString::to_string).collect();
+                write!(f, "quorum:{need}({})", names.join(", "))
+            }
+        }
+    }
+}
+
+/// `url:`: a whole address, checked now and not when it is needed.
+fn address(url: &str) -> Result<Source, String> {
+    if !url.contains("://") {
+        return Err(format!(
+            "`url:` needs a whole address: did you mean `url:{}`?",
+            without_secrets(&format!("https://{url}"))
+        ));
+    }
+    Url::parse(url).map(|_| Source::Url(url.to_owned())).map_err(|why| format!("the address behind `url:` {why}"))
+}
+
+/// `regex:`, with the character where it goes wrong: the first one that no right beginning of the pattern reaches.
+fn expression(pattern: &str) -> Result<Source, String> {
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(format!("the pattern behind `regex:` is longer than {LONGEST_PATTERN} bytes"));
+    }
+    Regex::new(pattern).map(|regex| Source::Pattern(Pattern(regex))).map_err(|error| {
+        let mut ends = pattern.char_indices().map(|(at, _)| at).rev();
+        let right = ends.find(|at| Regex::new(&pattern[..*at]).is_ok()).unwrap_or(0);
+        let character = pattern[..right].chars().count() + 1;
+        format!("the pattern behind `regex:` is none: at character {character} of it, {error}")
+    })
+}
+
+/// `stun:HOST`, `stun:HOST:PORT`, `stun:[IPV6]:PORT`.
+fn server_and_port(server: &str) -> Result<Source, String> {
+    let wrong = |why: &dyn fmt::Display| format!("the server behind `stun:` {why}");
+    // The rules for hosts and ports are those of an address.
+    let url = Url::parse(&format!("http://{server}")).map_err(|why| wrong(&why))?;
+    if server.contains(['/', '?', '#', '@']) || server.ends_with(':') {
+        return Err(wrong(&"must be HOST or HOST:PORT"));
+    }
+    let has_port = server.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
+    Ok(Source::Stun(url.host, if has_port { url.port } else { stun::PORT }))
+}
+
+/// `quorum:N(source, source, …)`. `before` is how many bytes of the source stand before `text`.
+fn quorum(text: &str, before: usize) -> Result<Source, String> {
+    let wrong = |at: usize, why: &str| {
+        let character = before + text.get(..at).unwrap_or(text).chars().count() + 1;
+        Err(format!("`quorum:` is wrong at character {character}: {why}"))
+    };
+    let Some((number, rest)) = text.split_once('(') else {
+        return wrong(text.len(), "a `(` is missing: quorum:2(source, source, source)");
+    };
+    let Some(inside) = rest.strip_suffix(')') else {
+        return wrong(text.len(), "the closing `)` is missing");
+    };
+    let mut sources = Vec::new();
+    let mut at = number.len() + 1;
+    for item in split_sources(inside) {
+        let start = at + item.len() - item.trim_start().len();
+        if item.trim().is_empty() {
+            return wrong(at, "a source is missing");
+        }
+        match Source::parse(item) {
+            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot stand inside of a quorum"),
+            Ok(source) => sources.push(source),
+            Err(why) => return wrong(start, &why),
+        }
+        at += item.len() + 1;
+    }
+    match number.trim().parse() {
+        Ok(need) if (1..=sources.len()).contains(&need) => Ok(Source::Quorum(need, sources)),
+        Ok(_) => wrong(0, &format!("the number must be between 1 and {}, the number of its sources", sources.len())),
+        Err(_) => wrong(0, "a number is missing: quorum:2(source, source, source)"),
+    }
+}
+
+/// Cuts the inside of a quorum at its commas. Behind `url:`, `regex:`, `cmd:` and `shell:`, which may hold commas of their
+/// own, only a comma counts that a source follows.
+fn split_sources(text: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let (mut start, mut from) = (0, 0);
+    while let Some(comma) = text[from..].find(',').map(|skip| from + skip) {
+        let takes_all = TAKES_ALL.iter().any(|form| starts_with(text[start..].trim_start(), form));
+        if !takes_all || begins_a_source(&text[comma + 1..]) {
+            items.push(&text[start..comma]);
+            start = comma + 1;
+        }
+        from = comma + 1;
+    }
+    items.push(&text[start..]);
+    items
+}
+
+fn begins_a_source(text: &str) -> bool {
+    let item = text.split(',').next().unwrap_or_default().trim();
+    let is_word = ["default", "public"].iter().any(|word| item.eq_ignore_ascii_case(word));
+    let form = item.split_once(':').map(|(form, _)| form.trim().to_ascii_lowercase());
+    is_word || form.is_some_and(|form| WORDS.contains(&form.as_str()))
+}
+
+/// The name of a program without its folder.
+pub fn file_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// An address without its credentials, its query and what may be a key in its path.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let authority_end = rest[..end].find('/').unwrap_or(end);
+    let host_start = rest[..authority_end].rfind('@').map_or(0, |at| at + 1);
+    let path = rest[authority_end..end].split('/').map(|segment| if is_long(segment) { MASK } else { segment });
+    format!("{scheme}://{}{}", &rest[host_start..authority_end], path.collect::<Vec<_>>().join("/"))
+}
+
+/// Splits a string list at commas and semicolons (B9). What follows `url:`, `regex:`, `cmd:` or `shell:` stays whole.
+pub fn split_list(text: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        let takes_all =
+            TAKES_ALL.iter().any(|form| rest.get(..form.len()).is_some_and(|start| start.eq_ignore_ascii_case(form)));
+        let end = match () {
+            () if takes_all => None,
+            // What stands in the parentheses of a quorum is its own.
+            () if starts_with(rest, "quorum:") => {
+                let close = closing(rest).or_else(|| rest.rfind(')')).unwrap_or(rest.len());
+                rest[close..].find([',', ';']).map(|at| close + at)
+            }
+            () => rest.find([',', ';']),
+        };
+        let (item, next) = end.map_or((rest, None), |at| (&rest[..at], Some(&rest[at + 1..])));
+        if !item.trim().is_empty() {
+            items.push(item.trim());
+        }
+        match next {
+            Some(next) => rest = next,
+            None => return items,
+        }
+    }
+}
+
+/// Where the first parenthesis of a text is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 1 => return Some(at),
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn starts_with(text: &str, form: &str) -> bool {
+    text.get(..form.len()).is_some_and(|start| start.eq_ignore_ascii_case(form))
+}
+
+/// Splits a command line into words: blanks separate, single and double quotes hold together, a backslash outside single
+/// quotes takes the next character as it is.
+fn words(command: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => {
+                let next = letters.next().ok_or("`cmd:` ends in a backslash")?;
+                word.get_or_insert_default().push(next);
+            }
+            (None, _) if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(format!("`cmd:` has a {open} that is not closed"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f6_a_command_is_split_into_words_as_a_shell_would() {
+        let cases: [(&str, &[&str]); 5] = [
+            ("cmd:ip addr", &["ip", "addr"]),
+            ("cmd: a  'b c' \"d 'e'\" f\\ g", &["a", "b c", "d 'e'", "f g"]),
+            ("cmd:a ''", &["a", ""]),
+            ("cmd:a x'y'z", &["a", "xyz"]),
+            ("cmd:'C:\\x'", &["C:\\x"]),
+        ];
+        for (text, expected) in cases {
+            let expected = expected.iter().map(ToString::to_string).collect();
+            assert_eq!(Source::parse(text), Ok(Source::Command(expected)), "{text}");
+        }
+        assert!(Source::parse("cmd:a 'b").is_err());
+    }
+
+    #[test]
+    fn b9_what_follows_a_prefix_is_taken_whole() {
+        assert_eq!(split_list("default, url:http://h/?a=1,2;3"), ["default", "url:http://h/?a=1,2;3"]);
+        assert_eq!(split_list("a.example,b.example; c.example,"), ["a.example", "b.example", "c.example"]);
+        assert_eq!(split_list("SHELL:a;b"), ["SHELL:a;b"]);
+        assert!(split_list(" , ").is_empty());
+    }
+
+    #[test]
+    fn an_unknown_form_is_refused_and_an_address_is_completed() {
+        assert!(Source::parse("nonsense").is_err());
+        assert!(Source::parse("defualt").unwrap_err().contains("did you mean `default`"));
+        assert!(Source::parse("interfaces:x").unwrap_err().contains("did you mean `interface:`"));
+        assert!(Source::parse("url:ip.example/").unwrap_err().contains("url:https://ip.example/"));
+        assert!(Source::parse("url:").is_err());
+    }
+
+    #[test]
+    fn f5_and_stun_forms_are_understood() {
+        assert_eq!(Source::parse(" 2 "), Ok(Source::Number(2)));
+        assert_eq!(Source::parse("interface:eth0"), Ok(Source::Interface("eth0".into())));
+        let stun = |host: &str, port| Ok(Source::Stun(host.into(), port));
+        assert_eq!(Source::parse("stun:s.example"), stun("s.example", 3478));
+        assert_eq!(Source::parse("stun:s.example:80"), stun("s.example", 80));
+        assert_eq!(Source::parse("stun:[2001:db8::1]"), stun("2001:db8::1", 3478));
+        assert_eq!(Source::parse("stun:[2001:db8::1]:5"), stun("2001:db8::1", 5));
+        assert_eq!(Source::parse("stun:2001:db8::1"), stun("2001:db8::1", 3478));
+        for wrong in
+            ["stun:a b", "stun:h:99999", "stun:h/x", "stun:u@h", "url:http://", "url:ftp://h/", "99999999999999999999"]
+        {
+            assert!(Source::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_pattern_points_at_the_character() {
+        for (pattern, character) in [("10\\.(0", 5), ("[0-", 1), ("*a", 1), ("a)b", 2), ("ab{3,1}", 3), ("ü(", 2)] {
+            let error = Source::parse(&format!("regex:{pattern}")).expect_err(pattern);
+            assert!(error.contains(&format!("at character {character} ")), "{pattern}: {error}");
+        }
+    }
+
+    #[test]
+    fn f_quorum_is_read_and_mistakes_are_pointed_at() {
+        let two = Source::parse("quorum:2(default, url:https://h/a, stun:s.example:5)").expect("a quorum");
+        assert!(matches!(&two, Source::Quorum(2, sources) if sources.len() == 3));
+        assert_eq!(two.to_string(), "quorum:2(default, url:https://h/a, stun:s.example:5)");
+        let two_with_commas = [
+            "quorum:2(shell:echo $(a, b), shell:(c))",
+            "quorum:2(url:https://h/?a=1,2, default)",
+            "quorum:2(regex:[(], default)",
+            "quorum:2(shell:curl -d a,s3cr3t x, public)",
+        ];
+        for text in two_with_commas {
+            let two = Source::parse(text).expect(text);
+            assert!(matches!(&two, Source::Quorum(2, sources) if sources.len() == 2), "{text}: {two:?}");
+        }
+        assert!(Source::parse(&format!("regex:({}", "a".repeat(30_000))).is_err());
+        let items = ["quorum:1(default, public)", "default"];
+        assert_eq!(split_list("quorum:1(default, public), default"), items);
+        let wrong = [
+            ("quorum:2", 9, "`(` is missing"),
+            ("quorum:2(a", 11, "`)` is missing"),
+            ("quorum:2(default,,public)", 18, "a source is missing"),
+            ("quorum:1(default, nonsense)", 19, "no source"),
+            ("quorum:3(default, public)", 8, "between 1 and 2"),
+            ("quorum:0(default)", 8, "between 1 and 1"),
+            ("quorum:x(default)", 8, "a number is missing"),
+            ("quorum:1(quorum:1(default))", 10, "inside of a quorum"),
+        ];
+        for (text, character, why) in wrong {
+            let error = Source::parse(text).expect_err(text);
+            assert!(error.contains(&format!("at character {character}:")) && error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn g2_a_source_is_named_without_keys() {
+        let named = |text| Source::parse(text).expect("a source").to_string();
+        assert_eq!(named("url:https://u:pw@h.example/ip?key=s3cret"), "url:https://h.example/ip");
+        assert_eq!(named("shell:curl -H key:s3cret x"), "shell:…");
+        assert_eq!(named("cmd:curl -H s3cret"), "cmd:curl");
+    }
+}

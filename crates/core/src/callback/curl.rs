@@ -1,0 +1,169 @@
+//! A request as a command of curl that sends the same bytes: for somebody who wants to try it by hand, or to show it to
+//! whoever runs the endpoint. The words are those of a POSIX shell.
+
+use crate::callback::{Method, Redacted};
+use crate::net::ssl::Ssl;
+
+/// The words of the command. What curl would add or change by itself is switched off where that is possible.
+pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
+    // Neither its own configuration nor a proxy of the environment; the address as it is, brackets and dots included.
+    add(&["curl", "-q", "-i", "-g", "--path-as-is"]);
+    match &request.proxy {
+        None => add(&["--noproxy", "*"]),
+        Some(proxy) => {
+            add(&["--noproxy", "", "--proxy", &proxy.address]);
+            if let Some((user, password)) = &proxy.credentials {
+                add(&["--proxy-user", &format!("{user}:{password}")]);
+            }
+        }
+    }
+    if request.url.starts_with("https:") {
+        add(&["--http1.1"]);
+        match ssl {
+            Ssl::Auto | Ssl::Verify => {}
+            Ssl::Off => add(&["-k"]),
+            Ssl::Ca(path) => add(&["--cacert", path]),
+        }
+    }
+    for (name, value) in &request.headers {
+        match (*name, &request.credentials) {
+            // Made by curl from the address and the body.
+            ("Host" | "Content-Length", _) => {}
+            ("User-Agent", _) => add(&["-A", value]),
+            ("Authorization", Some((user, password))) if !has_control(user) && !has_control(password) => {
+                add(&["-u", &format!("{user}:{password}")]);
+            }
+            _ => add(&["-H", &format!("{name}: {value}")]),
+        }
+    }
+    if let Some(body) = &request.body {
+        add(&["-H", "Expect:", "--data-raw", body]);
+    } else if request.method == Method::Post {
+        add(&["-X", "POST"]);
+    }
+    add(&[&request.url]);
+    words
+}
+
+/// What would be a line end, or drive a terminal, is better sent in base64.
+fn has_control(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}
+
+/// The words as a shell takes them. With a `width` no line is wider: it goes on behind a backslash, also in the middle of
+/// a word, and still means the same.
+pub fn quoted(words: &[String], width: Option<usize>) -> String {
+    let Some(width) = width else {
+        let all: Vec<String> = words.iter().map(|word| quote(word)).collect();
+        return all.join(" ");
+    };
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for (at, word) in words.iter().enumerate() {
+        let whole = quote(word);
+        let begun = if line.is_empty() { String::new() } else { format!("{line} ") };
+        // An option and its value stay together where a line has room for both.
+        let value = words.get(at + 1).filter(|next| word.starts_with('-') && !next.starts_with('-'));
+        let both = length(&whole) + value.map_or(0, |value| 1 + length(&quote(value)));
+        let need = if both + 4 <= width { both } else { length(&whole) };
+        // Two columns for the blank and the backslash behind it.
+        if length(&begun) + need + 2 <= width {
+            line = begun + &whole;
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(format!("{line} \\"));
+        }
+        let mut pieces = pieces(word, width - 4).into_iter();
+        line = format!("  {}", pieces.next().unwrap_or_else(|| quote("")));
+        for piece in pieces {
+            // No blank before what goes on: it would begin a new word.
+            lines.push(format!("{line}\\"));
+            line = piece;
+        }
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A word in quotes, where it needs them.
+fn quote(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A word in parts that are no longer than `most` columns once they are quoted.
+fn pieces(word: &str, most: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let (mut start, mut columns) = (0, 2);
+    for (at, letter) in word.char_indices() {
+        let more = if letter == '\'' { 4 } else { 1 };
+        if columns + more > most && start < at {
+            pieces.push(quote(&word[start..at]));
+            (start, columns) = (at, 2);
+        }
+        columns += more;
+    }
+    if start < word.len() {
+        pieces.push(quote(&word[start..]));
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a shell makes of a command: enough of its rules for what is written here.
+    fn unquoted(text: &str) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut word: Option<String> = None;
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                ' ' => words.extend(word.take()),
+                '\'' => word.get_or_insert_default().extend(letters.by_ref().take_while(|letter| *letter != '\'')),
+                '\\' => match letters.next() {
+                    Some('\n') | None => {}
+                    Some(letter) => word.get_or_insert_default().push(letter),
+                },
+                letter => word.get_or_insert_default().push(letter),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    proptest! {
+        #[test]
+        fn a_shell_reads_the_words_back(
+            words in proptest::collection::vec("\\PC{0,200}|['\\\\ \"$`\n]{0,60}", 1..6), width in 20_usize..100,
+        ) {
+            prop_assert_eq!(unquoted(&quoted(&words, None)), words.clone());
+            let broken = quoted(&words, Some(width));
+            prop_assert_eq!(unquoted(&broken), words.clone(), "{}", broken);
+            if !words.iter().any(|word| word.contains('\n')) {
+                for line in broken.lines() {
+                    prop_assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_needs_quotes_has_them() {
+        let words = ["curl", "-H", "Expect:", "https://h/?a=1", "it's", ""].map(str::to_owned);
+        assert_eq!(quoted(&words, None), "curl -H Expect: 'https://h/?a=1' 'it'\\''s' ''");
+    }
+}

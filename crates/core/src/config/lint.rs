@@ -1,0 +1,175 @@
+//! What is valid and yet hardly meant: told by `ddns check`, and by nobody else, because it takes another look at
+//! everything.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fields::{Field, Key};
+use super::raw::{Raw, Written};
+use super::read::Reader;
+use super::validate::Surroundings;
+use super::{Config, Entry};
+use crate::callback::Timestamp;
+use crate::net::family::Family;
+use crate::net::url::Url;
+use crate::text::diagnostic::{Diagnostic, Place, without_repeats};
+use crate::update::Update;
+use crate::update::domain::Domain;
+
+/// What is doubtful about one valid configuration and the text that it was made of.
+pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -> Vec<Diagnostic> {
+    let empty = Raw::default();
+    let file = written.map_or(&empty, |written| &written.file);
+    let raws: Vec<&Raw> = match written.and_then(|written| written.entries.as_ref()) {
+        Some(entries) => entries.iter().map(|(raw, _)| raw).collect(),
+        None => vec![&empty],
+    };
+    let mut warnings = Vec::new();
+    for (raw, entry) in raws.into_iter().zip(&config.entries) {
+        let mut reader = Reader { layers: around.layers(raw, file), diagnostics: &mut warnings };
+        warn_plain(&mut reader, entry);
+        for key in [Key::Ipv4, Key::Ipv6] {
+            warn_twice(&mut reader, key);
+        }
+    }
+    without_repeats(warnings)
+}
+
+/// Keys that anybody on the way can read.
+fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
+    if entry.callback.target.is_secure() || entry.callback.literals().is_empty() {
+        return;
+    }
+    let Some(host) = sample(entry).filter(|url| !url.is_local()).map(|url| url.host) else { return };
+    let is_whole = |text: &str| text.contains("://");
+    let id = reader.setting(Key::Id).and_then(|setting| setting.node.value.text());
+    let key = if id.is_some_and(is_whole) { Key::Id } else { Key::Endpoint };
+    let name = Field::of(key).name;
+    let message = format!("`{name}` is a plain http address: anybody on the way to {host} can read your keys");
+    reader.warn_whole(key, message, "write https://, if the endpoint has it");
+}
+
+/// An address that an entry calls, where it has one without knowing the real values.
+fn sample(entry: &Entry) -> Option<Url> {
+    let now = Timestamp { seconds: 0, micros: 0 };
+    let mut updates = Family::ALL.into_iter().flat_map(|family| {
+        let domains = entry.domains_of(family).iter();
+        domains.map(move |domain| Update { domain, family, ip: family.documentation() })
+    });
+    updates.find_map(|update| entry.callback.render(&update, now).ok()).map(|request| request.url)
+}
+
+/// A name that stands twice in one list is told once, but was perhaps meant to be another.
+fn warn_twice(reader: &mut Reader<'_>, key: Key) {
+    let Some(setting) = reader.setting(key) else { return };
+    let mut known = HashSet::new();
+    let mut twice: Vec<(Domain, Place)> = Vec::new();
+    for item in reader.list(key) {
+        let Some(domain) = item.value.text().and_then(|text| Domain::parse(text).ok()) else { continue };
+        if !known.insert(domain.clone()) && !twice.iter().any(|(told, _)| *told == domain) {
+            twice.push((domain, setting.place(Field::of(key), item.span)));
+            if twice.len() > MOST_TWICE {
+                break;
+            }
+        }
+    }
+    for (domain, place) in twice.into_iter().take(MOST_TWICE) {
+        let message = format!("`{}`: {domain} is named twice; it is told once", Field::of(key).name);
+        reader.diagnostics.push(Diagnostic::warning(place, message));
+    }
+}
+
+/// So many names of one list are told.
+const MOST_TWICE: usize = 10;
+
+/// Domains that two entries tell the same endpoint in the same way: each update is sent twice.
+pub fn told_twice(configs: &[&Config]) -> Vec<Diagnostic> {
+    let mut first: HashMap<_, (&str, usize)> = HashMap::new();
+    let mut warnings = Vec::new();
+    for config in configs {
+        for (number, entry) in config.entries.iter().enumerate() {
+            let callback = entry.callback.fingerprint(b"");
+            let mut again: Vec<(&Domain, Family, (&str, usize))> = Vec::new();
+            for family in Family::ALL {
+                for domain in entry.domains_of(family) {
+                    match first.get(&(callback, domain, family)) {
+                        Some(before) => again.push((domain, family, *before)),
+                        None => {
+                            first.insert((callback, domain, family), (&config.name, number));
+                        }
+                    }
+                }
+            }
+            let Some((domain, family, (name, before))) = again.first() else { continue };
+            let more = if again.len() > 1 { format!(" (and {} more)", again.len() - 1) } else { String::new() };
+            let whom = if *name == config.name {
+                format!("entry {}", before + 1)
+            } else {
+                format!("{name}, entry {}", before + 1)
+            };
+            let record = family.record_type();
+            let message =
+                format!("entry {} tells {domain} {record}{more} to the endpoint that {whom} tells it too", number + 1);
+            warnings.push(Diagnostic::warning(Place::file(&config.name), message).hint("leave it out of one of them"));
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::raw::{Document, read};
+    use super::super::validate::validate;
+    use super::*;
+
+    fn told(text: &str) -> Vec<String> {
+        let document = Rc::new(Document { name: "c.json".to_owned(), text: text.to_owned(), fetched: false });
+        let around = Surroundings::default();
+        let written = || read(&document).expect("JSON");
+        let (config, _) = validate("c.json", Some(written()), &around).expect("valid");
+        let mut told = lint(&config, Some(&written()), &around);
+        told.extend(told_twice(&[&config]));
+        told.iter().map(Diagnostic::one_line).collect()
+    }
+
+    #[test]
+    fn what_is_hardly_meant_is_told_at_its_place() {
+        let cases: [(&str, &[&str]); 8] = [
+            (r#"{"dns":"callback","id":"https://h.example/?k=1","ipv4":"a.example"}"#, &[]),
+            (r#"{"dns":"callback","id":"http://h.example/?ip=__IP__","ipv4":"a.example"}"#, &[]),
+            (r#"{"dns":"callback","id":"http://192.168.1.1/?k=1","ipv4":"a.example"}"#, &[]),
+            (
+                r#"{"dns":"callback","id":"http://h.example/?k=1","ipv4":"a.example"}"#,
+                &["c.json:1:24: `id` is a plain http address: anybody on the way to h.example can read your keys \
+                   (write https://, if the endpoint has it)"],
+            ),
+            (
+                r#"{"dns":"callback","endpoint":"http://u:p@h.example","id":"x","ipv6":"a.example"}"#,
+                &[
+                    "c.json:1:30: `endpoint` is a plain http address: anybody on the way to h.example can read your keys \
+                   (write https://, if the endpoint has it)",
+                ],
+            ),
+            (
+                r#"{"dns":"callback","id":"https://h/","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
+                &["c.json:1:69: `ipv4`: a.example is named twice; it is told once"],
+            ),
+            (
+                r#"{"id":"https://h/","providers":[{"provider":"callback","ipv4":"a.example"},
+                    {"provider":"callback","ipv4":["b.example","a.example"],"ipv6":"a.example"}]}"#,
+                &[
+                    "c.json: entry 2 tells a.example A to the endpoint that entry 1 tells it too (leave it out of one of them)",
+                ],
+            ),
+            (
+                r#"{"id":"https://h/","ipv4":"a.example","providers":[{"provider":"callback"},
+                    {"provider":"callback","ttl":5}]}"#,
+                &[],
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The network: addresses of the web, proxies, and the bytes of netlink, STUN and SOCKS5. Bytes in, values out.
+
+pub mod family;
+pub mod local_address;
+pub mod netlink;
+pub mod proxy;
+pub mod socks;
+pub mod ssl;
+pub mod stun;
+pub mod url;

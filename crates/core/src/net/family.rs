@@ -1,0 +1,87 @@
+//! IPv4 and IPv6.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An address family, and with it the type of its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// `ipv4`, `index4`, record type `A`.
+    V4,
+    /// `ipv6`, `index6`, record type `AAAA`.
+    V6,
+}
+
+impl Family {
+    /// Both, in the order in which they are told.
+    pub const ALL: [Self; 2] = [Self::V4, Self::V6];
+
+    /// The family of an address. An IPv4-mapped address is no IPv6 address, and no IPv4 address either (F7).
+    pub fn of(ip: IpAddr) -> Option<Self> {
+        match ip {
+            IpAddr::V4(_) => Some(Self::V4),
+            IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => None,
+            IpAddr::V6(_) => Some(Self::V6),
+        }
+    }
+
+    /// The value of `__RECORDTYPE__`.
+    pub fn record_type(self) -> &'static str {
+        match self {
+            Self::V4 => "A",
+            Self::V6 => "AAAA",
+        }
+    }
+
+    /// An address that is nobody's: it stands for one that is not known.
+    pub fn documentation(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::new(192, 0, 2, 1).into(),
+            Self::V6 => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+        }
+    }
+
+    /// The family's place in a pair.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        })
+    }
+}
+
+/// The addresses of a host in the order in which they are tried: the families in turn, beginning with that of the first,
+/// so that one family that leads nowhere costs a moment and not a minute (RFC 8305).
+pub fn interleaved(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+    let Some(first) = addresses.first().map(IpAddr::is_ipv4) else { return addresses };
+    let (firsts, others): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(|ip| ip.is_ipv4() == first);
+    let longest = firsts.len().max(others.len());
+    (0..longest).flat_map(|at| [firsts.get(at), others.get(at)]).flatten().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_tried_in_turn() {
+        let cases = [
+            ("", ""),
+            ("1.1.1.1", "1.1.1.1"),
+            ("::1 ::2 ::3 1.1.1.1", "::1 1.1.1.1 ::2 ::3"),
+            ("1.1.1.1 2.2.2.2 ::1 ::2", "1.1.1.1 ::1 2.2.2.2 ::2"),
+            ("1.1.1.1 ::1 ::2 ::3", "1.1.1.1 ::1 ::2 ::3"),
+        ];
+        for (given, expected) in cases {
+            let given = given.split_whitespace().map(|ip| ip.parse().expect("an address")).collect();
+            let order: Vec<String> = interleaved(given).iter().map(ToString::to_string).collect();
+            assert_eq!(order.join(" "), expected);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! An address of one of this host's interfaces, as the system describes it.
+
+use std::net::IpAddr;
+
+/// One address of one interface, as the system describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalAddress {
+    /// The interface's name.
+    pub interface: String,
+    /// The interface's number in the system.
+    pub index: u32,
+    /// The address.
+    pub ip: IpAddr,
+    /// The length of its prefix.
+    pub prefix: u8,
+    /// How far it is valid.
+    pub scope: Scope,
+    /// What the system says of it.
+    pub flags: Flags,
+    /// How long it is valid.
+    pub valid: Lifetime,
+    /// How long it is preferred for new connections.
+    pub preferred: Lifetime,
+}
+
+/// How far an address is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Everywhere.
+    Global,
+    /// Within a site.
+    Site,
+    /// On its link.
+    Link,
+    /// On its host.
+    Host,
+    /// The system does not tell.
+    Unknown,
+}
+
+/// What the system says of an address. All false where it says nothing (other systems than Linux).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "these are the kernel's flags, each on its own")]
+pub struct Flags {
+    /// A privacy address that is replaced every day or so.
+    pub temporary: bool,
+    /// No longer used for new connections.
+    pub deprecated: bool,
+    /// Not yet known to be unique on its link.
+    pub tentative: bool,
+    /// Known not to be unique on its link.
+    pub dad_failed: bool,
+    /// Set by hand, without a lifetime.
+    pub permanent: bool,
+    /// Its interface is switched off.
+    pub down: bool,
+}
+
+/// How long an address lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Without an end.
+    Forever,
+    /// So many seconds from now.
+    Seconds(u32),
+    /// The system does not tell.
+    Unknown,
+}

@@ -1,0 +1,512 @@
+//! What the Linux kernel answers when it is asked for all addresses or interfaces (rtnetlink, `RTM_GETADDR` and
+//! `RTM_GETLINK`), from its bytes.
+//!
+//! The few fields that are needed are read here, because a crate that knows all of netlink is many times this file.
+//! An answer is a row of messages, a message is a header and attributes, and both start with their own length:
+//!
+//! ```text
+//! nlmsghdr   length u32 │ kind u16 │ flags u16 │ sequence u32 │ port u32
+//! ifaddrmsg  family u8 │ prefix u8 │ flags u8 │ scope u8 │ index u32
+//! ifinfomsg  family u8 │ unused u8 │ type u16 │ index u32 │ flags u32 │ change u32
+//! rtattr     length u16 │ kind u16 │ value, filled up to a multiple of 4
+//! ```
+//!
+//! Numbers are in the order of the host's processor, addresses in that of the network.
+
+mod monitor;
+
+use std::net::IpAddr;
+
+pub use monitor::{GROUPS, Monitor};
+
+use crate::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
+
+const MESSAGE_HEADER: usize = 16;
+const ATTRIBUTE_HEADER: usize = 4;
+
+// Kinds of messages, and the flag that says that the table changed meanwhile.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+const OVERRUN: u16 = 4;
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
+const NEW_ADDRESS: u16 = 20;
+const GET_ADDRESS: u16 = 22;
+const REQUEST_DUMP: u16 = 0x301;
+const DUMP_INTERRUPTED: u16 = 0x10;
+
+// Kinds of attributes; the two highest bits say how the value is written.
+const KIND_BITS: u16 = 0x3fff;
+const ADDRESS: u16 = 1;
+const LOCAL: u16 = 2;
+const CACHE_INFO: u16 = 6;
+const FLAGS: u16 = 8;
+
+/// Among the flags of an interface: it is switched on.
+const UP: u32 = 0x01;
+
+const FAMILY_V4: u8 = 2;
+const FAMILY_V6: u8 = 10;
+
+/// How far the kernel's answer goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// More bytes are to be read.
+    More,
+    /// This was the last of it.
+    Complete,
+    /// The addresses changed while they were listed: all that was read may be wrong, and is to be asked for again.
+    Changed,
+    /// The kernel refuses, with this error number of the system.
+    Refused(i32),
+}
+
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// All addresses of both families.
+    Addresses,
+    /// All interfaces.
+    Links,
+}
+
+/// The bytes of a question.
+pub fn request(question: Question) -> Vec<u8> {
+    // Both messages may be as short as their beginning: what is left out is empty, and so nothing is left out.
+    const LENGTH: u8 = 32;
+    let kind = match question {
+        Question::Addresses => GET_ADDRESS,
+        Question::Links => GET_LINK,
+    };
+    let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(REQUEST_DUMP.to_ne_bytes());
+    // One question on a socket of its own needs no number.
+    bytes.resize(LENGTH.into(), 0);
+    bytes
+}
+
+/// Reads one piece of the answer, which may hold many messages, and appends its addresses to `found`.
+///
+/// `name` gives an interface's name; an interface without one has gone meanwhile, and its addresses with it. Fails
+/// where the bytes are cut off or contradict themselves: a list with gaps could lead to a wrong address.
+pub fn addresses(
+    message_bytes: &[u8],
+    name: impl Fn(u32) -> Option<String>,
+    found: &mut Vec<LocalAddress>,
+) -> Result<Progress, String> {
+    each(message_bytes, NEW_ADDRESS, |body| {
+        found.extend(address(body, &name)?);
+        Ok(())
+    })
+}
+
+/// Reads one piece of the answer and appends the numbers of the interfaces that are switched off to `down`.
+pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<Progress, String> {
+    each(message_bytes, NEW_LINK, |body| {
+        let field = |at: usize| number(body.get(at..).unwrap_or_default());
+        if field(8)? & UP == 0 {
+            down.push(field(4)?);
+        }
+        Ok(())
+    })
+}
+
+/// Goes through the messages of a piece and hands on those of a kind.
+fn each(
+    message_bytes: &[u8],
+    kind: u16,
+    mut take: impl FnMut(&[u8]) -> Result<(), Broken>,
+) -> Result<Progress, String> {
+    let mut rest = message_bytes;
+    while !rest.is_empty() {
+        let message = Message::first(rest)?;
+        rest = message.rest;
+        if message.flags & DUMP_INTERRUPTED != 0 {
+            return Ok(Progress::Changed);
+        }
+        match message.kind {
+            // Both carry an error number, negative; 0 is no error.
+            ERROR | DONE => match number(message.body) {
+                Ok(code) if code.cast_signed() < 0 => {
+                    return Ok(Progress::Refused(code.cast_signed().saturating_neg()));
+                }
+                _ if message.kind == DONE => return Ok(Progress::Complete),
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            },
+            OVERRUN => return Ok(Progress::Changed),
+            found if found == kind => take(message.body)?,
+            _ => {}
+        }
+    }
+    Ok(Progress::More)
+}
+
+/// The bytes end too early or contradict themselves.
+struct Broken;
+
+impl From<Broken> for String {
+    fn from(Broken: Broken) -> Self {
+        "the kernel's list of addresses is broken".to_owned()
+    }
+}
+
+struct Message<'a> {
+    kind: u16,
+    flags: u16,
+    body: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    fn first(bytes: &'a [u8]) -> Result<Self, Broken> {
+        let length = usize::try_from(number(bytes)?).map_err(|_| Broken)?;
+        let (body, rest) = cut(bytes, length, MESSAGE_HEADER)?;
+        Ok(Self { kind: half(bytes, 4)?, flags: half(bytes, 6)?, body, rest })
+    }
+}
+
+/// One address message; none where it is of another family or its interface has gone.
+fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<LocalAddress>, Broken> {
+    let (&[family, prefix, short_flags, scope], after) = body.split_first_chunk().ok_or(Broken)?;
+    let longest = match family {
+        FAMILY_V4 => 32,
+        FAMILY_V6 => 128,
+        _ => return Ok(None),
+    };
+    let index = number(after)?;
+    let (mut ip, mut local, mut lifetimes, mut flags) = (None, None, None, u32::from(short_flags));
+    let mut rest = after.get(4..).unwrap_or_default();
+    while !rest.is_empty() {
+        let kind = half(rest, 2)?;
+        let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
+        rest = next;
+        match kind & KIND_BITS {
+            ADDRESS => ip = Some(ip_of(family, value)?),
+            LOCAL => local = Some(ip_of(family, value)?),
+            // The time it is preferred, then the time it is valid, then when it was made and changed.
+            CACHE_INFO => lifetimes = Some((number(value)?, number(value.get(4..).unwrap_or_default())?)),
+            FLAGS => flags = number(value)?,
+            _ => {}
+        }
+    }
+    // Where a link has two ends, ADDRESS is the other one.
+    let ip = local.or(ip).ok_or(Broken)?;
+    if prefix > longest {
+        return Err(Broken);
+    }
+    let flags = flags_of(flags, ip);
+    let unlimited = if flags.permanent { Lifetime::Forever } else { Lifetime::Unknown };
+    let (preferred, valid) =
+        lifetimes.map_or((unlimited, unlimited), |(preferred, valid)| (lifetime_of(preferred), lifetime_of(valid)));
+    Ok(name(index).map(|interface| LocalAddress {
+        interface,
+        index,
+        ip,
+        prefix,
+        scope: scope_of(scope),
+        flags,
+        valid,
+        preferred,
+    }))
+}
+
+fn ip_of(family: u8, value: &[u8]) -> Result<IpAddr, Broken> {
+    let ip = match family {
+        FAMILY_V4 => <[u8; 4]>::try_from(value).map(IpAddr::from),
+        _ => <[u8; 16]>::try_from(value).map(IpAddr::from),
+    };
+    ip.map_err(|_| Broken)
+}
+
+fn flags_of(bits: u32, ip: IpAddr) -> Flags {
+    let has = |bit: u32| bits & bit != 0;
+    Flags {
+        // The same bit says of an IPv4 address that it is not the first of its network.
+        temporary: ip.is_ipv6() && has(0x01),
+        dad_failed: has(0x08),
+        deprecated: has(0x20),
+        tentative: has(0x40),
+        permanent: has(0x80),
+        // Its interface has the say in that.
+        down: false,
+    }
+}
+
+fn scope_of(scope: u8) -> Scope {
+    match scope {
+        0 => Scope::Global,
+        200 => Scope::Site,
+        253 => Scope::Link,
+        254 => Scope::Host,
+        _ => Scope::Unknown,
+    }
+}
+
+fn lifetime_of(seconds: u32) -> Lifetime {
+    if seconds == u32::MAX { Lifetime::Forever } else { Lifetime::Seconds(seconds) }
+}
+
+/// What is `length` bytes long with its header: its body, and what follows from the next multiple of 4.
+fn cut(bytes: &[u8], length: usize, header: usize) -> Result<(&[u8], &[u8]), Broken> {
+    let body = bytes.get(header..length).ok_or(Broken)?;
+    // The last one need not be filled up.
+    Ok((body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
+}
+
+fn number(bytes: &[u8]) -> Result<u32, Broken> {
+    bytes.first_chunk().copied().map(u32::from_ne_bytes).ok_or(Broken)
+}
+
+fn half(bytes: &[u8], at: usize) -> Result<u16, Broken> {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().map(u16::from_ne_bytes).ok_or(Broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FOREVER: u32 = u32::MAX;
+    pub(super) const V4: [u8; 4] = [203, 0, 113, 7];
+    pub(super) const V6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+
+    pub(super) fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(MESSAGE_HEADER + body.len()).expect("a short message");
+        let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), &flags.to_ne_bytes(), &[0; 8], body].concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    pub(super) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("a short attribute");
+        let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    /// An address message for interface 2: family, prefix, flags, scope, then its attributes.
+    fn address_message(head: [u8; 4], attributes: &[Vec<u8>]) -> Vec<u8> {
+        message(NEW_ADDRESS, 2, &[&head[..], &2_u32.to_ne_bytes(), &attributes.concat()].concat())
+    }
+
+    fn cache_info(preferred: u32, valid: u32) -> Vec<u8> {
+        attribute(CACHE_INFO, &[preferred.to_ne_bytes(), valid.to_ne_bytes(), [0; 4], [0; 4]].concat())
+    }
+
+    fn done() -> Vec<u8> {
+        message(DONE, 2, &[0; 4])
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Progress, Vec<LocalAddress>), String> {
+        let mut found = Vec::new();
+        let name = |index| (index != 99).then(|| format!("eth{index}"));
+        addresses(bytes, name, &mut found).map(|progress| (progress, found))
+    }
+
+    fn one(bytes: &[u8]) -> LocalAddress {
+        let (progress, mut found) = read(bytes).expect("a whole message");
+        assert_eq!((progress, found.len()), (Progress::More, 1));
+        found.remove(0)
+    }
+
+    #[test]
+    fn a_request_is_one_whole_message() {
+        for (question, kind) in [(Question::Addresses, 22), (Question::Links, 18)] {
+            let bytes = request(question);
+            let message = Message::first(&bytes).ok().expect("a message");
+            assert_eq!((message.kind, message.flags, message.body.len(), message.rest.len()), (kind, 0x301, 16, 0));
+        }
+    }
+
+    #[test]
+    fn interfaces_that_are_switched_off_are_found() {
+        let link = |index: u32, flags: u32| {
+            let mut bytes = 32_u32.to_ne_bytes().to_vec();
+            bytes.extend(NEW_LINK.to_ne_bytes());
+            bytes.resize(16 + 4, 0);
+            bytes.extend(index.to_ne_bytes());
+            bytes.extend(flags.to_ne_bytes());
+            bytes.resize(32, 0);
+            bytes
+        };
+        let mut down = Vec::new();
+        let piece = [link(1, 0x49), link(2, 0x1002), link(3, 0x1043)].concat();
+        assert_eq!(links_that_are_down(&piece, &mut down), Ok(Progress::More));
+        assert_eq!(down, [2]);
+        assert!(links_that_are_down(&piece[..40], &mut down).is_err());
+    }
+
+    #[test]
+    fn an_address_is_read_with_all_that_is_said_of_it() {
+        let attributes = [
+            attribute(ADDRESS, &V6),
+            cache_info(600, FOREVER),
+            // The long flags count, not the short ones.
+            attribute(FLAGS, &0x0329_u32.to_ne_bytes()),
+        ];
+        let expected = LocalAddress {
+            interface: "eth2".to_owned(),
+            index: 2,
+            ip: V6.into(),
+            prefix: 64,
+            scope: Scope::Global,
+            flags: Flags { temporary: true, deprecated: true, dad_failed: true, ..Flags::default() },
+            valid: Lifetime::Forever,
+            preferred: Lifetime::Seconds(600),
+        };
+        assert_eq!(one(&address_message([FAMILY_V6, 64, 0x80, 0], &attributes)), expected);
+    }
+
+    #[test]
+    fn the_own_end_of_a_link_is_the_address() {
+        let peer = attribute(ADDRESS, &[203, 0, 113, 1]);
+        for attributes in [[peer.clone(), attribute(LOCAL, &V4)], [attribute(LOCAL, &V4), peer]] {
+            assert_eq!(one(&address_message([FAMILY_V4, 32, 0x80, 0], &attributes)).ip, IpAddr::from(V4));
+        }
+    }
+
+    #[test]
+    fn only_ipv6_has_temporary_addresses() {
+        let v4 = one(&address_message([FAMILY_V4, 24, 0x41, 0], &[attribute(LOCAL, &V4)]));
+        let v6 = one(&address_message([FAMILY_V6, 64, 0x41, 0], &[attribute(ADDRESS, &V6)]));
+        assert_eq!(v4.flags, Flags { tentative: true, ..Flags::default() });
+        assert_eq!(v6.flags, Flags { tentative: true, temporary: true, ..Flags::default() });
+    }
+
+    #[test]
+    fn without_lifetimes_only_a_permanent_address_lasts() {
+        for (flags, expected) in [(0x80, Lifetime::Forever), (0, Lifetime::Unknown)] {
+            let address = one(&address_message([FAMILY_V4, 24, flags, 0], &[attribute(LOCAL, &V4)]));
+            assert_eq!((address.valid, address.preferred), (expected, expected));
+        }
+    }
+
+    #[test]
+    fn scopes() {
+        let table =
+            [(0, Scope::Global), (200, Scope::Site), (253, Scope::Link), (254, Scope::Host), (255, Scope::Unknown)];
+        for (scope, expected) in table {
+            assert_eq!(one(&address_message([FAMILY_V4, 8, 0, scope], &[attribute(LOCAL, &V4)])).scope, expected);
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_kernel_is_kept_and_the_end_is_seen() {
+        let first = address_message([FAMILY_V4, 8, 0, 0], &[attribute(LOCAL, &V4)]);
+        let second = address_message([FAMILY_V6, 64, 0, 0], &[attribute(ADDRESS, &V6)]);
+        let (progress, found) = read(&[first, second, done()].concat()).expect("whole messages");
+        assert_eq!(progress, Progress::Complete);
+        assert_eq!(found.iter().map(|address| address.ip).collect::<Vec<_>>(), [IpAddr::from(V4), V6.into()]);
+    }
+
+    #[test]
+    fn what_is_not_an_address_here_is_passed_over() {
+        let gone = [&[FAMILY_V4, 8, 0, 0][..], &99_u32.to_ne_bytes(), &attribute(LOCAL, &V4)].concat();
+        let table = [
+            ("another family", address_message([45, 8, 0, 0], &[attribute(LOCAL, &[9])])),
+            ("another kind of message", message(16, 2, &[1, 2, 3])),
+            ("an acknowledgement", message(ERROR, 0, &[0; 20])),
+            ("nothing", Vec::new()),
+            ("an interface that has gone", message(NEW_ADDRESS, 2, &gone)),
+        ];
+        for (what, bytes) in table {
+            assert_eq!(read(&bytes), Ok((Progress::More, Vec::new())), "{what}");
+        }
+    }
+
+    #[test]
+    fn an_error_and_a_change_end_the_answer() {
+        let refused = (-95_i32).to_ne_bytes();
+        let table = [
+            (message(ERROR, 0, &refused), Progress::Refused(95)),
+            (message(DONE, 2, &refused), Progress::Refused(95)),
+            (message(ERROR, 0, &i32::MIN.to_ne_bytes()), Progress::Refused(i32::MAX)),
+            (message(DONE, DUMP_INTERRUPTED | 2, &[0; 4]), Progress::Changed),
+            (message(NEW_ADDRESS, DUMP_INTERRUPTED | 2, &[]), Progress::Changed),
+            (message(OVERRUN, 0, &[]), Progress::Changed),
+            (message(DONE, 2, &[]), Progress::Complete),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(read(&bytes), Ok((expected, Vec::new())), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_refused() {
+        let mut too_long = done();
+        too_long[..4].copy_from_slice(&u32::MAX.to_ne_bytes());
+        let mut too_short = done();
+        too_short[..4].copy_from_slice(&15_u32.to_ne_bytes());
+        let table = [
+            ("a length beyond the end", too_long),
+            ("a length below that of the header", too_short),
+            ("an attribute without a length", address_message([FAMILY_V4, 8, 0, 0], &[vec![0; 4]])),
+            ("no address", address_message([FAMILY_V4, 8, 0, 0], &[])),
+            ("an address of the wrong size", address_message([FAMILY_V4, 8, 0, 0], &[attribute(LOCAL, &V6)])),
+            ("a prefix longer than the address", address_message([FAMILY_V4, 33, 0, 0], &[attribute(LOCAL, &V4)])),
+            (
+                "lifetimes of the wrong size",
+                address_message([FAMILY_V4, 8, 0, 0], &[attribute(LOCAL, &V4), attribute(CACHE_INFO, &[0; 7])]),
+            ),
+            ("an error without a number", message(ERROR, 0, &[])),
+        ];
+        for (what, bytes) in table {
+            assert_eq!(read(&bytes), Err(Broken.into()), "{what}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_harm(bytes in vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
+        }
+
+        /// Whole frames around any content: this comes further than bytes alone.
+        #[test]
+        fn any_content_is_read_without_harm(
+            kind in 0..24_u16,
+            family in prop_oneof![Just(FAMILY_V4), Just(FAMILY_V6), any::<u8>()],
+            head in any::<[u8; 7]>(),
+            attributes in vec((0..12_u16, vec(any::<u8>(), 0..24)), 0..6),
+        ) {
+            let attributes: Vec<u8> = attributes.iter().flat_map(|(kind, value)| attribute(*kind, value)).collect();
+            let _ = read(&message(kind, 2, &[&[family][..], &head, &attributes].concat()));
+        }
+
+        /// Wherever a whole answer is cut, it is refused or not yet complete, and no address is made up.
+        #[test]
+        fn a_cut_answer_is_never_complete(at in 0..200_usize) {
+            let attributes = [attribute(ADDRESS, &V6), cache_info(1, 2), attribute(FLAGS, &[0; 4])];
+            let whole = [address_message([FAMILY_V6, 64, 0, 0], &attributes), done()].concat();
+            let (_, complete) = read(&whole).expect("a whole answer");
+            let at = at % whole.len();
+            if let Ok((progress, found)) = read(&whole[..at]) {
+                prop_assert_eq!(progress, Progress::More);
+                prop_assert!(found.is_empty() || found == complete);
+            }
+        }
+
+        #[test]
+        fn what_was_written_is_read(
+            v6 in any::<[u8; 16]>(), prefix in 0..=128_u8, flags in any::<u32>(), lifetimes in any::<(u32, u32)>(),
+            unknown in vec(any::<u8>(), 0..9),
+        ) {
+            let attributes = [
+                attribute(ADDRESS, &v6),
+                attribute(11, &unknown),
+                cache_info(lifetimes.0, lifetimes.1),
+                attribute(FLAGS, &flags.to_ne_bytes()),
+            ];
+            let address = one(&address_message([FAMILY_V6, prefix, 0, 253], &attributes));
+            prop_assert_eq!(address.ip, IpAddr::from(v6));
+            prop_assert_eq!(address.prefix, prefix);
+            prop_assert_eq!(address.flags, flags_of(flags, address.ip));
+            prop_assert_eq!(address.preferred, lifetime_of(lifetimes.0));
+            prop_assert_eq!(address.valid, lifetime_of(lifetimes.1));
+        }
+    }
+}

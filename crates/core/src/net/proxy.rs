@@ -1,0 +1,374 @@
+//! Which way a request goes: directly, or through a proxy (D5).
+//!
+//! [`Item`] is one entry of `proxy` as written, [`System`] what the environment says, [`Proxies`] both together: for an
+//! address it gives the [`Route`]s to try, in order. [`NoProxy`] decides which hosts the environment leaves out;
+//! [`socks`] holds the bytes of SOCKS5.
+
+mod no_proxy;
+
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::net::url::{Url, bracketed, is_local_host, read_port, split_credentials, split_host, split_scheme};
+
+pub use no_proxy::NoProxy;
+
+/// How a proxy is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// HTTP in the clear.
+    Http,
+    /// HTTP over TLS.
+    Https,
+    /// SOCKS5; names are looked up here.
+    Socks5,
+    /// SOCKS5; names are looked up by the proxy.
+    Socks5h,
+}
+
+impl Scheme {
+    const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Socks5, Self::Socks5h];
+
+    /// What is written before `://`. GNOME exports `socks://` for SOCKS5.
+    fn parse(text: &str) -> Option<Self> {
+        let text = if text.eq_ignore_ascii_case("socks") { "socks5" } else { text };
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+            Self::Socks5 => "socks5",
+            Self::Socks5h => "socks5h",
+        }
+    }
+
+    /// The port where none is written. (curl takes 1080 for http too; who leaves the port out means the scheme's own.)
+    fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+            Self::Socks5 | Self::Socks5h => 1080,
+        }
+    }
+
+    fn is_socks(self) -> bool {
+        matches!(self, Self::Socks5 | Self::Socks5h)
+    }
+}
+
+/// A proxy. Shows itself without user and password.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Server {
+    /// How it is spoken to.
+    pub scheme: Scheme,
+    /// A name, an IPv4 address, or an IPv6 address without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// User and password, decoded.
+    pub credentials: Option<(String, String)>,
+    /// The same as they were written: what an error of others might show.
+    written: String,
+}
+
+impl Server {
+    /// Reads `scheme://user:password@host:port`; without a scheme it is http.
+    pub fn parse(text: &str) -> Result<Self, ProxyError> {
+        let text = text.trim();
+        let (scheme, rest) = match split_scheme(text) {
+            Some((scheme, rest)) => {
+                (Scheme::parse(scheme).ok_or_else(|| ProxyError::Scheme(scheme.to_ascii_lowercase()))?, rest)
+            }
+            None if text.contains("://") => return Err(ProxyError::Host),
+            None => (Scheme::Http, text),
+        };
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        if rest.contains(['/', '?', '#']) {
+            return Err(ProxyError::Path);
+        }
+        let (written, host) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let credentials = (!written.is_empty()).then(|| split_credentials(written));
+        let is_short = |text: &str| (1..=super::socks::MOST_BYTES).contains(&text.len());
+        let fits = |(user, password): &(String, String)| is_short(user) && is_short(password);
+        if scheme.is_socks() && !credentials.as_ref().is_none_or(fits) {
+            return Err(ProxyError::Login);
+        }
+        let (host, port) = split_host(host).map_err(|_| ProxyError::Host)?;
+        if host.contains('*') {
+            return Err(ProxyError::Host);
+        }
+        let port = read_port(port, scheme.port()).ok_or(ProxyError::Port)?;
+        Ok(Self { scheme, host, port, credentials, written: written.to_owned() })
+    }
+
+    /// The value of `Proxy-Authorization`.
+    pub fn authorization(&self) -> Option<String> {
+        let (user, password) = self.credentials.as_ref()?;
+        Some(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+    }
+
+    /// Whether a request to an http (not secure) or https (secure) address is handed to this proxy as it is, so that the
+    /// proxy reads it and may answer in the endpoint's place. Otherwise the proxy only carries bytes to and fro.
+    pub fn relays(&self, secure: bool) -> bool {
+        !secure && !self.scheme.is_socks()
+    }
+
+    /// Whether it is on this network by its looks (D6).
+    pub fn is_local(&self) -> bool {
+        is_local_host(&self.host)
+    }
+
+    /// What must not be seen of it.
+    pub fn literals(&self, into: &mut Vec<String>) {
+        if let Some((user, password)) = &self.credentials {
+            into.extend([format!("{user}:{password}"), user.clone(), password.clone(), self.written.clone()]);
+            into.extend(self.written.split(':').map(str::to_owned));
+        }
+    }
+}
+
+/// `http://proxy.example.com:3128`
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}:{}", self.scheme.name(), bracketed(&self.host), self.port)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Whether the endpoint is on this network by its looks (D6). Behind a proxy, a private address or a name such as
+/// `nas.lan` means a host of the proxy's network: ours only where the proxy is on it too.
+pub fn is_local(url: &Url, via: Option<&Server>) -> bool {
+    url.is_local() && via.is_none_or(Server::is_local)
+}
+
+/// Why a text names no proxy: a sentence that goes on from the name of what holds it. Shows no part of the text but its
+/// scheme: whatever is wrong may be a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProxyError {
+    /// Nothing at all.
+    Empty,
+    /// A scheme that is none of ours.
+    Scheme(String),
+    /// A host that is none.
+    Host,
+    /// A port that is none.
+    Port,
+    /// Something behind the host.
+    Path,
+    /// A user or password that SOCKS5 cannot carry.
+    Login,
+}
+
+impl ProxyError {
+    /// The forms of a proxy that are possible: the way out of all of these.
+    pub const FORMS: &str = "possible are http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
+                             USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
+}
+
+impl fmt::Display for ProxyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("holds an empty text, which is no proxy"),
+            Self::Scheme(scheme) => {
+                write!(f, "names a proxy with the scheme `{scheme}`; http, https, socks5 and socks5h are possible")
+            }
+            Self::Host => f.write_str("names a proxy whose host is none"),
+            Self::Port => f.write_str("names a proxy whose port is not between 1 and 65535"),
+            Self::Path => f.write_str("names a proxy with a path, which a proxy has not"),
+            Self::Login => f.write_str("names a SOCKS5 proxy whose user or password is empty or longer than 255 bytes"),
+        }
+    }
+}
+
+/// One item of `proxy`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// `DIRECT`
+    Direct,
+    /// `SYSTEM`, `DEFAULT`
+    System,
+    /// A proxy.
+    Server(Server),
+}
+
+impl Item {
+    /// Reads one item; the words in any case.
+    pub fn parse(text: &str) -> Result<Self, ProxyError> {
+        match text.trim().to_ascii_uppercase().as_str() {
+            "" => Err(ProxyError::Empty),
+            "DIRECT" => Ok(Self::Direct),
+            "SYSTEM" | "DEFAULT" => Ok(Self::System),
+            _ => Server::parse(text).map(Self::Server),
+        }
+    }
+}
+
+/// The variables that name a proxy: for http addresses, and for https. The first that is set counts.
+const VARIABLES: [[&str; 4]; 2] =
+    [["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"], ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]];
+
+/// Those that name hosts to reach without one.
+const EXCEPT: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// Whether a variable says something about proxies.
+pub fn is_variable(name: &str) -> bool {
+    // Almost every variable is told apart by its end.
+    let has_end = name.ends_with("_proxy") || name.ends_with("_PROXY");
+    has_end && VARIABLES.iter().flatten().chain(&EXCEPT).any(|known| *known == name)
+}
+
+/// The environment's proxies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct System {
+    /// For http addresses, and for https.
+    named: [Option<Named>; 2],
+    except: NoProxy,
+}
+
+/// What a variable names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    variable: &'static str,
+    server: Result<Arc<Server>, ProxyError>,
+}
+
+impl System {
+    /// What the variables say; `get` gives the value of one that is set to something.
+    pub fn new<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let first = |names: &[&'static str]| names.iter().find_map(|name| get(name).map(|value| (*name, value)));
+        let named = VARIABLES.map(|names| {
+            let (variable, value) = first(&names)?;
+            Some(Named { variable, server: Server::parse(value).map(Arc::new) })
+        });
+        let except = if named.iter().any(Option::is_some) { first(&EXCEPT) } else { None };
+        Self { named, except: except.map(|(_, value)| NoProxy::parse(value)).unwrap_or_default() }
+    }
+
+    fn route(&self, url: &Url) -> Route<'_> {
+        match &self.named[usize::from(url.secure)] {
+            Some(named) if !self.except.covers(&url.host, url.port) => match &named.server {
+                Ok(server) => Route::Via(server),
+                Err(why) => Route::Unusable(named.variable, why),
+            },
+            _ => Route::Direct,
+        }
+    }
+}
+
+/// The ways that the requests of one entry may take, in order. None at all is the direct one alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proxies {
+    ways: Vec<Way>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    Direct,
+    System(Arc<System>),
+    Server(Arc<Server>),
+}
+
+/// One way to an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route<'a> {
+    /// Without a proxy.
+    Direct,
+    /// Through this proxy.
+    Via(&'a Arc<Server>),
+    /// This variable should name a proxy, and why it does not.
+    Unusable(&'static str, &'a ProxyError),
+}
+
+impl Route<'_> {
+    fn described(self, secure: bool) -> String {
+        match self {
+            Self::Direct => "directly".to_owned(),
+            Self::Via(server) if server.relays(secure) => {
+                format!("through the proxy {server} (with the whole address in the request line)")
+            }
+            Self::Via(server) => format!("through the proxy {server}"),
+            Self::Unusable(name, _) => format!("as {name} of the environment says"),
+        }
+    }
+}
+
+impl Proxies {
+    /// No proxy, whatever the environment says: sources of addresses, which would tell the proxy's.
+    pub const DIRECT: &'static Self = &Self { ways: Vec::new() };
+
+    /// What the environment says.
+    pub fn system(system: &Arc<System>) -> Self {
+        Self::new([Item::System], system)
+    }
+
+    /// The items of `proxy` in their order.
+    pub fn new(items: impl IntoIterator<Item = Item>, system: &Arc<System>) -> Self {
+        let has_system = system.named.iter().any(Option::is_some);
+        let mut ways: Vec<Way> = Vec::new();
+        for item in items {
+            ways.push(match item {
+                Item::System if has_system => Way::System(system.clone()),
+                Item::System | Item::Direct => Way::Direct,
+                Item::Server(server) => Way::Server(Arc::new(server)),
+            });
+        }
+        if ways.iter().all(|way| *way == Way::Direct) {
+            ways = Vec::new();
+        }
+        Self { ways }
+    }
+
+    /// The ways to an address, in order, each once; at least one.
+    pub fn routes<'a>(&'a self, url: &'a Url) -> impl Iterator<Item = Route<'a>> + Clone {
+        let alone = self.ways.is_empty().then_some(Route::Direct);
+        let all = (0..self.ways.len()).filter_map(move |at| {
+            let route = self.ways[at].route(url);
+            let is_new = !self.ways[..at].iter().any(|before| before.route(url) == route);
+            is_new.then_some(route)
+        });
+        alone.into_iter().chain(all)
+    }
+
+    /// The ways to an address in words that go on from it; nothing where there is only the direct one.
+    pub fn described(&self, url: &Url) -> String {
+        let ways: Vec<String> = self.routes(url).map(|route| route.described(url.secure)).collect();
+        if ways == ["directly"] { String::new() } else { format!(" {}", ways.join(", else ")) }
+    }
+
+    /// What must not be seen of them.
+    pub fn literals(&self, into: &mut Vec<String>) {
+        for way in &self.ways {
+            match way {
+                Way::Direct => {}
+                Way::Server(server) => server.literals(into),
+                Way::System(system) => {
+                    let servers = system.named.iter().flatten().filter_map(|named| named.server.as_ref().ok());
+                    servers.for_each(|server| server.literals(into));
+                }
+            }
+        }
+    }
+}
+
+impl Way {
+    fn route(&self, url: &Url) -> Route<'_> {
+        match self {
+            Self::Direct => Route::Direct,
+            Self::Server(server) => Route::Via(server),
+            Self::System(system) => system.route(url),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! An absolute http or https address, taken apart and otherwise left as it was written.
+//!
+//! The `url` crate rewrites dots, quotes, hosts and ports; a callback must arrive as the user wrote it (C6), so this
+//! splits, checks host and port, and encodes only what no address may hold.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::text::secrets::MASK;
+
+/// An address that a connection can be made to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    /// Whether it is https.
+    pub secure: bool,
+    /// A name, an IPv4 address, or an IPv6 address without brackets.
+    pub host: String,
+    /// The port, the scheme's own where none is written.
+    pub port: u16,
+    /// Path and query as they go into the request line; begins with `/`.
+    pub path: String,
+    /// User and password, decoded.
+    pub credentials: Option<(String, String)>,
+}
+
+/// Why a text is no such address. Tells no part of it but the scheme and the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlError {
+    /// No `scheme://`.
+    Relative,
+    /// Another scheme than http or https.
+    Scheme(String),
+    /// A host that is none.
+    Host(String),
+    /// A port that is none.
+    Port,
+}
+
+impl Url {
+    /// Takes an address apart. A fragment is left out: it is never sent.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let (scheme, rest) = split_scheme(text).ok_or(UrlError::Relative)?;
+        let secure = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            other => return Err(UrlError::Scheme(other.to_owned())),
+        };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (credentials, host) = match authority.rsplit_once('@') {
+            Some((credentials, host)) => (Some(split_credentials(credentials)), host),
+            None => (None, authority),
+        };
+        let (host, port) = split_host(host)?;
+        let port = read_port(port, default_port(secure)).ok_or(UrlError::Port)?;
+        let mut encoded = String::with_capacity(path.len() + 1);
+        if !path.starts_with('/') {
+            encoded.push('/');
+        }
+        push_kept(&mut encoded, path);
+        Ok(Self { secure, host, port, path: encoded, credentials })
+    }
+
+    /// `host` or `host:port`, as it stands in the `Host` header.
+    pub fn authority(&self) -> String {
+        if self.port == default_port(self.secure) { bracketed(&self.host).into_owned() } else { self.host_and_port() }
+    }
+
+    /// `host:port`, also where the port is the scheme's own.
+    pub fn host_and_port(&self) -> String {
+        format!("{}:{}", bracketed(&self.host), self.port)
+    }
+
+    /// Whether the host is on this network by its looks: a loopback, private or link-local address, or a name that no
+    /// public authority certifies (D6).
+    pub fn is_local(&self) -> bool {
+        is_local_host(&self.host)
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    /// `https://host:port`: what may be shown of any address.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.scheme(), self.authority())
+    }
+}
+
+/// The whole address without its credentials. Path and query may hold secrets: show a masked one (G2).
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.origin(), self.path)
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{MASK}", self.origin())
+    }
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative => f.write_str("is no whole address (https://…)"),
+            Self::Scheme(scheme) => write!(f, "has the scheme `{scheme}`; http and https are possible"),
+            Self::Host(host) if host.is_empty() => f.write_str("names no host"),
+            Self::Host(host) if !host.is_ascii() => {
+                write!(f, "names the host `{host}`; write it in its ASCII form (xn--…)")
+            }
+            Self::Host(host) if host.matches(':').count() > 1 => {
+                write!(f, "names the host `{host}`; an IPv6 address stands in brackets, as in http://[::1]:8080/")
+            }
+            Self::Host(host) => write!(f, "names the host `{host}`, which is none"),
+            Self::Port => f.write_str("names a port that is not between 1 and 65535"),
+        }
+    }
+}
+
+/// See [`Url::is_local`].
+pub(crate) fn is_local_host(host: &str) -> bool {
+    match host.parse() {
+        Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
+        Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+        Err(_) => {
+            let name = host.trim_end_matches('.');
+            let endings = [".local", ".lan", ".internal", ".home.arpa", ".localhost"];
+            !name.contains('.') || endings.iter().any(|ending| name.ends_with(ending))
+        }
+    }
+}
+
+/// The scheme and what follows `://`.
+pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let mut letters = scheme.bytes();
+    let right = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    right.then_some((scheme, rest))
+}
+
+fn default_port(secure: bool) -> u16 {
+    if secure { 443 } else { 80 }
+}
+
+/// A host as a port can follow it: an IPv6 address in brackets.
+pub(crate) fn bracketed(host: &str) -> Cow<'_, str> {
+    if host.contains(':') { Cow::Owned(format!("[{host}]")) } else { Cow::Borrowed(host) }
+}
+
+/// A port that was written with digits alone; `own` where none was.
+pub(crate) fn read_port(written: Option<&str>, own: u16) -> Option<u16> {
+    match written {
+        None | Some("") => Some(own),
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok().filter(|port| *port != 0),
+        Some(_) => None,
+    }
+}
+
+/// User and password, decoded.
+pub(crate) fn split_credentials(text: &str) -> (String, String) {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    (percent_decode(user), percent_decode(password))
+}
+
+/// A host without brackets, and the digits of its port.
+pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
+    let wrong = || UrlError::Host(text.to_owned());
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
+        let ip: Ipv6Addr = host.parse().map_err(|_| wrong())?;
+        let port = match after.strip_prefix(':') {
+            Some(port) => Some(port),
+            None if after.is_empty() => None,
+            None => return Err(wrong()),
+        };
+        return Ok((ip.to_string(), port));
+    }
+    // `__IP__` as the host may have become a bare IPv6 address: the only one that has more than one colon.
+    if let Ok(ip) = text.parse::<Ipv6Addr>() {
+        return Ok((ip.to_string(), None));
+    }
+    let (host, port) = match text.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (text, None),
+    };
+    if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(UrlError::Host(host.to_owned())) }
+}
+
+/// A name that could be looked up (`*` stands for what is masked), or an IPv4 address in its one usual form.
+fn is_host(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*'))
+    };
+    let last_is_number = name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    name.len() <= 253 && name.split('.').all(label) && (!last_is_number || name.parse::<Ipv4Addr>().is_ok())
+}
+
+/// Appends what the user wrote, byte for byte; only what no address may hold is encoded (C6).
+pub(crate) fn push_kept(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            '"' | '<' | '>' | '`' => push_encoded(out, letter),
+            '!'..='~' => out.push(letter),
+            _ => push_encoded(out, letter),
+        }
+    }
+}
+
+/// Appends a value: unreserved characters, `:` and `*` as they are, all else encoded, so that no value can end a
+/// parameter or add one (C6).
+pub(crate) fn push_value(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            'A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '~' | ':' | '*' => out.push(letter),
+            _ => push_encoded(out, letter),
+        }
+    }
+}
+
+fn push_encoded(out: &mut String, letter: char) {
+    for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+        let digit = |value: u8| char::from(b"0123456789ABCDEF"[usize::from(value)]);
+        out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+    }
+}
+
+/// Undoes percent-encoding; what is no encoding stays.
+pub(crate) fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+        if let Some([byte]) = hex.and_then(crate::text::hex::bytes).as_deref() {
+            decoded.push(*byte);
+            at += 3;
+        } else {
+            decoded.push(bytes[at]);
+            at += 1;
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

@@ -1,0 +1,182 @@
+//! What is wrong with a configuration, where it stands, and the way out.
+//!
+//! A diagnostic holds no value of a field that may be a secret: whoever makes one says whether the place may be shown.
+
+use std::fmt;
+
+use crate::text::json::{Excerpt, Span, excerpt};
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a configuration file (or fetched document).
+    File {
+        /// The file as it was named by the user.
+        name: String,
+        /// The line that is shown; none where the file as a whole is meant.
+        excerpt: Option<Box<Excerpt>>,
+    },
+    /// A variable of the environment.
+    Environment(String),
+    /// An option of the command line, with its dashes.
+    Option(String),
+    /// Nowhere: what is missing has no place.
+    Nowhere,
+}
+
+impl Place {
+    /// A place in the text of a file. See [`excerpt`] for `reveal`.
+    pub fn in_file(name: &str, text: &str, span: Span, reveal: bool) -> Self {
+        Self::File { name: name.to_owned(), excerpt: Some(Box::new(excerpt(text, span, reveal))) }
+    }
+
+    /// A file as a whole.
+    pub fn file(name: &str) -> Self {
+        Self::File { name: name.to_owned(), excerpt: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { name, excerpt: Some(at) } => write!(f, "{name}:{}:{}: ", at.line, at.column),
+            Self::Environment(name) => write!(f, "{name} (environment): "),
+            Self::File { name, excerpt: None } | Self::Option(name) => write!(f, "{name}: "),
+            Self::Nowhere => Ok(()),
+        }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing is run.
+    Error,
+    /// It is run all the same.
+    Warning,
+}
+
+/// One thing that is wrong, or doubtful.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where.
+    pub place: Place,
+    /// What. Names the field.
+    pub message: String,
+    /// The way out.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// What is wrong, and where.
+    pub fn error(place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, place, message: message.into(), hint: None }
+    }
+
+    /// What is doubtful, and where.
+    pub fn warning(place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, place, message: message.into(), hint: None }
+    }
+
+    /// Adds the way out.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The whole of it on one line, for a log.
+    pub fn one_line(&self) -> String {
+        let hint = self.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("{}{}{hint}", self.place, self.message)
+    }
+
+    /// The whole of it for a terminal: place, sentence, the line with a caret, the hint.
+    pub fn shown(&self) -> String {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut text = format!("{}{severity}: {}", self.place, printable(&self.message));
+        if let Place::File { excerpt: Some(at), .. } = &self.place {
+            let number = at.line.to_string();
+            let margin = " ".repeat(number.len());
+            let (blank, caret) = (" ".repeat(at.before), "^".repeat(at.width));
+            text += &format!("\n  {number} | {}\n  {margin} | {blank}{caret}", printable(&at.shown));
+        }
+        if let Some(hint) = &self.hint {
+            text += "\n  hint: ";
+            text += &printable(hint);
+        }
+        text
+    }
+}
+
+/// A text that can neither forge a line nor drive a terminal; line ends of ours stay.
+fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter }).collect()
+}
+
+/// Whether any of them is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
+
+/// Each once: what is wrong with a setting that several entries or files share is told once.
+pub fn without_repeats(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told: Vec<Diagnostic> = Vec::new();
+    for diagnostic in diagnostics {
+        if !told.contains(&diagnostic) {
+            told.push(diagnostic);
+        }
+    }
+    told
+}
+
+/// The known name nearest to a mistyped one, where one is near enough to be meant.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    // Two swapped letters are one slip of the fingers, in a short word too.
+    let likeness = |name: &str| match strsim::osa_distance(&typed, name) {
+        0 | 1 if typed.len() > 2 => 1.0,
+        _ => strsim::jaro_winkler(&typed, name),
+    };
+    known
+        .into_iter()
+        .map(|name| (likeness(&name.to_lowercase()), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caret_stands_under_the_place() {
+        let text = "{\n  \"token\": \"s3cret\", \"ttl\": []\n}";
+        let start = text.find("[]").expect("the place");
+        let place = Place::in_file("c.json", text, Span { start, end: start + 2 }, true);
+        let shown = Diagnostic::error(place, "`ttl` is wrong").hint("write 300").shown();
+        let lines = [
+            "c.json:2:29: error: `ttl` is wrong",
+            "  2 |   \"token\": ***, \"ttl\": []",
+            "    |                        ^^",
+            "  hint: write 300",
+        ];
+        assert_eq!(shown, lines.join("\n"));
+    }
+
+    #[test]
+    fn b8_the_nearest_name_is_found_and_nonsense_has_none() {
+        let known = ["token", "ttl", "timeout", "index4"];
+        assert_eq!(nearest("tokne", known), Some("token"));
+        assert_eq!(nearest("Token", known), Some("token"));
+        assert_eq!(nearest("indx4", known), Some("index4"));
+        assert_eq!(nearest("zzz", known), None);
+        assert_eq!(nearest("tlt", known), Some("ttl"));
+    }
+}

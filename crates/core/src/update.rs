@@ -1,0 +1,30 @@
+//! Updates: what should be sent and why, how it ended, and what is remembered of it.
+
+pub mod domain;
+pub mod outcome;
+pub mod plan;
+pub mod state;
+pub mod status;
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::net::family::Family;
+use domain::Domain;
+
+/// One domain and the address it should have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update<'a> {
+    /// Whose address it is.
+    pub domain: &'a Domain,
+    /// Which list of the configuration the domain stands in.
+    pub family: Family,
+    /// The address.
+    pub ip: IpAddr,
+}
+
+impl fmt::Display for Update<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.domain, self.family.record_type(), self.ip)
+    }
+}

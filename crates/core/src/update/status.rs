@@ -1,0 +1,240 @@
+//! What a running instance, or the cache, knows of every update: as a value, and as the JSON that is sent and shown.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::text::json::{Dialect, Node, Value, parse};
+use crate::update::outcome::Outcome;
+
+/// How things stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The process that runs; none where the cache was read.
+    pub process: Option<u32>,
+    /// The files that it runs on.
+    pub configs: Vec<String>,
+    /// Seconds until everything is looked at again.
+    pub next: Option<u64>,
+    /// One for each update, in the order of the configuration.
+    pub rows: Vec<Row>,
+}
+
+/// How one update stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The domain.
+    pub domain: String,
+    /// `A` or `AAAA`.
+    pub kind: String,
+    /// The address: the one to be told where it is known, else the one that was accepted last.
+    pub address: Option<IpAddr>,
+    /// When it was accepted last, in seconds since the epoch.
+    pub accepted: Option<u64>,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// How far an update is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// The endpoint holds the address.
+    UpToDate,
+    /// It is being sent, or about to be.
+    Sending,
+    /// It failed, and is tried again.
+    Retry {
+        /// In so many seconds.
+        seconds: u64,
+        /// Why it failed.
+        why: String,
+    },
+    /// There is no address to tell.
+    NoAddress,
+    /// It was told, as far as the cache knows; nobody watches whether it still holds.
+    Told,
+    /// It was never told.
+    NotTold,
+}
+
+impl Progress {
+    /// Whether nothing is left to be done.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Self::UpToDate | Self::Told)
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::UpToDate => "up_to_date",
+            Self::Sending => "sending",
+            Self::Retry { .. } => "retry",
+            Self::NoAddress => "no_address",
+            Self::Told => "told",
+            Self::NotTold => "not_told",
+        }
+    }
+
+    fn parse(name: &str, seconds: Option<u64>, why: Option<String>) -> Option<Self> {
+        Some(match name {
+            "up_to_date" => Self::UpToDate,
+            "sending" => Self::Sending,
+            "retry" => Self::Retry { seconds: seconds?, why: why? },
+            "no_address" => Self::NoAddress,
+            "told" => Self::Told,
+            "not_told" => Self::NotTold,
+            _ => return None,
+        })
+    }
+}
+
+impl Status {
+    /// `12 domains up to date`, `9 of 12 domains up to date`: updates are what is counted.
+    pub fn summary(&self) -> String {
+        let all = self.rows.len();
+        let good = self.rows.iter().filter(|row| row.progress.is_good()).count();
+        let plural = if all == 1 { "" } else { "s" };
+        if good == all {
+            format!("{all} record{plural} up to date")
+        } else {
+            format!("{good} of {all} record{plural} up to date")
+        }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let rows = self.rows.iter().map(|row| {
+            let (seconds, why) = match &row.progress {
+                Progress::Retry { seconds, why } => (Some(*seconds), Value::string(why.as_str())),
+                _ => (None, Value::Null),
+            };
+            Value::object([
+                ("domain", Value::string(row.domain.as_str())),
+                ("type", Value::string(row.kind.as_str())),
+                ("address", row.address.map_or(Value::Null, |ip| Value::string(ip.to_string()))),
+                ("accepted", number(row.accepted)),
+                ("state", Value::string(row.progress.name())),
+                ("retry_in", number(seconds)),
+                ("reason", why),
+            ])
+        });
+        Value::object([
+            ("process", number(self.process.map(u64::from))),
+            ("configurations", Value::list(self.configs.iter().map(|name| Value::string(name.as_str())))),
+            ("next_in", number(self.next)),
+            ("updates", Value::list(rows)),
+        ])
+    }
+
+    /// Reads what [`Status::to_json`] made; none where it is something else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let document = parse(text, Dialect::STRICT).ok()?;
+        let names = list(&document, "configurations")?.iter().map(|name| name.value.text().map(str::to_owned));
+        Some(Self {
+            process: whole(&document, "process").and_then(|process| process.try_into().ok()),
+            configs: names.collect::<Option<_>>()?,
+            next: whole(&document, "next_in"),
+            rows: list(&document, "updates")?.iter().map(row).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// Why an update failed, in a few words.
+pub fn reason(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Accepted(status) | Outcome::Refused(status) => status.to_string(),
+        Outcome::Failed { why, .. } => why.clone(),
+    }
+}
+
+/// Whole seconds, the started one included.
+pub fn seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}
+
+fn number(number: Option<u64>) -> Value {
+    number.map_or(Value::Null, |number| Value::Number(number.to_string()))
+}
+
+fn member<'a>(node: &'a Node, name: &str) -> Option<&'a Value> {
+    match &node.value {
+        Value::Object(members) => members.iter().find(|member| member.key == name).map(|member| &member.node.value),
+        _ => None,
+    }
+}
+
+fn list<'a>(node: &'a Node, name: &str) -> Option<&'a [Node]> {
+    match member(node, name)? {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+fn text(node: &Node, name: &str) -> Option<String> {
+    match member(node, name)? {
+        Value::String(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn whole(node: &Node, name: &str) -> Option<u64> {
+    match member(node, name)? {
+        Value::Number(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn row(node: &Node) -> Option<Row> {
+    Some(Row {
+        domain: text(node, "domain")?,
+        kind: text(node, "type")?,
+        address: text(node, "address").and_then(|ip| ip.parse().ok()),
+        accepted: whole(node, "accepted"),
+        progress: Progress::parse(&text(node, "state")?, whole(node, "retry_in"), text(node, "reason"))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::json::pretty;
+
+    fn row(progress: Progress) -> Row {
+        Row {
+            domain: "bücher.example".to_owned(),
+            kind: "A".to_owned(),
+            address: "203.0.113.7".parse().ok(),
+            accepted: Some(1_763_170_000),
+            progress,
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let all = [
+            Progress::UpToDate,
+            Progress::Sending,
+            Progress::Retry { seconds: 12, why: "503".to_owned() },
+            Progress::NoAddress,
+            Progress::Told,
+            Progress::NotTold,
+        ];
+        let mut rows: Vec<Row> = all.into_iter().map(row).collect();
+        rows[3] = Row { address: None, accepted: None, ..rows[3].clone() };
+        let status = Status { process: Some(7), configs: vec!["a \"b\".json".to_owned()], next: Some(3), rows };
+        assert_eq!(Status::from_text(&pretty(&status.to_json())), Some(status));
+        let empty = Status::default();
+        assert_eq!(Status::from_text(&pretty(&empty.to_json())), Some(empty));
+        for wrong in
+            ["", "{}", "[]", "{\"configurations\":[1],\"updates\":[]}", "{\"configurations\":[],\"updates\":[{}]}"]
+        {
+            assert_eq!(Status::from_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_summary_counts() {
+        let mut status = Status { rows: vec![row(Progress::UpToDate)], ..Status::default() };
+        assert_eq!(status.summary(), "1 record up to date");
+        status.rows.push(row(Progress::NoAddress));
+        assert_eq!(status.summary(), "1 of 2 records up to date");
+    }
+}

@@ -1,0 +1,47 @@
+//! `ddns` without a command: one synchronization, or a service where `interval` is set.
+
+use std::rc::Rc;
+
+use ddns_core::schedule::lookups::Look;
+use ddns_core::update::outcome::Tally;
+
+use crate::cli::Settings;
+use crate::environment::Environment;
+use crate::http::Client;
+use crate::load;
+use crate::output::complain;
+use crate::output::log::Log;
+use crate::output::progress::Progress;
+use crate::sync::{self, Sync};
+use crate::watch;
+
+pub(crate) async fn run(settings: Settings) -> u8 {
+    let environment = Environment::read();
+    let client = Client::default();
+    let configs = match load::load(settings.clone(), &environment, &client).await {
+        Ok(configs) => configs,
+        Err(wrong) => return complain(&wrong),
+    };
+    if configs.iter().any(|(config, _)| config.interval.is_some()) {
+        return Box::pin(watch::serve(settings, configs, environment, client)).await;
+    }
+    let progress = Rc::new(Progress::default());
+    let open = |valid| Log::open(valid, &environment).above(&progress);
+    let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
+    let senders = sync::senders(&configs, &logs, &client);
+    let mut sync = Sync::new(&senders, &environment, None);
+    if environment.allows_progress() {
+        progress.begin();
+        sync.progress = progress;
+    }
+    sync.look(&Look::everything(configs.len()));
+    while !sync.is_done() {
+        sync.turn().await;
+    }
+    let mut all = Tally::default();
+    for (tally, log) in sync.finish().iter().zip(&logs) {
+        log.info(tally.to_string());
+        all = all.plus(*tally);
+    }
+    all.exit_code()
+}

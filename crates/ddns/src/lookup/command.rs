@@ -1,0 +1,98 @@
+//! `cmd:` and `shell:`: the first address of the family in the output of a program (F6). No standard input, 30 s at
+//! most; then, and when the program has ended, whatever is left of its process group is ended.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use ddns_core::address::observation::{Choice, first_address, whole_words};
+use ddns_core::address::source::file_name;
+use ddns_core::net::family::Family;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::time::timeout;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// As much output is listened to.
+const OUTPUT_LIMIT: usize = 64 * 1024;
+
+/// How often a program that says nothing is asked whether it has ended; longer each time.
+const ASK_FIRST: Duration = Duration::from_millis(2);
+const ASK_MOST: Duration = Duration::from_millis(50);
+
+pub(super) async fn look(words: &[String], family: Family) -> Result<Choice, String> {
+    let [program, arguments @ ..] = words else { return Err("it names no program".to_owned()) };
+    let mut command = Command::new(program);
+    let program = file_name(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // What is said to systemd is said by us alone.
+    let child = command.env_remove("NOTIFY_SOCKET").process_group(0).spawn();
+    let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
+    let mut output = Vec::new();
+    let ended = timeout(LIMIT, child.run(&mut output)).await;
+    match ended {
+        Err(_) => Err(format!("`{program}` did not end within {} s and was stopped", LIMIT.as_secs())),
+        Ok(Err(error)) => Err(format!("`{program}` cannot be listened to ({error})")),
+        Ok(Ok(Some(status))) if !status.success() => {
+            Err(format!("`{program}` failed ({status}): run it by hand to see what it says"))
+        }
+        Ok(Ok(_)) => match first_address(whole_words(&output, OUTPUT_LIMIT), family) {
+            Some(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
+            None => Err(format!("the output of `{program}` holds no {family} address")),
+        },
+    }
+}
+
+/// A child with its process group; whatever is left of the group is ended when this is dropped.
+struct Group(Child);
+
+impl Group {
+    fn end(&self) {
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    /// Listens until the program ends: what it left running in the background may keep the output open for longer.
+    /// None where it said all that is listened to and was not waited for.
+    async fn run(&mut self, output: &mut Vec<u8>) -> io::Result<Option<ExitStatus>> {
+        let Some(stdout) = self.0.stdout.take() else { return self.0.wait().map(Some) };
+        let mut pipe = pipe::Receiver::from_owned_fd(stdout.into())?;
+        let mut patience = ASK_FIRST;
+        let mut is_open = true;
+        loop {
+            let heard = if is_open {
+                timeout(patience, pipe.read_buf(output)).await
+            } else {
+                tokio::time::sleep(patience).await;
+                Ok(Ok(0))
+            };
+            match heard {
+                Ok(read) => is_open = read? > 0,
+                Err(_) => patience = (patience * 2).min(ASK_MOST),
+            }
+            if output.len() >= OUTPUT_LIMIT {
+                return Ok(None);
+            }
+            if let Some(status) = self.0.try_wait()? {
+                // What it left in the background says nothing more; what it said last may still be in the pipe.
+                self.end();
+                while output.len() < OUTPUT_LIMIT
+                    && let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await
+                {}
+                return Ok(Some(status));
+            }
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+        // Nothing is left behind, not even the name of an ended process.
+        let _ = self.0.wait();
+    }
+}

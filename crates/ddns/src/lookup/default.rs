@@ -1,0 +1,33 @@
+//! `default`: the address that the kernel would use toward the internet. No packet is sent: a UDP socket that is
+//! "connected" only asks the routing table. What the kernel says of the address decides whether it is told.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+use ddns_core::address::local::toward_internet;
+use ddns_core::address::observation::Choice;
+use ddns_core::net::family::Family;
+
+/// Some address of the internet; which one does not matter, only that the way to it is the default route. A root server
+/// of the DNS: nobody has a route of his own to it.
+const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4));
+const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30));
+
+pub(super) fn look(family: Family) -> Result<Choice, String> {
+    let (own, far) = match family {
+        Family::V4 => (IpAddr::V4(Ipv4Addr::UNSPECIFIED), FAR_V4),
+        Family::V6 => (IpAddr::V6(Ipv6Addr::UNSPECIFIED), FAR_V6),
+    };
+    let asked = UdpSocket::bind((own, 0)).and_then(|socket| {
+        socket.connect((far, 53))?;
+        socket.local_addr()
+    });
+    let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();
+    match super::local_addresses() {
+        Ok(addresses) => toward_internet(route, &addresses),
+        // The kernel's choice stands, with a word about what is not known of it.
+        Err(error) => toward_internet(route, &[]).map(|choice| Choice {
+            why: format!("{} (the addresses of this host cannot be listed: {error})", choice.why),
+            ..choice
+        }),
+    }
+}

@@ -1,0 +1,70 @@
+//! `public`: what services on the internet see (F3). Asked in turn over https, each over the family in question, so
+//! that the address is the one they really saw.
+
+use std::time::Duration;
+
+use ddns_core::address::observation::{Choice, Trust, unusable};
+use ddns_core::net::family::Family;
+use ddns_core::net::ssl::Ssl;
+
+use super::Limits;
+use super::url::page;
+use crate::http::{Client, Over};
+
+/// Run by different people, so that one that is gone or wrong does not matter.
+const SERVICES_V4: [&str; 6] = [
+    "https://api.ipify.org/",
+    "https://ipv4.icanhazip.com/",
+    "https://checkip.amazonaws.com/",
+    "https://v4.ident.me/",
+    "https://ip4.me/api/",
+    "https://ipv4.seeip.org/",
+];
+
+/// The same for IPv6.
+const SERVICES_V6: [&str; 6] = [
+    "https://api6.ipify.org/",
+    "https://ipv6.icanhazip.com/",
+    "https://v6.ident.me/",
+    "https://ip6.me/api/",
+    "https://ipv6.seeip.org/",
+    "https://6.ifcfg.me/",
+];
+
+/// One service may take so long; then the next one is asked.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) async fn look(family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
+    let services = match family {
+        Family::V4 => SERVICES_V4,
+        Family::V6 => SERVICES_V6,
+    };
+    let limits = Limits { time: limit.min(PATIENCE), ssl: &Ssl::Verify };
+    let mut refused = Vec::new();
+    for service in services {
+        match page(service, family, limits, Over::Only(family), client).await {
+            Ok(ip) => match unusable(ip, Trust::Own) {
+                None => return Ok(Choice { ip, why: format!("{service} saw it") }),
+                Some(why) => refused.push(format!("{service} saw {ip}, but {why}")),
+            },
+            Err(why) => refused.push(format!("{service}: {why}")),
+        }
+    }
+    Err(refused.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f3_at_least_five_services_a_family_and_all_of_them_https() {
+        for services in [SERVICES_V4, SERVICES_V6] {
+            assert!(services.len() >= 5);
+            for service in services {
+                let url = ddns_core::net::url::Url::parse(service).expect("an address");
+                assert!(url.secure, "{service}");
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `stun:`: what a STUN server sees, for one small packet and no certificate.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use ddns_core::address::observation::{Choice, Trust, unusable};
+use ddns_core::net::family::Family;
+use ddns_core::net::stun::{Answer, TransactionId, read, request};
+use tokio::net::UdpSocket;
+use tokio::time::timeout;
+
+use crate::http::{Client, Over};
+
+/// Packets get lost: how long each try is waited for.
+const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
+
+/// No answer is longer.
+const LARGEST: usize = 1500;
+
+/// So many addresses of a server are asked.
+const MOST_SERVERS: usize = 3;
+
+pub(super) async fn look(
+    (host, port): (&str, u16),
+    family: Family,
+    limit: Duration,
+    client: &Client,
+) -> Result<Choice, String> {
+    let looked = timeout(limit, look_within(host, port, family, client)).await;
+    looked.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
+}
+
+async fn look_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
+    let servers = client.look_up(host, Over::Only(family)).await?;
+    let mut refused = Vec::new();
+    for server in servers.into_iter().take(MOST_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
+        match ask(server, super::stable_source(server.ip())).await {
+            Ok(Answer::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
+                None => return Ok(Choice { ip, why: format!("{server} saw it") }),
+                Some(why) => refused.push(format!("{server} saw {ip}, but {why}")),
+            },
+            Ok(Answer::Address(ip)) => refused.push(format!("{server} saw {ip}, which is no {family} address")),
+            Ok(Answer::Refused) => refused.push(format!("{server} refused")),
+            Ok(Answer::Empty | Answer::Foreign) => refused.push(format!("{server} gave no address")),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                refused.push(format!("{server} did not answer {} tries", TRIES.len()));
+            }
+            Err(error) => refused.push(format!("{server}: {error}")),
+        }
+    }
+    Err(refused.join("; "))
+}
+
+async fn ask(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Answer> {
+    let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
+    socket.connect(server).await?;
+    let mut id: TransactionId = [0; 12];
+    getrandom::fill(&mut id).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    for patience in TRIES {
+        socket.send(&request(&id)).await?;
+        if let Ok(answer) = timeout(patience, receive(&socket, &id)).await {
+            return answer;
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Waits for the answer to this request; whatever else comes is passed over.
+async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<Answer> {
+    let mut buffer = [0; LARGEST];
+    loop {
+        let length = socket.recv(&mut buffer).await?;
+        match read(&buffer[..length], id) {
+            Answer::Foreign => {}
+            answer => return Ok(answer),
+        }
+    }
+}

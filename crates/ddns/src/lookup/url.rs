@@ -1,0 +1,43 @@
+//! `url:`: the first address of the family in the text of a page (F4). Connects directly, over the right family where
+//! the host has it.
+
+use std::net::IpAddr;
+
+use ddns_core::address::observation::{Choice, first_address, whole_words};
+use ddns_core::callback::Request;
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Proxies;
+use ddns_core::net::url::Url;
+
+use super::Limits;
+use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::output::report;
+
+pub(super) async fn look(address: &str, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
+    let ip = page(address, family, limits, Over::Prefer(family), client).await?;
+    Ok(Choice { ip, why: format!("the first {family} address in its answer") })
+}
+
+/// The first address in a page that answers with success.
+pub(super) async fn page(
+    address: &str,
+    family: Family,
+    limits: Limits<'_>,
+    over: Over,
+    client: &Client,
+) -> Result<IpAddr, String> {
+    let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
+    let request = Request { url, body: None };
+    // Whoever is asked over IPv6 shall see the stable address.
+    let from = if family == Family::V6 { super::own_address(family) } else { None };
+    let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
+    let answer = client.send(&request, how).await.map_err(|failure| failure.why)?;
+    if !(200..300).contains(&answer.status) {
+        return Err(format!("it answered {}", report::with_reason(answer.status)));
+    }
+    if !answer.is_whole && answer.body.len() < BODY_LIMIT {
+        return Err("its answer was cut off".to_owned());
+    }
+    let text = whole_words(&answer.body, BODY_LIMIT);
+    first_address(text, family).ok_or_else(|| format!("its answer holds no {family} address"))
+}

@@ -1,0 +1,195 @@
+//! The runtime log (G): lines to standard error or a file, masked once more at this last gate.
+//!
+//! A log is a value that is handed on, not a global: two configuration files in one run have a log each. A line that
+//! cannot be written is lost and changes nothing else: telling the address matters more.
+
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ddns_core::config::Config;
+use ddns_core::config::fields::{Field, Key};
+use ddns_core::config::validate::Valid;
+use ddns_core::text::log_format::{Level, LogFormat};
+use ddns_core::text::secrets::Secrets;
+use jiff::Zoned;
+use jiff::fmt::strtime;
+
+use super::progress::Progress;
+use crate::environment::Environment;
+
+/// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
+const SHORTEST_AT_THE_GATE: usize = 8;
+
+/// Where lines of one configuration go.
+pub(crate) struct Log<'a> {
+    level: Level,
+    format: LogFormat,
+    datefmt: String,
+    may_colour: bool,
+    /// Asked of the terminal when the first line is written.
+    colour: OnceCell<bool>,
+    secrets: Mask<'a>,
+    sink: RefCell<Sink>,
+    /// Where the file is.
+    path: Option<PathBuf>,
+    progress: Rc<Progress>,
+}
+
+/// What must not be seen; collected when the first line is written, and not at all in a run without one.
+struct Mask<'a> {
+    config: &'a Config,
+    all: OnceCell<Secrets>,
+    long: OnceCell<Secrets>,
+}
+
+impl Mask<'_> {
+    fn all(&self) -> &Secrets {
+        self.all.get_or_init(|| self.config.secrets())
+    }
+
+    fn long(&self) -> &Secrets {
+        self.long.get_or_init(|| self.all().longer_than(SHORTEST_AT_THE_GATE))
+    }
+}
+
+enum Sink {
+    Stderr,
+    File(File),
+}
+
+impl<'a> Log<'a> {
+    /// Opens the log of one configuration, whose warnings are its first lines. A file that cannot be opened is told, and standard error is used in its place.
+    pub(crate) fn open((config, warnings): &'a Valid, environment: &Environment) -> Self {
+        let settings = &config.log;
+        let log = Self {
+            level: settings.level,
+            format: settings.format.clone(),
+            datefmt: settings.datefmt.clone().unwrap_or_else(|| Field::of(Key::LogDatefmt).default.to_owned()),
+            may_colour: settings.format == LogFormat::Short && environment.allows_colour(),
+            colour: OnceCell::new(),
+            secrets: Mask { config, all: OnceCell::new(), long: OnceCell::new() },
+            sink: RefCell::new(Sink::Stderr),
+            path: settings.file.as_deref().map(|file| environment.path(file)),
+            progress: Rc::default(),
+        };
+        log.open_file();
+        for warning in warnings {
+            log.warning(warning.one_line());
+        }
+        log
+    }
+
+    /// Opens the file, or opens it again: programs that rotate logs put another one in its place.
+    pub(crate) fn open_file(&self) {
+        let Some(path) = &self.path else { return };
+        match open_for_append(path) {
+            Ok(file) => *self.sink.borrow_mut() = Sink::File(file),
+            Err(error) => {
+                let path = path.display();
+                self.warning(format!("{path}: the log file cannot be opened ({error}); logging to standard error"));
+            }
+        }
+    }
+
+    /// Keeps what shows the progress below the lines of this log.
+    pub(crate) fn above(mut self, progress: &Rc<Progress>) -> Self {
+        self.progress = Rc::clone(progress);
+        self
+    }
+
+    /// Whether lines of a level are written: guards work that only a line needs.
+    pub(crate) fn shows(&self, level: Level) -> bool {
+        level >= self.level
+    }
+
+    pub(crate) fn error(&self, message: impl AsRef<str>) {
+        self.write(Level::Error, message.as_ref());
+    }
+
+    pub(crate) fn warning(&self, message: impl AsRef<str>) {
+        self.write(Level::Warning, message.as_ref());
+    }
+
+    pub(crate) fn info(&self, message: impl AsRef<str>) {
+        self.write(Level::Info, message.as_ref());
+    }
+
+    pub(crate) fn debug(&self, message: impl FnOnce() -> String) {
+        self.line(Level::Debug, message);
+    }
+
+    /// The message is made only where it is shown.
+    pub(crate) fn line(&self, level: Level, message: impl FnOnce() -> String) {
+        if self.shows(level) {
+            self.write(level, &message());
+        }
+    }
+
+    /// A text from elsewhere (an answer, an error of a library) without any secret.
+    pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.secrets.all().mask(text)
+    }
+
+    fn write(&self, level: Level, message: &str) {
+        if !self.shows(level) {
+            return;
+        }
+        let message = self.secrets.long().mask(message);
+        let time = if self.format.has_time() { now(&self.datefmt) } else { String::new() };
+        let mut line = self.format.line(&time, level, &printable(&message));
+        if self.may_colour && *self.colour.get_or_init(|| io::stderr().is_terminal()) {
+            line = coloured(level, &line);
+        }
+        line.push('\n');
+        // One call for one line: lines of two processes do not mix, and a closed pipe is no reason to stop.
+        let sink = &mut *self.sink.borrow_mut();
+        if let Sink::File(file) = sink
+            && let Err(error) = file.write_all(line.as_bytes())
+        {
+            // A full disk: what is to be said is said where somebody may still see it.
+            *sink = Sink::Stderr;
+            let _ = writeln!(io::stderr(), "warning: the log file cannot be written to ({error})");
+        } else if matches!(sink, Sink::File(_)) {
+            return;
+        }
+        let _ = io::stderr().write_all(self.progress.below(line).as_bytes());
+    }
+}
+
+fn open_for_append(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// Text from outside cannot forge a line or drive a terminal.
+fn printable(text: &str) -> String {
+    if text.chars().any(char::is_control) {
+        text.chars()
+            .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
+            .collect()
+    } else {
+        text.to_owned()
+    }
+}
+
+fn coloured(level: Level, line: &str) -> String {
+    let code = match level {
+        Level::Debug => "2",
+        Level::Info => return line.to_owned(),
+        Level::Warning => "33",
+        Level::Error | Level::Critical => "31",
+    };
+    format!("\u{1b}[{code}m{line}\u{1b}[0m")
+}
+
+fn now(format: &str) -> String {
+    let time = strtime::BrokenDownTime::from(&Zoned::now());
+    let config = strtime::Config::new().lenient(true);
+    time.to_string_with_config(&config, format).unwrap_or_default()
+}

@@ -1,0 +1,92 @@
+//! Outcomes as sentences for people.
+
+use std::time::Duration;
+
+use ddns_core::update::Update;
+use ddns_core::update::outcome::Outcome;
+
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` where there are several endpoints. A `relay` is
+/// a proxy that may have answered in the endpoint's place.
+pub(crate) fn line(
+    update: &Update<'_>,
+    outcome: &Outcome,
+    took: Duration,
+    origin: Option<&str>,
+    relay: Option<&str>,
+) -> String {
+    let took = took.as_millis();
+    let whom = origin.unwrap_or("the endpoint");
+    match outcome {
+        Outcome::Accepted(status) => {
+            let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
+            format!("{update}: accepted{by} ({status}, {took} ms)")
+        }
+        Outcome::Refused(status) => {
+            let advice = advice(*status);
+            // Which of the two it was cannot be told: proxies say 403, 500 or 502 of their own, tinyproxy even 401.
+            let relay = relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
+            format!(
+                "{update}: failed: {whom} answered {}{relay}{advice}; --debug shows what it said ({took} ms)",
+                with_reason(*status)
+            )
+        }
+        Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms)"),
+    }
+}
+
+/// `12 s`, `4 min`, `3 h`, `2 days`: as exact as a person wants it.
+pub(crate) fn duration(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ 0..100 => format!("{seconds} s"),
+        seconds @ 100..6000 => format!("{} min", (seconds + 30) / 60),
+        seconds @ 6000..172_800 => format!("{} h", (seconds + 1800) / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// `404 Not Found`
+pub(crate) fn with_reason(status: u16) -> String {
+    let reason = match status {
+        101 => "Switching Protocols",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => return status.to_string(),
+    };
+    format!("{status} {reason}")
+}
+
+/// What a status usually means for who configured the callback.
+fn advice(status: u16) -> &'static str {
+    match status {
+        300..=399 => ", a redirection that leads nowhere: is the address in `id` right?",
+        401 | 403 => ": are the keys in `id` or `token` right?",
+        404 => ": is the path in `id` right?",
+        405 => ": it may want a POST (set `token`) or a GET (leave `token` out)",
+        _ => "",
+    }
+}

@@ -1,0 +1,156 @@
+//! Sending one update of one entry, and saying how it went.
+
+use std::cell::OnceCell;
+use std::time::{Duration, Instant};
+
+use ddns_core::callback::Callback;
+use ddns_core::config::validate::Valid;
+use ddns_core::config::{Concurrency, Entry};
+use ddns_core::schedule::queue::{Job, Lane};
+use ddns_core::schedule::retry_after;
+use ddns_core::text::log_format::Level;
+use ddns_core::update::Update;
+use ddns_core::update::outcome::Outcome;
+
+use crate::clock::unix_time;
+use crate::http::{Answer, Client, How, Over, USER_AGENT, Want};
+use crate::output::log::Log;
+use crate::output::report;
+
+/// As much of an answer's body is shown in the debug log.
+const SHOWN_BODY: usize = 500;
+
+/// Tells the updates of one entry.
+pub(crate) struct Sender<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) client: &'a Client,
+    pub(crate) log: &'a Log<'a>,
+    /// The number of its configuration.
+    pub(crate) config: usize,
+    pub(crate) concurrency: Concurrency,
+    /// Whether other endpoints are told too: lines then say which one.
+    pub(crate) is_one_of_several: bool,
+    /// The callback as it may be shown; made when the first request is.
+    pub(crate) masked: OnceCell<Callback>,
+}
+
+/// An update whose sending has ended.
+pub(super) struct Sent<'a> {
+    pub(super) update: Update<'a>,
+    pub(super) start: (Job, Lane),
+    pub(super) outcome: Outcome,
+    /// How long the endpoint wants to be left alone.
+    pub(super) rest: Option<Duration>,
+    /// Where it went, if lines are to say so.
+    pub(super) origin: Option<String>,
+    /// The proxy that may have answered in the endpoint's place.
+    pub(super) relay: Option<String>,
+    pub(super) took: Duration,
+}
+
+impl<'a> Sender<'a> {
+    /// Whether everything in its configuration is told one after the other.
+    pub(super) fn is_strict(&self) -> bool {
+        matches!(self.concurrency, Concurrency::Fixed(number) if number.get() == 1)
+    }
+
+    /// Sends one update.
+    pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane)) -> Sent<'a> {
+        let now = unix_time();
+        let began = Instant::now();
+        if self.log.shows(Level::Debug)
+            && let Ok(request) = self.masked.get_or_init(|| self.entry.callback.masked()).render(&update, now)
+        {
+            let way = self.entry.proxies.described(&request.url);
+            self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
+            for line in request.lines(USER_AGENT) {
+                self.log.debug(|| format!("> {line}"));
+            }
+        }
+        let (mut rest, mut relay) = (None, None);
+        let request = self.entry.callback.render(&update, now);
+        let outcome = match &request {
+            Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
+            Ok(request) => match self.client.send(request, self.how()).await {
+                Ok(answer) => {
+                    self.warn(&answer.warnings);
+                    self.show(&answer, began.elapsed());
+                    relay = answer.relay().map(ToString::to_string);
+                    rest = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
+                    Outcome::of_status(answer.status)
+                }
+                Err(failure) => {
+                    self.warn(&failure.warnings);
+                    Outcome::Failed { why: self.log.masked(&failure.why).into_owned(), reached: failure.reached }
+                }
+            },
+        };
+        let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
+        Sent { update, start, outcome, rest, origin, relay, took: began.elapsed() }
+    }
+
+    /// Says how it went, and when it is tried again.
+    pub(super) fn report(&self, sent: &Sent<'_>, retry: Option<Duration>) {
+        let level = if sent.outcome.is_accepted() { Level::Info } else { Level::Error };
+        self.log.line(level, || {
+            let line =
+                report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref(), sent.relay.as_deref());
+            match retry {
+                Some(retry) => format!("{line}; next try in {}", report::duration(retry)),
+                None => line,
+            }
+        });
+    }
+
+    fn how(&self) -> How<'_> {
+        How {
+            limit: self.entry.timeout,
+            want: Want::Status,
+            over: Over::Any,
+            proxies: &self.entry.proxies,
+            ssl: &self.entry.ssl,
+            from: None,
+        }
+    }
+
+    fn warn(&self, warnings: &[String]) {
+        for doubt in warnings {
+            self.log.warning(doubt);
+        }
+    }
+
+    /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
+    /// (D4).
+    fn show(&self, answer: &Answer, took: Duration) {
+        self.log.debug(|| {
+            let via = answer.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
+            format!("< {} ({} ms{via})", report::with_reason(answer.status), took.as_millis())
+        });
+        if answer.body.is_empty() {
+            return;
+        }
+        self.log.debug(|| {
+            let text = String::from_utf8_lossy(&answer.body);
+            let masked = self.log.masked(&text);
+            let shown: String = masked.chars().take(SHOWN_BODY).collect();
+            let cut = if shown.len() < masked.len() { "…" } else { "" };
+            format!("< {shown}{cut}")
+        });
+    }
+}
+
+/// The senders of all configurations, each with the log of its own.
+pub(crate) fn senders<'a>(configs: &'a [Valid], logs: &'a [Log<'a>], client: &'a Client) -> Vec<Sender<'a>> {
+    let senders = configs.iter().zip(logs).enumerate().flat_map(|(number, ((config, _), log))| {
+        config.entries.iter().map(move |entry| Sender {
+            entry,
+            client,
+            log,
+            config: number,
+            concurrency: config.concurrency,
+            is_one_of_several: config.entries.len() > 1,
+            masked: OnceCell::new(),
+        })
+    });
+    senders.collect()
+}

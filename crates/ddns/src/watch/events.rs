@@ -1,0 +1,99 @@
+//! Everything that can happen to a service, as one kind of event: time, the kernel, signals, files, and whoever asks.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ddns_core::net::family::Family;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::control::{Asked, Control};
+use super::files::Files;
+use super::kernel::{Kernel, Timer};
+
+/// What happened.
+pub(super) enum Event {
+    /// The time that was waited for has come.
+    Time,
+    /// Addresses, routes or interfaces changed: the families concerned, by [`Family::index`].
+    Network([bool; 2]),
+    /// The machine has slept.
+    Woke,
+    /// SIGTERM or SIGINT.
+    Stop,
+    /// SIGHUP.
+    Reload,
+    /// A file of the configuration may be another.
+    Files,
+    /// SIGUSR1.
+    Synchronize,
+    /// Somebody asks through the socket.
+    Asked(Asked),
+}
+
+/// Hears of everything.
+pub(super) struct Events {
+    timer: Timer,
+    kernel: Option<Kernel>,
+    signals: [(Signal, fn() -> Event); 4],
+    pub(super) files: Files,
+    pub(super) control: Option<Control>,
+}
+
+impl Events {
+    /// Listens from now on. The sentence says why the kernel cannot be listened to, where it cannot.
+    pub(super) fn new() -> io::Result<(Self, Option<String>)> {
+        let (kernel, why) = match Kernel::listen() {
+            Ok(kernel) => (Some(kernel), None),
+            Err(error) => (None, Some(format!("changes of addresses cannot be listened to here ({error})"))),
+        };
+        let events = Self {
+            timer: Timer::new()?,
+            kernel,
+            signals: [
+                (signal(SignalKind::terminate())?, || Event::Stop),
+                (signal(SignalKind::interrupt())?, || Event::Stop),
+                (signal(SignalKind::hangup())?, || Event::Reload),
+                (signal(SignalKind::user_defined1())?, || Event::Synchronize),
+            ],
+            files: Files::default(),
+            control: None,
+        };
+        Ok((events, why))
+    }
+
+    /// The next event. [`Event::Time`] comes at `wake_at` on the steady clock.
+    pub(super) async fn next(&mut self, wake_at: Option<Duration>) -> Event {
+        self.timer.set(wake_at);
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+        for (signal, event) in &mut self.signals {
+            if signal.poll_recv(context).is_ready() {
+                return Poll::Ready(event());
+            }
+        }
+        if let Some(kernel) = &mut self.kernel
+            && let Poll::Ready(changed) = kernel.poll(context)
+        {
+            return Poll::Ready(Event::Network(changed));
+        }
+        if let Poll::Ready(event) = self.timer.poll(context) {
+            return Poll::Ready(event);
+        }
+        if self.files.poll(context).is_ready() {
+            return Poll::Ready(Event::Files);
+        }
+        match &mut self.control {
+            Some(control) => control.poll(context).map(Event::Asked),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Whether an address of the family has not settled yet.
+    pub(super) fn is_settling(&self, family: Family) -> bool {
+        self.kernel.as_ref().is_some_and(|kernel| kernel.is_settling(family))
+    }
+}

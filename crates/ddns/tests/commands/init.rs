@@ -1,0 +1,263 @@
+//! `ddns init` and `--new-config`: from an empty folder to a delivered callback.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+use crate::support::tools::{inside, skipped, tool};
+use crate::support::{Receiver, Run, Sandbox, mode};
+
+/// Answers one question after the other, as a person at a terminal does.
+const TYPIST: &str = r#"
+import os, pty, select, sys, time
+answers, program = sys.argv[1].split("\x1f"), sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(program[0], program)
+said, end = b"", time.time() + 30
+while time.time() < end:
+    ready, _, _ = select.select([terminal], [], [], 0.05)
+    if ready:
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        said += more
+    elif said.endswith(b": ") and answers:
+        answer = answers.pop(0)
+        os.write(terminal, b"\x04" if answer == "EOF" else answer.encode() + b"\n")
+else:
+    os.kill(pid, 9)
+_, status = os.waitpid(pid, 0)
+sys.stdout.buffer.write(said.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(status) & 255)
+"#;
+
+/// Runs the program at a terminal of its own; none where the system cannot.
+fn typed(sandbox: &Sandbox, args: &[&str], answers: &[&str]) -> Option<Run> {
+    let Some(python) = tool("python3") else {
+        skipped("`python3` is not installed");
+        return None;
+    };
+    let mut command = Command::new(python);
+    command.args(["-c", TYPIST, &answers.join("\x1f"), env!("CARGO_BIN_EXE_ddns"), "init"]).args(args);
+    command.current_dir(sandbox.path(".")).env_clear().env("HOME", sandbox.path(".")).stdin(Stdio::null());
+    let output = command.output().expect("python starts");
+    Some(Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+/// What one has to say where nobody can be asked.
+fn options<'a>(id: &'a str, index4: &'a str) -> Vec<&'a str> {
+    vec!["init", "--id", id, "--ipv4", "home.example.com", "--index4", index4]
+}
+
+#[test]
+fn init_a_new_user_gets_from_an_empty_folder_to_a_delivered_callback() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let id = receiver.url("/update?name=__DOMAIN__&ip=__IP__&key=S3cret-of-mine");
+    let run = sandbox.run(&options(&id, &receiver.index4())).expect(0).never_says("S3cret");
+    assert_eq!(run.stderr, "");
+    let told = ["IPv4: 203.0.113.7", "Wrote config.json", "GET /update?name=home.example.com&ip=203.0.113.7&key=*** "];
+    for part in told.into_iter().chain(["  ddns preview ", "  ddns  "]) {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(receiver.callbacks().is_empty(), "nothing is sent before `ddns` is run");
+    assert_eq!(mode(&sandbox.path("config.json")), 0o600);
+    assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 1, "nothing else is left behind");
+    sandbox.run(&[]).expect(0).never_says("warning");
+    assert_eq!(receiver.only().target(), "/update?name=home.example.com&ip=203.0.113.7&key=S3cret-of-mine");
+}
+
+#[test]
+fn init_a_token_is_written_as_an_object_and_sent() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let (endpoint, index6) = (receiver.url("/api/"), receiver.index6());
+    let token = r#"{"key": "S3cret-of-mine", "deep": [{"ip": "__IP__", "n": 1.10}]}"#;
+    let args = ["init", "sub folder/my.json", "--endpoint", &endpoint, "--id", "hook", "--token", token];
+    let more = ["--ipv6", "a.example", "B.example", "--index6", &index6, "--ttl", "60", "--log-level", "DEBUG"];
+    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_says("S3cret");
+    for part in ["POST /api/hook HTTP/1.1", r#"{"key":"***","deep":[{"ip":"2001:db8::7","#, "1 more"] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(run.stdout.contains("ddns -c 'sub folder/my.json'"), "{}", run.stdout);
+    let text = sandbox.read("sub folder/my.json");
+    assert!(text.contains("  \"token\": {\n    \"key\": \"S3cret-of-mine\",\n"), "{text}");
+    assert!(text.contains("\"ttl\": 60,") && text.contains("\"level\": \"DEBUG\","), "{text}");
+    sandbox.run(&["-c", "sub folder/my.json"]).expect(0).never_says("warning");
+    let sent = receiver.callbacks();
+    assert_eq!(sent[0].text(), r#"{"key":"S3cret-of-mine","deep":[{"ip":"2001:db8::7","n":1.10}]}"#);
+    assert_eq!(sent.len(), 2);
+}
+
+#[test]
+fn init_yes_takes_what_is_suggested() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let id = receiver.url("/hook");
+    sandbox.run(&[&options(&id, &receiver.index4())[..], &["--yes"]].concat()).expect(0);
+    sandbox.run(&[]).expect(0).never_says("warning");
+    assert_eq!(receiver.only().text(), r#"{"domain":"home.example.com","type":"A","ip":"203.0.113.7"}"#);
+}
+
+#[test]
+fn init_e7_what_is_missing_is_named_where_nobody_can_be_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["init"]).expect(2).says("--id and --ipv4 or --ipv6").says("no terminal");
+    sandbox.run(&["init", "--yes", "--ipv4", "a.example"]).expect(2).says("`ddns init` needs --id:");
+    let run = sandbox.run(&["init", "--id", "https://example.com/S3cret"]).expect(2);
+    run.says("needs --ipv4 or --ipv6").never_says("S3cret");
+    assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
+}
+
+#[test]
+fn init_e7_a_wrong_option_is_told_as_in_a_configuration_and_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    let cases: [(&[&str], &str); 6] = [
+        (&["--id", "example.com/x", "--ipv4", "a.example"], "did you mean https://example.com/x ?"),
+        (&["--id", "https://h.example/", "--ipv4", "a..b"], "no domain name"),
+        (&["--id", "https://h.example/", "--ipv4", "a.example", "--index4", "pubic"], "public"),
+        (&["--id", "https://h.example/", "--ipv4", "a.example", "--token", "{S3cret"], "`token` is no JSON"),
+        (&["https://h.example/S3cret", "--ipv4", "a.example"], "goes behind --id"),
+        (&["one.json", "-c", "two.json"], "one file is written"),
+    ];
+    for (args, part) in cases {
+        sandbox.run(&[&["init"], args].concat()).expect(2).says(part).never_says("S3cret");
+    }
+    assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
+}
+
+#[test]
+fn init_never_overwrites() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    sandbox.write("file.json", "mine");
+    fs::create_dir(sandbox.path("folder")).expect("a folder");
+    symlink("nowhere", sandbox.path("dangling.json")).expect("a link");
+    let (id, index4) = (receiver.url("/?ip=__IP__"), receiver.index4());
+    let cases = [("file.json", "is there already"), ("folder", "is a folder"), ("dangling.json", "is there already")];
+    for (name, part) in cases {
+        let args = [&["init", name][..], &options(&id, &index4)[1..]].concat();
+        sandbox.run(&args).expect(2).says(part).says(name);
+        sandbox.run(&["--new-config", name]).expect(2).says(part);
+    }
+    assert_eq!(sandbox.read("file.json"), "mine");
+    assert!(!sandbox.path("nowhere").exists() && !sandbox.path("folder/config.json").exists());
+    assert_eq!(receiver.look_ups(), 0, "it is told before anything is asked");
+}
+
+/// A limit on the size of files makes the writing fail half-way, as a full disk does.
+#[test]
+fn init_half_a_file_is_not_left_behind() {
+    let sandbox = Sandbox::new();
+    let line = format!("trap '' XFSZ; ulimit -f 1; exec '{}' --new-config new.json", env!("CARGO_BIN_EXE_ddns"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).current_dir(sandbox.path(".")).env_clear().stdin(Stdio::null());
+    let output = command.output().expect("sh starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("new.json cannot be written") && said.contains("there is no new file"), "{said}");
+    assert!(!sandbox.path("new.json").exists());
+}
+
+#[test]
+fn init_a_folder_that_cannot_be_written_to_is_a_sentence() {
+    if !inside(
+        "commands::init::init_a_folder_that_cannot_be_written_to_is_a_sentence",
+        "mount -t tmpfs -o ro none /mnt || exit 77",
+    ) {
+        return;
+    }
+    let run = Sandbox::new().run(&["--new-config", "/mnt/new.json"]).expect(1);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    run.says("error: /mnt/new.json cannot be written");
+}
+
+#[test]
+fn init_a_source_that_gives_nothing_is_told_and_the_file_is_written() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&options("https://example.com/update", "shell:exit 1")).expect(0);
+    for part in ["no address from shell", "an example", "The address is not part of it"] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(sandbox.path("config.json").exists());
+}
+
+#[test]
+fn init_at_a_terminal_asks_and_asks_again() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let (id, index4) = (receiver.url("/update?key=S3cret"), receiver.index4());
+    let answers = [
+        "example.com", // no whole address
+        &id,
+        "PUT", // neither
+        "GET",
+        "", // the parameters as suggested
+        "a..b",
+        "Home.example.com",
+        "none",
+        "interface:nothing0", // gives no address, and is asked for again
+        &index4,
+    ];
+    let Some(run) = typed(&sandbox, &["my.json"], &answers) else { return };
+    let run = run.expect(0);
+    let parts = ["did you mean https://example.com", "It is GET or POST.", "is no domain name", "no address from"];
+    for part in parts.into_iter().chain(["203.0.113.7 from url:", "key=***&name=home.example.com", "ddns -c my.json"]) {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    let shown = run.stdout.split("Wrote my.json").nth(1).expect("the end");
+    assert!(!shown.contains("S3cret"), "{shown}");
+    assert_eq!(mode(&sandbox.path("my.json")), 0o600);
+    sandbox.run(&["-c", "my.json"]).expect(0).never_says("warning");
+    assert_eq!(receiver.only().target(), "/update?key=S3cret&name=home.example.com&type=A&ip=203.0.113.7");
+}
+
+#[test]
+fn init_at_a_terminal_a_post_has_the_body_that_was_typed() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let id = receiver.url("/hook");
+    let answers = ["", r#"{"at": "__IP__", "key": "K-1"}"#];
+    let args = ["--id", &id, "--ipv6", "a.example", "--index6", &receiver.index6(), "--yes"];
+    let Some(run) = typed(&sandbox, &args, &[]) else { return };
+    assert!(!run.expect(0).stdout.contains("GET or POST"), "with --yes nothing is asked");
+    fs::remove_file(sandbox.path("config.json")).expect("it was written");
+    let args = ["--ipv6", "a.example", "--index6", &receiver.index6()];
+    let run = typed(&sandbox, &args, &[&[id.as_str()], &answers[..]].concat()).expect("a terminal").expect(0);
+    assert!(run.stdout.contains("JSON body") && !run.stdout.contains("Domains for"), "{}", run.stdout);
+    sandbox.run(&[]).expect(0).never_says("warning");
+    assert_eq!(receiver.only().text(), r#"{"at":"2001:db8::7","key":"K-1"}"#);
+}
+
+#[test]
+fn init_the_end_of_the_answers_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let Some(run) = typed(&sandbox, &[], &["https://example.com/?ip=__IP__", "EOF"]) else { return };
+    let run = run.expect(1);
+    assert!(
+        run.stdout.contains("error: the answers end before the questions do: nothing was written"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
+}
+
+#[test]
+fn init_new_config_writes_a_template_that_runs() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let run = sandbox.run(&["--new-config"]).expect(0);
+    assert_eq!(run.stdout, "Wrote config.json: only you can read it. Put your own address and domains into it.\n");
+    assert_eq!((run.stderr.as_str(), mode(&sandbox.path("config.json"))), ("", 0o600));
+    let own = sandbox.read("config.json").replace("https://example.com", &receiver.url(""));
+    sandbox.write("config.json", own);
+    sandbox.run(&["--index4", &receiver.index4()]).expect(0).never_says("warning");
+    assert_eq!(receiver.only().target(), "/update?name=home.example.com&ip=203.0.113.7");
+    for spelling in ["--new-config=a.json", "--new_config=b.json"] {
+        sandbox.run(&[spelling, "--ttl", "5"]).expect(0);
+    }
+    assert!(sandbox.read("a.json").contains("\"ttl\": 5,"));
+    sandbox.run(&["--new-confg"]).expect(2).says("did you mean --new-config?");
+    sandbox.run(&["demo", "--new-config"]).expect(2);
+}

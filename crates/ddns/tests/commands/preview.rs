@@ -1,0 +1,327 @@
+//! `ddns preview`: what it shows is what a run sends, and looking changes nothing.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::given::{SOURCE, home, with};
+use crate::support::tools::{skipped, tool};
+use crate::support::{Received, Receiver, Run, Sandbox};
+
+const ALL: [&[&str]; 4] = [&[], &["--wide"], &["--curl"], &["--json"]];
+
+/// Writes the configuration and previews it with these options.
+fn preview(sandbox: &Sandbox, config: &Value, options: &[&str]) -> Run {
+    sandbox.write("config.json", config.to_string());
+    sandbox.run(&[&["preview", "-c", "config.json"], options].concat())
+}
+
+#[track_caller]
+fn items(run: &Run) -> Vec<Value> {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", run.stdout, run.stderr))
+}
+
+/// The one line of a block that begins with a label.
+#[track_caller]
+fn row<'a>(run: &'a Run, label: &str) -> &'a str {
+    let mut rows = run.stdout.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(label));
+    rows.next().unwrap_or_else(|| panic!("no row {label}:\n{}", run.stdout)).trim()
+}
+
+#[test]
+fn preview_shows_request_address_source_and_verdict() {
+    let sandbox = Sandbox::new();
+    let id = "http://user:pass-word@127.0.0.1:9/up?name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__&key=my-secret-key";
+    let run = preview(&sandbox, &home(id), &[]).expect(0);
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!(
+        "\
+home.example.com A
+  verdict  would be sent: not told before
+  address  203.0.113.7, from shell:…: the first IPv4 address in the output of
+             `sh`
+  request  GET http://127.0.0.1:9/up?name=home.example.com&type=A&ip=203.0.113.7
+             &key=***
+           Host: 127.0.0.1:9
+           User-Agent: ddns-callback/{version}
+           Accept: */*
+           Authorization: Basic ***
+
+Nothing was sent. A run now would send 1 of 1 updates.
+"
+    );
+    assert_eq!(run.stdout, expected);
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn preview_curl_in_a_pipe() {
+    let sandbox = Sandbox::new();
+    let config =
+        with(&home("http://127.0.0.1:9/it's?a=[1]"), &json!({"token": {"ip": "__IP__", "key": "my-secret-key"}}));
+    let run = preview(&sandbox, &config, &["--curl"]).expect(0);
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!(
+        "\
+# What you typed shows as ***: with --show-secrets the commands are whole.
+# home.example.com A: would be sent: not told before
+curl -q -i -g --path-as-is --noproxy '*' -A ddns-callback/{version} \\
+  -H 'Accept: */*' -H 'Content-Type: application/json' -H Expect: \\
+  --data-raw '{{\"ip\":\"203.0.113.7\",\"key\":\"***\"}}' \\
+  'http://127.0.0.1:9/it'\\''s?a=***'
+"
+    );
+    assert_eq!(run.stdout, expected);
+}
+
+#[test]
+fn preview_judges_as_a_run_does() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let config = with(&home(&receiver.url("/?ip=__IP__")), &json!({"index4": receiver.index4()}));
+    let verdict = |config: &Value| row(&preview(&sandbox, config, &[]).expect(0), "verdict").to_owned();
+    assert_eq!(verdict(&config), "would be sent: not told before");
+    sandbox.sync(&config).expect(0);
+    let known = verdict(&config);
+    assert!(known.starts_with("not sent: accepted ") && known.ends_with(" s ago"), "{known}");
+    let json = items(&preview(&sandbox, &config, &["--json"]).expect(0));
+    assert_eq!(json[0]["verdict"], "known", "{json:?}");
+    assert!(json[0]["request"]["url"].is_string(), "the request is shown all the same: {json:?}");
+    receiver.set_ip("203.0.113.9");
+    assert_eq!(verdict(&config), "would be sent: changed from 203.0.113.7");
+    let always = verdict(&with(&config, &json!({"cache_max_age": 0, "index4": SOURCE})));
+    assert!(always.starts_with("would be sent: accepted ") && always.ends_with("cache_max_age"), "{always}");
+    assert_eq!(verdict(&with(&config, &json!({"cache": false}))), "would be sent: the cache is off");
+    assert_eq!(receiver.callbacks().len(), 1, "previews send nothing");
+}
+
+#[test]
+fn preview_changes_nothing() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let config = with(&home(&receiver.url("/?ip=__IP__")), &json!({"log": {"file": "run.log"}, "debug": true}));
+    for options in ALL {
+        preview(&sandbox, &config, options).expect(0);
+        let names: Vec<_> =
+            fs::read_dir(sandbox.path("")).expect("a folder").flatten().map(|e| e.file_name()).collect();
+        assert_eq!(names, ["config.json"], "{options:?}: neither cache nor log");
+    }
+    let damaged = "{\"version\":1, no more";
+    let cache = sandbox.write(".local/state/ddns/cache.json", damaged);
+    let run = preview(&sandbox, &config, &[]).expect(0).says("damaged");
+    assert_eq!(row(&run, "verdict"), "would be sent: not told before");
+    assert_eq!(fs::read_to_string(&cache).expect("still there"), damaged);
+    assert_eq!(fs::read_dir(cache.parent().expect("a folder")).expect("a folder").count(), 1, "nothing beside it");
+    assert_eq!(receiver.callbacks().len(), 0);
+}
+
+/// Callbacks with everything that an address or a body can hold that is hard to keep as it is.
+fn odd_callbacks(receiver: &Receiver) -> Vec<Value> {
+    let at = |path: &str| receiver.url(path);
+    let with_user = |user: &str| at("/u?d=__DOMAIN__").replace("://", &format!("://{user}@"));
+    let token = json!({
+        "quote'": "it's \"so\" \\ $HOME `id`", "ü": "straße 漢字 🦀", "ip": "__IP__", "at": "@file", "n": 1.50,
+        "deep": [{"t": "__TTL__"}, null, true, "line\nbreak\ttab"], "d": "__DOMAIN__", "more": "long ".repeat(400),
+    });
+    vec![
+        json!({"id": at("/plain?d=__DOMAIN__&ip=__IP__&t=__RECORDTYPE__")}),
+        json!({"id": at("/a/../b/./c//d?x={1,2}&y=[a-c]&z=it's&e=&p=%2F%zz+&q=a|b^c\\d&u=grün ß")}),
+        json!({"id": with_user("us%3Aer:p%40ss'w%20ord$x")}),
+        json!({"id": with_user("only-user"), "token": {"a": 1}}),
+        json!({"id": with_user("a%0Ab:c%1B"), "token": token}),
+        json!({"id": at("/hook/__IP__/__DOMAIN__"), "token": token, "ttl": 600}),
+        json!({"id": at("?__LINE__"), "line": "a b&c=d#e'f", "token": "[__TTL__, \"__LINE__\"]"}),
+    ]
+}
+
+fn assert_same(a: &Received, b: &Received) {
+    assert_eq!((&a.line, &a.body), (&b.line, &b.body));
+    let sorted = |request: &Received| {
+        let mut headers = request.headers.clone();
+        headers.sort();
+        headers
+    };
+    assert_eq!(sorted(a), sorted(b), "{}", a.line);
+}
+
+#[test]
+fn preview_curl_sends_the_same_bytes() {
+    let Some(_) = tool("curl") else { return skipped("curl is not installed") };
+    let receiver = Receiver::new();
+    for callback in odd_callbacks(&receiver) {
+        let sandbox = Sandbox::new();
+        let base = json!({"dns": "callback", "cache": false, "ipv4": "home.example.com", "ipv6": ["*.straße.example"],
+            "index4": SOURCE, "index6": "shell:echo 2001:db8::7", "concurrency": 1});
+        let config = with(&base, &callback);
+        sandbox.sync(&config).expect(0);
+        let sent = receiver.take();
+        assert_eq!(sent.len(), 2);
+        for width in [&[][..], &["--wide"]] {
+            let options = [&["--curl", "--show-secrets", "--yes"], width].concat();
+            let script = preview(&sandbox, &config, &options).expect(0).stdout;
+            let mut shell = Command::new("sh");
+            shell.args(["-euc", &script]).current_dir(sandbox.path("")).env("http_proxy", "http://127.0.0.1:9");
+            let output = shell.stdin(Stdio::null()).output().expect("sh starts");
+            assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+            let tried = receiver.take();
+            assert_eq!(tried.len(), 2, "{script}");
+            sent.iter().zip(&tried).for_each(|(sent, tried)| assert_same(sent, tried));
+        }
+        let shown = preview(&sandbox, &config, &["--json", "--show-secrets", "--yes"]).expect(0);
+        for (sent, item) in sent.iter().zip(items(&shown)) {
+            let request = &item["request"];
+            assert_eq!(request["method"], sent.method());
+            assert_eq!(request["url"], receiver.url(sent.target()));
+            let headers: Vec<_> = sent.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            assert_eq!(request["headers"], Value::Object(headers.into_iter().collect()));
+            assert_eq!(request["body"].as_str().unwrap_or_default(), sent.text());
+        }
+    }
+}
+
+#[test]
+fn preview_shows_secrets_only_where_that_is_meant() {
+    let sandbox = Sandbox::new();
+    let config = home("http://127.0.0.1:9/?key=my-secret-key");
+    let run = preview(&sandbox, &config, &["--show-secrets"]).expect(2);
+    assert_eq!(run.stdout, "");
+    run.says("standard output is no terminal").says("--yes").never_says("my-secret-key");
+    preview(&sandbox, &config, &["--yes"]).expect(0).never_says("my-secret-key");
+    let run = preview(&sandbox, &config, &["--show-secrets", "--yes"]).expect(0);
+    assert!(run.stdout.contains("key=my-secret-key"), "{}", run.stdout);
+}
+
+/// In a terminal the user who asks for secrets sees them; the rest of the text is that of a pipe.
+#[test]
+fn preview_in_a_terminal() {
+    let Some(script) = tool("script") else { return skipped("script is not installed") };
+    let sandbox = Sandbox::new();
+    let config = home("http://127.0.0.1:9/?key=my-secret-key");
+    let in_pipe = preview(&sandbox, &config, &[]).expect(0).stdout;
+    let in_terminal = |options: &str| {
+        let line = format!("{} preview -c config.json {options}", env!("CARGO_BIN_EXE_ddns"));
+        let mut command = Command::new(&script);
+        command.args(["-qec", &line, "/dev/null"]).current_dir(sandbox.path("")).env("HOME", sandbox.path(""));
+        let output = command.stdin(Stdio::null()).output().expect("script starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
+    };
+    assert_eq!(in_terminal(""), in_pipe);
+    assert_eq!(in_terminal("--show-secrets"), in_pipe.replace("***", "my-secret-key"));
+}
+
+#[test]
+fn preview_takes_addresses_instead_of_looking() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let more = json!({"index4": receiver.index4(), "index6": receiver.index6(), "ipv6": "home.example.com"});
+    let config = with(&home(&receiver.url("/?ip=__IP__")), &more);
+    let run = preview(&sandbox, &config, &["--json", "--ip", "198.51.100.1", "--ip=2001:DB8:0::9"]).expect(0);
+    let all = items(&run);
+    let told: Vec<_> = all.iter().map(|item| (item["address"].as_str(), item["source"].as_str())).collect();
+    assert_eq!(told, [(Some("198.51.100.1"), Some("--ip")), (Some("2001:db8::9"), Some("--ip"))]);
+    assert_eq!(receiver.look_ups(), 0);
+    let all = items(&preview(&sandbox, &config, &["--json", "--ip", "198.51.100.1"]).expect(0));
+    assert_eq!(all[1]["address"], "2001:db8::7", "what is not given is looked for");
+    assert_eq!(receiver.look_ups(), 1);
+    for wrong in [&["--ip", "1.2.3"][..], &["--ip", "0.0.0.0"], &["--ip", "::ffff:1.2.3.4"], &["--ip"]] {
+        preview(&sandbox, &config, wrong).expect(2).says("--ip");
+    }
+    preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).says("which of them");
+}
+
+#[test]
+fn preview_says_why_nothing_can_be_told() {
+    let sandbox = Sandbox::new();
+    let config = with(
+        &home("http://127.0.0.1:9/?key=s3cr3t-k3y"),
+        &json!({"index4": ["interface:nope", "shell:echo s3cr3t-k3y; exit 3"]}),
+    );
+    let run = preview(&sandbox, &config, &[]).expect(1);
+    assert_eq!(row(&run, "verdict"), "not sent: no IPv4 address was found");
+    assert!(row(&run, "source").starts_with("interface:nope gave no address: "), "{}", run.stdout);
+    assert!(run.stdout.ends_with("would send 0 of 1 updates; 1 has no address.\n"), "{}", run.stdout);
+    run.never_says("s3cr3t");
+    let all = items(&preview(&sandbox, &config, &["--json"]).expect(1));
+    assert_eq!(
+        (&all[0]["verdict"], &all[0]["request"], &all[0]["address"]),
+        (&json!("no address"), &Value::Null, &Value::Null)
+    );
+    let impossible = with(&home("http://__LINE__/"), &json!({"line": "no host"}));
+    let run = preview(&sandbox, &impossible, &[]).expect(1);
+    assert!(row(&run, "verdict").starts_with("cannot be sent: the address names the host"), "{}", run.stdout);
+    let off = with(&home("http://127.0.0.1:9/"), &json!({"index4": false}));
+    let run = preview(&sandbox, &off, &[]).expect(0);
+    assert_eq!(run.stdout, "Nothing is told: every family that has domains is switched off.\n");
+    sandbox.run(&["preview", "-c", "missing.json"]).expect(2);
+    Sandbox::new().run(&["preview"]).expect(2).says("there is no configuration");
+}
+
+/// The masked port is no number: the request can be shown all the same.
+#[test]
+fn preview_g2_a_port_of_extra_can_be_shown() {
+    let sandbox = Sandbox::new();
+    let config = with(&home("http://127.0.0.1:__PORT__/x?k=s3cr3t"), &json!({"extra": {"__PORT__": 8099}}));
+    let run = preview(&sandbox, &config, &[]).expect(0).never_says("s3cr3t");
+    assert_eq!(row(&run, "request"), "GET http://127.0.0.1:8099/x?k=***");
+}
+
+#[test]
+fn preview_names_the_entry_where_there_are_several() {
+    let sandbox = Sandbox::new();
+    let entry =
+        |path: &str| json!({"provider": "callback", "id": format!("http://127.0.0.1:9/{path}"), "ipv4": "a.example"});
+    let config = json!({"index4": SOURCE, "providers": [entry("x"), entry("y")]});
+    let run = preview(&sandbox, &config, &[]).expect(0);
+    assert!(run.stdout.contains("  of       config.json, entry 2\n"), "{}", run.stdout);
+}
+
+#[test]
+fn preview_fits_eighty_columns() {
+    let sandbox = Sandbox::new();
+    let label = "l".repeat(63);
+    let long = format!("{label}.{label}.{label}.example");
+    let token = json!({"ip": "__IP__", "names": vec!["__DOMAIN__"; 40], "key": "k".repeat(500)});
+    let more =
+        json!({"ipv4": [long, "a.example"], "token": token, "index4": [format!("interface:{label}{label}"), SOURCE]});
+    let config = with(&home(&format!("http://127.0.0.1:9/{label}/x?{}", "a=__DOMAIN__&".repeat(20))), &more);
+    for options in [&[][..], &["--curl"], &["--curl", "--show-secrets", "--yes"], &["--show-secrets", "--yes"]] {
+        let run = preview(&sandbox, &config, options).expect(0);
+        for line in run.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{options:?}: {} columns: {line}", line.chars().count());
+            assert_eq!(line.trim_end(), line, "{options:?}: blanks at the end");
+        }
+    }
+    let wide = preview(&sandbox, &config, &["--wide"]).expect(0);
+    assert!(wide.stdout.lines().any(|line| line.chars().count() > 1000), "nothing is broken or cut");
+}
+
+#[test]
+fn preview_of_ten_thousand_is_short_and_quick() {
+    let sandbox = Sandbox::new();
+    let domains: Vec<String> = (0..10_000).map(|n| format!("d{n}.example.com")).collect();
+    let config = with(&home("http://127.0.0.1:9/?d=__DOMAIN__&k=s3cr3t"), &json!({"ipv4": domains}));
+    let begun = Instant::now();
+    let run = preview(&sandbox, &config, &[]).expect(0);
+    assert!(run.stdout.contains("\n… and 9,980 more alike (--json shows all)\n"), "{}", run.stdout);
+    assert!(run.stdout.ends_with("would send 10,000 of 10,000 updates.\n"));
+    assert_eq!(run.stdout.matches("  verdict  ").count(), 20);
+    assert_eq!(items(&preview(&sandbox, &config, &["--json"]).expect(0)).len(), 10_000);
+    let script = preview(&sandbox, &config, &["--curl"]).expect(0).stdout;
+    assert_eq!(script.matches("\ncurl ").count(), 10_000, "a script is whole");
+    assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+}
+
+#[test]
+fn preview_a_closed_pipe_is_no_crash() {
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", home("http://127.0.0.1:9/").to_string());
+    for options in ALL {
+        let mut command = sandbox.command(&[&["preview"], options].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+        assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""), "{options:?}");
+    }
+}

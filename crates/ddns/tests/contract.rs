@@ -1,0 +1,90 @@
+//! The contract, rule by rule, seen from outside: the built program against a real receiver on loopback, in a clean
+//! environment. One folder for each thing that is tested; each test is named after its rule.
+
+#![allow(unreachable_pub, reason = "what the modules share is public among them")]
+
+mod support;
+
+mod request {
+    mod head;
+    mod redirects;
+    mod substitution;
+    mod updates;
+    mod url;
+}
+
+mod config {
+    mod address_and_body;
+    mod errors;
+    mod fields;
+    mod layers;
+}
+
+mod cache {
+    mod file;
+    mod in_doubt;
+    mod long_runs;
+    mod outcome;
+}
+
+mod sources {
+    mod given_by_user;
+    mod local;
+    mod namespaces;
+    mod programs;
+    mod public;
+    mod quorum;
+    mod stun;
+}
+
+mod transport {
+    mod faults;
+    mod kept_connections;
+    mod lanes;
+    mod nginx;
+    mod origins;
+    mod proxy;
+    mod proxy_environment;
+    mod proxy_failures;
+    mod proxy_https;
+    mod proxy_real;
+    mod proxy_socks;
+    mod proxy_time;
+    mod race;
+    mod tls;
+}
+
+mod secrets {
+    mod commands;
+    mod log;
+    mod log_secrets;
+    mod mistakes;
+}
+
+mod watch {
+    mod control;
+    mod failures;
+    mod life;
+    mod network;
+    mod overlap;
+    mod reload;
+    mod rest;
+    mod socket;
+    mod systemd;
+}
+
+mod commands {
+    mod addresses;
+    mod check;
+    mod cli;
+    mod completions;
+    mod init;
+    mod listen;
+    mod preview;
+}
+
+mod docs {
+    mod commands;
+    mod configurations;
+    mod packaging;
+}

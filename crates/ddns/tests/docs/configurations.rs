@@ -1,0 +1,77 @@
+//! Whatever README, `docs/` and `examples/` show is run as it stands there, with the receiver in place of the endpoint.
+//! Commands are run in `docs/commands.rs`.
+
+use std::fs;
+
+use crate::support::pages::{blocks, blocks_of, pages, root, run};
+use crate::support::{Receiver, Sandbox};
+
+#[test]
+fn readme_sends_the_request_it_shows() {
+    let receiver = Receiver::new();
+    run(&blocks("json")[0], &receiver);
+    assert_eq!(receiver.only().line, blocks("http")[0].trim_end());
+    assert_eq!(blocks("json")[0].lines().filter(|line| line.starts_with("  ")).count(), 3, "the first block is short");
+}
+
+#[test]
+fn configurations_of_the_pages_run() {
+    let mut count = 0;
+    for page in pages() {
+        for config in blocks_of(&page, "json") {
+            let receiver = Receiver::new();
+            run(&config, &receiver);
+            assert!(!receiver.callbacks().is_empty(), "{page}:\n{config}");
+            count += 1;
+        }
+    }
+    assert!(count >= 8, "{count} configurations");
+}
+
+/// A link that leads nowhere helps nobody.
+#[test]
+fn docs_every_link_leads_somewhere() {
+    for page in pages() {
+        let path = root().join(&page);
+        let text = fs::read_to_string(&path).expect("the page");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap_or_default();
+            let is_there = link.contains("://") || path.parent().expect("a folder").join(file).exists();
+            assert!(is_there, "{page}: {link}");
+        }
+    }
+}
+
+#[test]
+fn examples_run_without_a_warning() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("examples")).expect("examples") {
+        let path = entry.expect("an example").path();
+        let receiver = Receiver::new();
+        run(&fs::read_to_string(&path).expect("a text"), &receiver);
+        let sent: Vec<String> = receiver.callbacks().iter().map(|callback| format!("{callback:?}")).collect();
+        assert!(!sent.is_empty() && !sent.iter().any(|text| text.contains("__IP__")), "{}: {sent:?}", path.display());
+        count += 1;
+    }
+    assert!(count >= 4);
+}
+
+#[test]
+fn demo_shows_what_is_sent_and_what_is_not() {
+    let run = Sandbox::new().run(&["demo"]).expect(0);
+    let received = run.stdout.matches("received").count();
+    assert_eq!(received, 3, "two callbacks, none, then the one that changed:\n{}", run.stdout);
+    assert_eq!(run.stdout.matches("already known, nothing is sent").count(), 3, "{}", run.stdout);
+    for line in run.stdout.lines().filter(|line| line.trim_start().starts_with("sent")) {
+        assert!(!line.contains("my-secret-key"), "{line}");
+    }
+    assert!(run.stderr.is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn demo_needs_no_home_and_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.command(&["demo"]).env_remove("HOME").output().expect("the program starts");
+    assert!(output.status.success());
+    assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
+}

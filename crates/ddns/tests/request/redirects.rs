@@ -1,0 +1,143 @@
+//! Redirections (D3), as the receivers see them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::authority::Authority;
+use crate::support::odd_server::stalling;
+use crate::support::{Answer, Receiver, Sandbox};
+
+fn config(id: &str, token: &Value) -> Value {
+    json!({
+        "dns": "callback", "id": id, "token": token, "ipv4": "home.example.com", "index4": "shell:echo 203.0.113.7",
+    })
+}
+
+/// Sends `/start` on to `location` with a status; everything else is accepted.
+fn sending_on(status: u16, location: &str) -> Receiver {
+    let location = location.to_owned();
+    Receiver::answering(move |request| match request.target() {
+        "/start" => Answer::status(status).header("Location", &location),
+        _ => Answer::status(204),
+    })
+}
+
+#[test]
+fn d3_method_and_body_are_kept_but_for_303() {
+    for (status, method) in [(301, "POST"), (302, "POST"), (307, "POST"), (308, "POST"), (303, "GET")] {
+        let receiver = sending_on(status, "/end?x=1");
+        Sandbox::new().sync(&config(&receiver.url("/start"), &json!({"ip": "__IP__"}))).expect(0).says("accepted (204");
+        let seen = receiver.callbacks();
+        assert_eq!(seen.len(), 2, "{status}: {seen:#?}");
+        assert_eq!((seen[1].method(), seen[1].target()), (method, "/end?x=1"), "{status}");
+        let body = if method == "POST" { r#"{"ip":"203.0.113.7"}"# } else { "" };
+        assert_eq!(seen[1].text(), body, "{status}");
+        assert_eq!(seen[1].header("content-type").is_some(), method == "POST", "{status}");
+    }
+}
+
+#[test]
+fn d3_the_final_status_counts() {
+    let receiver = Receiver::answering(|request| match request.target() {
+        "/start" => Answer::status(302).header("Location", "gone"),
+        _ => Answer::status(404),
+    });
+    Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says("404");
+    assert_eq!(receiver.callbacks()[1].target(), "/gone");
+}
+
+#[test]
+fn d3_without_a_location_the_redirection_is_the_final_answer() {
+    for status in [300, 302, 304] {
+        let receiver = Receiver::answering(move |_| Answer::status(status));
+        Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says(&status.to_string());
+        receiver.only();
+    }
+}
+
+#[test]
+fn d3_loops_end_after_ten() {
+    let receiver = sending_on(302, "/start");
+    let begun = Instant::now();
+    let run = Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1);
+    run.says("redirects more than 10 times");
+    assert_eq!(receiver.callbacks().len(), 11);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn d3_another_origin_gets_no_credentials() {
+    let other = Receiver::new();
+    let receiver = sending_on(307, &other.url("/end"));
+    let with_password = |url: String| url.replace("http://", "http://user:s3cr3t-pw@");
+    let run = Sandbox::new().sync(&config(&with_password(receiver.url("/start")), &json!({"a": 1})));
+    // The body goes there too, so the user is told where.
+    let warning = format!("sends requests on to http://127.0.0.1:{}", other.port());
+    run.expect(0).never_says("s3cr3t-pw").says(&warning);
+    assert!(receiver.only().header("authorization").is_some());
+    assert_eq!(other.only().header("authorization"), None);
+    assert_eq!(other.only().text(), r#"{"a":1}"#);
+
+    let receiver = sending_on(307, "/end");
+    Sandbox::new().sync(&config(&with_password(receiver.url("/start")), &Value::Null)).expect(0);
+    assert!(receiver.callbacks()[1].header("authorization").is_some(), "the same origin keeps them");
+}
+
+#[test]
+fn d3_a_location_that_is_no_address_is_a_failure() {
+    for location in ["ftp://h/x", "http://", "http://h:99999/", "http://[::1/"] {
+        let receiver = sending_on(302, location);
+        let run = Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null));
+        run.expect(1).says("redirects to an address that");
+        receiver.only();
+    }
+}
+
+#[test]
+fn d3_the_time_limit_holds_for_all_of_it() {
+    let receiver =
+        Receiver::answering(|_| Answer::status(302).header("Location", "/next").after(Duration::from_millis(400)));
+    let mut config = config(&receiver.url("/start"), &Value::Null);
+    config["timeout"] = json!(1);
+    let begun = Instant::now();
+    Sandbox::new().sync(&config).expect(1).says("within 1 s");
+    assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+/// Where the keys went is told for every hop, whatever the next one does.
+#[test]
+fn d3_every_origin_that_got_the_keys_is_told() {
+    let end =
+        Receiver::answering(|request| if request.target() == "/end" { Answer::status(204) } else { Answer::Close });
+    for (last, code) in [("/end", 0), ("/closes", 1)] {
+        let between = sending_on(307, &end.url(last));
+        let back = between.url("/start");
+        let first = sending_on(307, &back);
+        let run = Sandbox::new().sync(&config(&first.url("/start"), &json!({"a": 1}))).expect(code);
+        let origin = |receiver: &Receiver| receiver.url("");
+        run.says(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&between)))
+            .says(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&end)));
+    }
+}
+
+#[test]
+fn d6_every_origin_that_was_trusted_unverified_is_told() {
+    let stranger = Authority::new("stranger");
+    let (first, second) = (stranger.server("localhost"), stranger.server("localhost"));
+    first.redirect_to(&second.url("/end"));
+    let run = Authority::new("known").trusted().sync(&config(&first.url("/start"), &Value::Null)).expect(0);
+    run.says(&format!("https://localhost:{} is trusted unverified", first.port))
+        .says(&format!("https://localhost:{} is trusted unverified", second.port));
+}
+
+#[test]
+fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
+    let hangs = stalling(b"");
+    let first = sending_on(307, &format!("http://{hangs}/end"));
+    let mut config = config(&first.url("/start"), &Value::Null);
+    config["timeout"] = json!(1);
+    let run = Sandbox::new().sync(&config).expect(1);
+    run.says(&format!("failed: http://{hangs} took the request but did not answer within 1 s"))
+        .says(&format!("{} sends requests on to http://{hangs}", first.url("")));
+}

@@ -1,0 +1,33 @@
+//! Programs as sources (F6): what they leave behind, and what they say too much.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::asking::ask;
+
+#[test]
+fn f6_long_output_is_listened_to_as_far_as_the_limit() {
+    let cases = [
+        ("shell:echo 203.0.113.7; yes | head -c 200000", Some("203.0.113.7")),
+        // Cut in two at the limit, the address would be another.
+        ("shell:head -c 65524 /dev/zero | tr '\\0' x; printf ' 203.0.113.77\\n'; sleep 1", None),
+        ("cmd:yes", None),
+    ];
+    for (source, expected) in cases {
+        let begun = Instant::now();
+        let asked = ask(4, &json!(source));
+        assert_eq!(asked.told.as_deref(), expected, "{source}: {}", asked.run.stderr);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{source}");
+    }
+}
+
+#[test]
+fn f6_what_a_program_leaves_in_the_background_is_not_waited_for() {
+    for source in ["shell:sleep 20 & echo 203.0.113.7", "shell:echo 203.0.113.7; yes xxxx & exit 0"] {
+        let begun = Instant::now();
+        let asked = ask(4, &json!(source));
+        assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{source}: {}", asked.run.stderr);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{source}: {:?}", begun.elapsed());
+    }
+}

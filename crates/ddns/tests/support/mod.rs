@@ -1,0 +1,20 @@
+//! What every black-box test stands on: a real receiver on loopback that records each request byte for byte, and a
+//! clean place to run the built program in (own home, own folder, an environment with nothing inherited).
+
+pub mod addresses;
+pub mod asking;
+pub mod authority;
+pub mod basic;
+pub mod given;
+pub mod odd_server;
+pub mod pages;
+pub mod proxies;
+mod receiver;
+mod sandbox;
+pub mod scripted;
+pub mod secret_forms;
+pub mod tools;
+pub mod watching;
+
+pub use receiver::{Answer, Received, Receiver};
+pub use sandbox::{Run, Sandbox, mode};

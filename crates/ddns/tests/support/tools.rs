@@ -1,0 +1,124 @@
+//! What a test needs of the system and may not find: programs that are not installed, the right to make network
+//! namespaces. Where something is missing the test is skipped with a word about it or, where the environment sets
+//! `DDNS_TEST_MUST_NOT_SKIP`, fails.
+
+use std::env;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::Sandbox;
+
+/// Set for the copy of the test program that runs inside a namespace: the one test that it runs.
+const INSIDE: &str = "DDNS_TEST_INSIDE_NAMESPACE";
+
+/// A script that makes a namespace ends so where the system cannot do what it asks for.
+const CANNOT: i32 = 77;
+
+/// Where a program is; folders of administrators count even where the user's `PATH` lacks them.
+pub fn tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// Tells that a test is skipped; fails it where nothing may be.
+#[track_caller]
+pub fn skipped(why: &str) {
+    assert!(env::var_os("DDNS_TEST_MUST_NOT_SKIP").is_none(), "this may not be skipped: {why}");
+    eprintln!("skipped: {why}");
+}
+
+/// Runs the test of this name (`module::function`) inside a new network namespace, as a copy of this test program that
+/// runs nothing else, and says whether this process is that copy: `if !inside(…) { return; }` begins such a test.
+///
+/// `setup` is a shell script that is run in the namespace before; it ends with status 77 where the system lacks what it
+/// needs. Mounts made there are seen by nobody else.
+#[track_caller]
+pub fn inside(test: &str, setup: &str) -> bool {
+    if env::var_os(INSIDE).is_some_and(|name| name == test) {
+        return true;
+    }
+    let (Some(unshare), Some(_)) = (tool("unshare"), tool("ip")) else {
+        skipped("`unshare` or `ip` is not installed");
+        return false;
+    };
+    let may = |options: &&&str| {
+        let mut command = Command::new(&unshare);
+        command.args([**options, "true"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let Some(options) = ["-nm", "-rnm"].iter().find(may) else {
+        skipped("there is no right to make a network namespace");
+        return false;
+    };
+    let path = format!("{}:/usr/sbin:/sbin", env::var("PATH").unwrap_or_default());
+    let script = format!("set -eu\n{setup}\nexec \"$0\" --exact \"$1\" --include-ignored --nocapture\n");
+    let mut command = Command::new(unshare);
+    command.args([options, "sh", "-c", &script]).arg(env::current_exe().expect("this program")).arg(test);
+    let output = command.env(INSIDE, test).env("PATH", path).stdin(Stdio::null()).output().expect("unshare starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(CANNOT) {
+        skipped(&format!("this system cannot make what the namespace needs: {said}"));
+        return false;
+    }
+    assert!(output.status.success(), "inside the namespace ({}):\n{said}", output.status);
+    assert!(said.contains("1 passed"), "there is no test {test}:\n{said}");
+    false
+}
+
+/// Runs a line of shell in the namespace; fails the test where it fails.
+#[track_caller]
+pub fn sh(line: &str) {
+    let output = Command::new("sh").args(["-euc", line]).stdin(Stdio::null()).output().expect("sh starts");
+    assert!(output.status.success(), "{line}:\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A neighbour that never answers, over both families.
+pub const SILENT: &str = "
+    ip link set lo up
+    { ip link add d0 type veth peer name p0 || ip link add d0 type dummy; } 2>/dev/null || exit 77
+    if ip link show p0 >/dev/null 2>&1; then ip link set p0 up; fi
+    ip addr add 198.51.100.1/24 dev d0
+    ip addr add 2001:db8:1::1/64 dev d0 nodad || exit 77
+    ip link set d0 up
+    ip neigh add 198.51.100.2 lladdr 02:00:00:00:00:02 dev d0
+    ip neigh add 2001:db8:1::2 lladdr 02:00:00:00:00:02 dev d0
+";
+
+/// The names that this namespace knows from now on.
+pub fn hosts(sandbox: &Sandbox, text: &str) {
+    let file = sandbox.write("hosts", format!("127.0.0.1 localhost\n{text}\n"));
+    sh(&format!("mount --bind {} /etc/hosts", file.display()));
+}
+
+/// A program that is ended with the test, however that goes.
+pub struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a server on a free port of loopback and waits until it takes connections; `command` is given the port. Tried
+/// again where somebody else took the port first.
+pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
+    for _ in 0..4 {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port").port();
+        let mut command = command(port);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = Ended(command.spawn().expect("the server starts"));
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(5) && server.0.try_wait().expect("its state").is_none() {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return (server, port);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    panic!("the server takes no connections");
+}

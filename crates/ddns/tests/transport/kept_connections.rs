@@ -1,0 +1,287 @@
+//! Several updates and kept connections (A6, A7): a fault costs the update that met it and no other, an answer is never
+//! taken for that of another request, and nothing is delivered twice.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use rustls::{ServerConnection, StreamOwned, version};
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+use crate::support::authority::{Authority, params_for};
+use crate::support::given::{SOURCE, home, with};
+use crate::support::scripted::Step::{Close, Pause, Reset, Stall};
+use crate::support::scripted::bounded;
+use crate::support::scripted::{Server, Step, say};
+
+const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// So many domains, told one after another or as many at once as the program likes.
+fn many(server: &Server, count: usize, concurrency: &Value) -> Value {
+    let names: Vec<_> = (0..count).map(|number| format!("h{number}.example.com")).collect();
+    let more = json!({"ipv4": names, "concurrency": concurrency, "timeout": 2});
+    with(&home(&server.url("/__DOMAIN__")), &more)
+}
+
+/// Each of so many targets once.
+fn each_once(count: usize) -> BTreeMap<String, usize> {
+    (0..count).map(|number| (format!("/h{number}.example.com"), 1)).collect()
+}
+
+fn modes() -> [Value; 3] {
+    [json!(1), json!("auto"), json!(20)]
+}
+
+#[test]
+fn a6_a_fault_in_the_third_of_ten_answers_costs_that_update_alone() {
+    let cases: [(&str, Vec<Step>); 7] = [
+        ("an end", vec![Close]),
+        ("a reset", vec![Reset]),
+        ("silence", vec![Stall]),
+        ("half a head", vec![say("HTTP/1.1 200 OK\r\nContent-"), Close]),
+        ("no HTTP", vec![say("ok\r\n"), Close]),
+        ("a refusal", vec![say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")]),
+        ("a broken refusal", vec![say("HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nxyz")]),
+    ];
+    for (name, fault) in cases {
+        for concurrency in modes() {
+            let fault = fault.clone();
+            let server = Server::start(Vec::new(), move |target| match target {
+                "/h2.example.com" => fault.clone(),
+                _ => vec![say(ACCEPTED)],
+            });
+            let (sandbox, config) = (Sandbox::new(), many(&server, 10, &concurrency));
+            let run = bounded(&sandbox, &config, name).expect(1).says("9 accepted, 1 failed, 0 already known");
+            run.says("h2.example.com A 203.0.113.7: failed: ");
+            assert_eq!(server.take(), each_once(10), "{name}, {concurrency}: each once");
+            server.mend();
+            bounded(&sandbox, &config, name).expect(0).says("1 accepted, 0 failed, 9 already known");
+            let again = BTreeMap::from([("/h2.example.com".to_owned(), 1)]);
+            assert_eq!(server.take(), again, "{name}, {concurrency}: the failed one alone, once");
+            bounded(&sandbox, &config, name).expect(0).says("10 already known");
+        }
+    }
+}
+
+#[test]
+fn a7_twenty_updates_to_a_server_that_says_that_it_closes() {
+    for concurrency in modes() {
+        let answer = "HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\nContent-Length: 2\r\n\r\nok";
+        let server = Server::always(vec![say(answer), Close]);
+        let config = many(&server, 20, &concurrency);
+        bounded(&Sandbox::new(), &config, "closing").expect(0).says("20 accepted, 0 failed");
+        assert_eq!(server.take(), each_once(20), "{concurrency}");
+        assert_eq!(server.take_connections(), 20, "{concurrency}");
+    }
+}
+
+/// The request that meets the end of a kept connection may fail, for it is not sent twice; the next run tells it.
+#[test]
+fn a7_twenty_updates_to_a_server_that_closes_without_a_word() {
+    for end in [Close, Reset] {
+        for pause in [0, 2, 20] {
+            let server = Server::always(vec![say(ACCEPTED), Pause(Duration::from_millis(pause)), end.clone()]);
+            let (sandbox, config) = (Sandbox::new(), many(&server, 20, &json!(1)));
+            let run = bounded(&sandbox, &config, "closing silently");
+            let failed = run.stderr.matches(": failed:").count();
+            assert!(failed <= 1, "after the first break no connection is kept:\n{}", run.stderr);
+            assert_eq!(run.code, i32::from(failed > 0), "{}", run.stderr);
+            server.mend();
+            bounded(&sandbox, &config, "again").expect(0).says(&format!("{failed} accepted, 0 failed"));
+            assert_eq!(server.take(), each_once(20), "over both runs");
+        }
+    }
+}
+
+#[test]
+fn a7_a_connection_is_kept_for_twenty_updates() {
+    let server = Server::always(vec![say(ACCEPTED)]);
+    bounded(&Sandbox::new(), &many(&server, 20, &json!(1)), "keeping").expect(0).says("20 accepted, 0 failed");
+    assert_eq!((server.take(), server.take_connections()), (each_once(20), 1));
+}
+
+/// A body where none may be is not taken for the answer to the next request.
+#[test]
+fn a4_a_body_after_204_or_304_is_not_the_next_answer() {
+    let stray = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let late = Pause(Duration::from_millis(100));
+    for status in ["204 No Content", "304 Not Modified"] {
+        let length = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", stray.len());
+        let chunked = format!("HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let plain = format!("HTTP/1.1 {status}\r\n\r\n");
+        for (name, first) in [
+            ("at once", vec![say(format!("{plain}{stray}"))]),
+            ("announced, later", vec![say(&length), late.clone(), say(stray)]),
+            ("in chunks, later", vec![say(&chunked), late.clone(), say(stray)]),
+        ] {
+            let server = Server::start(Vec::new(), move |target| match target {
+                "/h0.example.com" => first.clone(),
+                _ => vec![say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")],
+            });
+            let run = bounded(&Sandbox::new(), &many(&server, 3, &json!(1)), name).expect(1);
+            for number in [1, 2] {
+                let line = format!("h{number}.example.com A 203.0.113.7: failed: the endpoint answered 500");
+                assert!(run.stderr.contains(&line), "{status}, {name}: {line} expected:\n{}", run.stderr);
+            }
+            assert_eq!(server.take(), each_once(3), "{status}, {name}");
+        }
+    }
+}
+
+/// Bytes that nobody announced cost at most the update that meets them.
+#[test]
+fn a7_a_stray_body_that_comes_late_costs_one_update_at_most() {
+    let late = Pause(Duration::from_millis(100));
+    let server = Server::start(Vec::new(), move |target| match target {
+        "/h0.example.com" => vec![say("HTTP/1.1 204 No Content\r\n\r\n"), late.clone(), say("hello")],
+        _ => vec![say(ACCEPTED)],
+    });
+    let (sandbox, config) = (Sandbox::new(), many(&server, 5, &json!(1)));
+    let run = bounded(&sandbox, &config, "stray");
+    let failed = run.stderr.matches("h1.example.com A 203.0.113.7: failed").count();
+    run.expect(i32::from(failed > 0)).says(&format!("{} accepted, {failed} failed", 5 - failed));
+    assert_eq!(server.take(), each_once(5));
+    bounded(&sandbox, &config, "again").expect(0).says(&format!("{failed} accepted, 0 failed"));
+    assert_eq!(server.take().values().sum::<usize>(), failed, "the failed one alone, once");
+}
+
+/// Two callbacks of one server with time between them, in which the kept connection is idle.
+fn with_a_rest(server: &Server) -> Value {
+    let slow = format!("shell:sleep 1; {}", SOURCE.trim_start_matches("shell:"));
+    json!({"ipv4": "home.example.com", "timeout": 2, "providers": [
+        {"provider": "callback", "id": server.url("/first"), "index4": SOURCE},
+        {"provider": "callback", "id": server.url("/second"), "index4": slow},
+    ]})
+}
+
+#[test]
+fn a4_what_is_said_on_an_idle_connection_is_no_answer() {
+    let (good, bad) = ("HTTP/1.1 204 Fine\r\n\r\n", "HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n");
+    for (unasked, second, code) in [(bad, good, 0), (good, bad, 1), ("junk", good, 0)] {
+        for end in [Vec::new(), vec![Close], vec![Reset]] {
+            let pause = Pause(Duration::from_millis(50));
+            let first = [vec![say(ACCEPTED), pause, say(unasked)], end].concat();
+            let server = Server::start(Vec::new(), move |target| match target {
+                "/first" => first.clone(),
+                _ => vec![say(second)],
+            });
+            let (sandbox, config) = (Sandbox::new(), with_a_rest(&server));
+            bounded(&sandbox, &config, unasked).expect(code).says(&format!("{} accepted, {code} failed", 2 - code));
+            let once = BTreeMap::from([("/first".to_owned(), 1), ("/second".to_owned(), 1)]);
+            assert_eq!(server.take(), once, "{unasked}");
+            assert_eq!(server.take_connections(), 2, "{unasked}: the connection is not used again");
+        }
+    }
+}
+
+/// The same over TLS: a port, how many connections were made, and what was asked for.
+#[derive(Clone)]
+struct Secured {
+    port: u16,
+    connections: Arc<AtomicUsize>,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+/// What is said to a target, and whether the connection goes on after it.
+type Reply = dyn Fn(&str) -> (Vec<u8>, bool) + Send + Sync;
+
+impl Secured {
+    fn start(authority: &Authority, reply: impl Fn(&str) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
+        let config = authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        let port = listener.local_addr().expect("the port that was bound").port();
+        let server = Self { port, connections: Arc::default(), seen: Arc::default() };
+        let (running, reply): (_, Arc<Reply>) = (server.clone(), Arc::new(reply));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                running.connections.fetch_add(1, Ordering::SeqCst);
+                let session = ServerConnection::new(config.clone()).expect("a server side");
+                let (server, reply) = (running.clone(), reply.clone());
+                thread::spawn(move || server.converse(StreamOwned::new(session, stream), &*reply));
+            }
+        });
+        server
+    }
+
+    fn converse(&self, stream: StreamOwned<ServerConnection, TcpStream>, reply: &Reply) {
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while reader.read_line(&mut head).is_ok_and(|length| length > 0) {
+            if !head.ends_with("\r\n\r\n") {
+                continue;
+            }
+            let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            head.clear();
+            let (answer, goes_on) = reply(&target);
+            self.seen.lock().expect("no test thread failed").push(target);
+            if reader.get_mut().write_all(&answer).is_err() || !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn seen(&self) -> Vec<String> {
+        self.seen.lock().expect("no test thread failed").clone()
+    }
+}
+
+fn secured_config(port: u16, names: &[&str]) -> Value {
+    let more = json!({"ipv4": names, "concurrency": 1, "timeout": 2, "ssl": true});
+    with(&home(&format!("https://localhost:{port}/__DOMAIN__")), &more)
+}
+
+/// What was decrypted with the answer before it is no answer either, though the socket itself is silent.
+#[test]
+fn a4_what_follows_an_answer_over_tls_is_not_the_next_one() {
+    let authority = Authority::new("known");
+    for size in [100, 1024, 2048, 4096, 8192] {
+        let server = Secured::start(&authority, move |target| match target {
+            "/a.example.com" => {
+                // Padded to a size that ends where a read may end.
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ";
+                let padding = "x".repeat(size - head.len() - 4);
+                let stray = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                (format!("{head}{padding}\r\n\r\n{stray}").into_bytes(), true)
+            }
+            _ => (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), true),
+        });
+        let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
+        let run = bounded(&authority.trusted(), &config, "stray over TLS").expect(1);
+        run.says("1 accepted, 1 failed").says("b.example.com A 203.0.113.7: failed: the endpoint answered 500");
+        assert_eq!(server.seen(), ["/a.example.com", "/b.example.com"], "{size}");
+    }
+}
+
+#[test]
+fn a7_a_connection_is_kept_over_tls() {
+    let authority = Authority::new("known");
+    let server = Secured::start(&authority, |_| (ACCEPTED.into(), true));
+    let config = secured_config(server.port, &["a.example.com", "b.example.com", "c.example.com"]);
+    bounded(&authority.trusted(), &config, "keeping over TLS").expect(0).says("3 accepted");
+    assert_eq!((server.seen().len(), server.connections.load(Ordering::SeqCst)), (3, 1));
+}
+
+/// Most servers close without the end that TLS knows; that is told as on a plain connection.
+#[test]
+fn e2_a_cut_over_tls_is_told_as_what_it_is() {
+    let authority = Authority::new("known");
+    for (answer, part) in [
+        ("", "closed the connection without an answer"),
+        ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its answer"),
+    ] {
+        let server = Secured::start(&authority, move |_| (answer.into(), false));
+        let (sandbox, config) = (authority.trusted(), secured_config(server.port, &["a.example.com"]));
+        for _ in 0..2 {
+            bounded(&sandbox, &config, "cut over TLS").expect(1).says(part);
+        }
+        assert_eq!(server.seen().len(), 2, "once in each run");
+    }
+    let server = Secured::start(&authority, |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal".to_vec(), false));
+    let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
+    bounded(&authority.trusted(), &config, "a body cut over TLS").expect(0).says("2 accepted");
+}

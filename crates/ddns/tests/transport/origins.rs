@@ -1,0 +1,48 @@
+//! Many origins in one run (A6): one host for each domain, and few open files.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::given::{home, with};
+use crate::support::{Answer, Receiver, Sandbox};
+
+/// Fewer files than the queue has requests under way, and far fewer than there are origins.
+const FILES: u32 = 256;
+const ORIGINS: usize = 1500;
+
+/// One run that may open so many files at once.
+fn limited(sandbox: &Sandbox, files: u32) -> (i32, String) {
+    let program = sandbox.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" -c config.json")]).arg(program.get_program());
+    command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(program.get_current_dir().expect("a folder"));
+    let output = command.output().expect("sh starts");
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Kept connections and requests under way have room in what the system allows, directly and through one proxy.
+#[test]
+#[cfg(target_os = "linux")]
+fn a6_a_thousand_origins_need_few_open_files() {
+    let hosts: Vec<String> =
+        (0..ORIGINS).map(|number| format!("127.1.{}.{}", number / 250, number % 250 + 1)).collect();
+    for through_proxy in [false, true] {
+        let receiver = Receiver::on("0.0.0.0:0", |_| Answer::status(200));
+        let sandbox = Sandbox::new();
+        let proxy = if through_proxy { format!("http://127.0.0.1:{}", receiver.port()) } else { "DIRECT".to_owned() };
+        let config = with(
+            &home(&format!("http://__DOMAIN__:{}/", receiver.port())),
+            &json!({"ipv4": hosts, "proxy": [proxy], "log": {"level": "WARNING"}, "cache": false}),
+        );
+        sandbox.write("config.json", config.to_string());
+        let begun = Instant::now();
+        let (code, said) = limited(&sandbox, FILES);
+        let first: Vec<&str> = said.lines().take(5).collect();
+        assert_eq!((code, first), (0, Vec::new()), "through a proxy: {through_proxy}");
+        assert_eq!(receiver.callbacks().len(), ORIGINS, "through a proxy: {through_proxy}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    }
+}

@@ -1,0 +1,147 @@
+//! Section E over proxies (E2): whatever a proxy does wrong is told, with every route that was tried.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::authority::Authority;
+use crate::support::given::with;
+use crate::support::odd_server::refusing;
+use crate::support::proxies::{Proxy, Then, by};
+use crate::support::{Receiver, Sandbox};
+
+/// What a proxy may answer when it is asked for a tunnel, and what is said about it.
+const REFUSALS: [(Then, &str); 8] = [
+    (Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"), "asks for a user and password (407)"),
+    (Then::Says("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "answered 502 Bad Gateway when asked for a tunnel"),
+    (Then::Says("HTTP/1.0 403 No\r\n\r\n"), "answered 403 Forbidden when asked for a tunnel"),
+    (Then::Says(""), "closed the connection without an answer"),
+    (Then::Says("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its answer"),
+    (Then::Says("SSH-2.0-proxy\r\n\r\n"), "no HTTP"),
+    (Then::Says("HTTP/1.1 200 OK\r\n\r\nmore"), "speaks in the tunnel before the endpoint can"),
+    (Then::Hangs, "no answer within"),
+];
+
+#[test]
+fn e2_a_proxy_that_gives_no_tunnel_is_told() {
+    std::thread::scope(|scope| {
+        for (then, part) in REFUSALS {
+            scope.spawn(move || {
+                let proxy = Proxy::http(then);
+                let config = with(&by("https://dns.example.com/hook", json!([proxy.url()])), &json!({"timeout": 2}));
+                let begun = Instant::now();
+                let run = Sandbox::new().sync(&config).expect(1);
+                assert!(begun.elapsed() < Duration::from_secs(4), "{part}: {:?}", begun.elapsed());
+                run.says(&format!("no connection to https://dns.example.com (proxy {}: ", proxy.url())).says(part);
+                assert_eq!(proxy.seen().len(), 1, "{part}");
+            });
+        }
+    });
+}
+
+#[test]
+fn d5_a_proxy_that_gives_no_tunnel_is_passed_over() {
+    std::thread::scope(|scope| {
+        for (then, part) in REFUSALS {
+            scope.spawn(move || {
+                let authority = Authority::new("known");
+                let server = authority.server("localhost");
+                let proxy = Proxy::http(then);
+                let config = by(&server.url("/hook"), json!([proxy.url(), "DIRECT"]));
+                authority.trusted().sync(&with(&config, &json!({"ssl": true}))).expect(0);
+                assert_eq!((proxy.seen().len(), server.seen().len()), (1, 1), "{part}");
+            });
+        }
+    });
+}
+
+#[test]
+fn e2_every_route_that_was_tried_is_told() {
+    let (dead, login) = (refusing(), Proxy::http(Then::Says("HTTP/1.1 407 Login\r\n\r\n")));
+    let nobody = refusing();
+    let id = format!("https://{nobody}/hook");
+    let config = by(&id, json!([format!("http://{dead}"), login.url(), format!("socks5://{dead}"), "DIRECT"]));
+    let told = format!(
+        "no connection to https://{nobody} (proxy http://{dead}: connection refused; \
+         proxy {}: asks for a user and password (407); proxy socks5://{dead}: connection refused; \
+         directly: connection refused)",
+        login.url()
+    );
+    Sandbox::new().sync(&config).expect(1).says(&told);
+    // Alone, the direct way is not called so.
+    Sandbox::new()
+        .sync(&by(&id, "DIRECT"))
+        .expect(1)
+        .says(&format!("no connection to https://{nobody} (connection refused)"));
+}
+
+#[test]
+fn e2_a_login_that_is_not_accepted_is_told_so() {
+    let proxy = Proxy::http(Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
+    let route = proxy.url().replace("://", "://proxy-user:proxy-word@");
+    for id in ["http://dns.example.com/hook", "https://dns.example.com/hook"] {
+        let run = Sandbox::new().sync(&by(id, json!([route]))).expect(1);
+        run.says("does not accept the user and password (407)").says(&proxy.url());
+    }
+}
+
+#[test]
+fn e2_a_407_to_a_handed_on_request_is_the_proxys() {
+    let proxy = Proxy::http(Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
+    let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
+    run.says(&format!("failed: the proxy {} asks for a user and password (407)", proxy.url()));
+}
+
+#[test]
+fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
+    for (answer, part) in [
+        ("HTTP/1.1 502 A\r\nContent-Length: 0\r\n\r\n", "answered 502 Bad Gateway, by or through the proxy "),
+        ("HTTP/1.1 503 A\r\nContent-Length: 0\r\n\r\n", "answered 503 Service Unavailable, by or through the proxy "),
+        ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "answered 403 Forbidden, by or through the proxy "),
+        ("HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n", "answered 504 Gateway Timeout, by or through the proxy "),
+    ] {
+        let proxy = Proxy::http(Then::Says(answer));
+        let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
+        run.says(&format!("{part}{}", proxy.url()));
+    }
+    let endpoint = Receiver::answering(|_| crate::support::Answer::status(502));
+    Sandbox::new().sync(&by(&endpoint.url("/"), "DIRECT")).expect(1).says("502 Bad Gateway").never_says("proxy");
+}
+
+#[test]
+fn e2_a_proxy_that_takes_a_request_and_hangs_is_told_within_the_limit() {
+    let proxy = Proxy::http(Then::Hangs);
+    let config = with(&by("http://dns.example.com/hook", json!([proxy.url(), "DIRECT"])), &json!({"timeout": 1}));
+    let begun = Instant::now();
+    let run = Sandbox::new().sync(&config).expect(1);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    run.says("did not answer within 1 s").says(&format!("through the proxy {}", proxy.url()));
+}
+
+#[test]
+fn e2_a_silent_proxy_leaves_time_for_the_next_route() {
+    let receiver = Receiver::new();
+    let authority = Authority::new("known");
+    let server = authority.server("localhost");
+    let proxy = Proxy::http(Then::Hangs);
+    let config = with(&by(&server.url("/hook"), json!([proxy.url(), "DIRECT"])), &json!({"timeout": 2, "ssl": true}));
+    authority.trusted().sync(&config).expect(0);
+    assert_eq!((server.seen().len(), receiver.callbacks().len()), (1, 0));
+}
+
+#[test]
+fn d5_many_requests_do_not_wait_for_the_same_dead_proxy() {
+    let receiver = Receiver::answering(|_| crate::support::Answer::status(200).header("Connection", "close"));
+    let silent = Proxy::serving(|mut stream, seen| {
+        seen.lock().expect("no test thread failed").push(String::new());
+        let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        Ok(())
+    });
+    let names: Vec<String> = (0..20).map(|number| format!("d{number}.example.com")).collect();
+    let route = format!("socks5h://{}", silent.address);
+    let config = by(&receiver.url("/hook"), json!([route, "DIRECT"]));
+    let begun = Instant::now();
+    Sandbox::new().sync(&with(&config, &json!({"ipv4": names, "concurrency": 1, "timeout": 2}))).expect(0);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert_eq!((silent.seen().len(), receiver.callbacks().len()), (1, 20));
+}

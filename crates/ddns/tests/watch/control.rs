@@ -1,0 +1,239 @@
+//! Asking a service that runs: SIGUSR1, `ddns sync` and `ddns status`.
+
+use std::thread;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
+use crate::support::{Answer, Sandbox};
+
+#[test]
+fn watch_sigusr1_synchronizes() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    endpoint.receiver.set_ip("203.0.113.8");
+    thread::sleep(ms(300));
+    assert_eq!(endpoint.count(), 1, "nobody asked");
+    watch.signal(Signal::USR1);
+    assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
+    watch.says("asked to synchronize");
+    watch.stop();
+}
+
+#[test]
+fn sync_waits_and_says_what_it_came_to() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|number| match number {
+        0 => Answer::status(204),
+        1 => Answer::status(204).after(ms(1000)),
+        _ => Answer::status(404),
+    });
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    let known = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
+    assert!(known.stdout.contains("known"), "{}", known.stdout);
+    assert_eq!(endpoint.count(), 1);
+
+    endpoint.receiver.set_ip("203.0.113.8");
+    let begun = Instant::now();
+    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
+    assert!(begun.elapsed() > ms(900), "it waits for the answer: {:?}", begun.elapsed());
+    assert!(run.stdout.contains("1 accepted") || run.stdout.contains("accepted"), "{}", run.stdout);
+    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    assert_eq!(endpoint.ips(), ["203.0.113.7", "203.0.113.8"]);
+
+    endpoint.receiver.set_ip("203.0.113.9");
+    let failed = sandbox.run(&["sync", "-c", "config.json"]).expect(1);
+    assert!(failed.stdout.contains("1 failed") || failed.stdout.contains("failed"), "{}", failed.stdout);
+    watch.stop();
+}
+
+#[test]
+fn sync_without_a_service_says_so() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no `ddns watch` runs");
+    assert_eq!(run.stdout, "");
+    // One that was killed leaves its socket, and nobody behind it.
+    let mut watch = Watch::again(&sandbox);
+    endpoint.wait(1, SOON);
+    until(SOON, "it answers", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
+    watch.signal(Signal::KILL);
+    watch.ended(SOON);
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no `ddns watch` runs");
+    // A service of another file is not meant.
+    sandbox.write("other.json", endpoint.config(&json!({"cache": false})).to_string());
+    let watch = Watch::run(sandbox.command(&["watch", "-c", "other.json"]));
+    endpoint.wait(2, SOON);
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no `ddns watch` runs");
+    watch.stop();
+}
+
+/// A service that ends while somebody waits for it.
+#[test]
+fn sync_says_that_the_service_ended_before_it_was_done() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 0 { 0 } else { 20_000 })));
+    let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    endpoint.receiver.set_ip("203.0.113.8");
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| sandbox.run(&["sync", "-c", "config.json"]));
+        endpoint.wait(2, SOON);
+        watch.signal(Signal::KILL);
+        watch.ended(SOON);
+        asking.join().expect("it ends").expect(1).says("ended before");
+    });
+}
+
+/// Whoever asks while the service is still at it gets an answer that holds what he asked for.
+#[test]
+fn sync_by_many_at_once_is_answered_to_all() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(300)));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    watch.says("watching");
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| sandbox.run(&["sync", "-c", "config.json"]))).collect();
+        for one in all {
+            one.join().expect("it ends").expect(0);
+        }
+    });
+    assert_eq!(endpoint.count(), 1, "{:?}", endpoint.ips());
+    watch.stop();
+}
+
+fn fits(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+    }
+}
+
+#[test]
+fn status_of_a_service_that_is_up_to_date() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(0);
+    for part in ["1 record up to date", "home.example.com", " A ", "203.0.113.7", "ago", "next synchronization in"] {
+        assert!(run.stdout.contains(part), "no word of {part:?}:\n{}", run.stdout);
+    }
+    assert!(run.stdout.contains(&format!("process {}", watch.process())), "{}", run.stdout);
+    fits(&run.stdout);
+    let (report, code) = status(&sandbox);
+    assert_eq!(code, 0);
+    assert_eq!(report["process"], watch.process());
+    let row = &report["updates"][0];
+    assert_eq!((&row["domain"], &row["type"]), (&json!("home.example.com"), &json!("A")));
+    assert_eq!((&row["address"], &row["state"]), (&json!("203.0.113.7"), &json!("up_to_date")));
+    assert!(row["accepted"].as_u64().is_some_and(|at| at > 1_700_000_000), "{row}");
+    assert!(report["next_in"].as_u64().is_some_and(|next| (260..=330).contains(&next)), "{report:#}");
+    watch.stop();
+}
+
+#[test]
+fn status_of_a_service_with_a_failing_endpoint_tells_why_and_when() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "60"));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    watch.says("failed");
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
+    assert!(run.stdout.contains("0 of 1 record"), "{}", run.stdout);
+    assert!(run.stdout.contains("retry in ") && run.stdout.contains("503"), "{}", run.stdout);
+    assert!(run.stdout.contains("never"), "{}", run.stdout);
+    fits(&run.stdout);
+    let (report, code) = status(&sandbox);
+    assert_eq!(code, 1);
+    let row = &report["updates"][0];
+    assert_eq!((&row["state"], &row["reason"], &row["accepted"]), (&json!("retry"), &json!("503"), &json!(null)));
+    assert!(row["retry_in"].as_u64().is_some_and(|left| (50..=60).contains(&left)), "{row}");
+    watch.stop();
+}
+
+/// The longest that there is, in every state, on a screen of 80 columns.
+#[test]
+fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(204));
+    let long = format!("{}.{}.example.com", "a".repeat(40), "b".repeat(40));
+    let dead = Sandbox::new();
+    let missing = dead.path("nothing").display().to_string();
+    let watch = Watch::start(
+        &sandbox,
+        &endpoint.config(&json!({"ipv4": [long, "home.example.com"], "ipv6": ["home.example.com"],
+            "index6": format!("shell:cat {missing}")})),
+    );
+    endpoint.wait(2, SOON);
+    watch.says("no IPv6 address was found");
+    until(SOON, "both are accepted", || watch.lines_with("accepted") == 2);
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
+    assert!(run.stdout.contains("waiting for an address"), "{}", run.stdout);
+    assert!(run.stdout.contains("2 of 3 records up to date"), "{}", run.stdout);
+    assert!(run.stdout.contains(&long), "{}", run.stdout);
+    for line in run.stdout.lines().filter(|line| !line.starts_with(&long)) {
+        fits(line);
+    }
+    let (report, _) = status(&sandbox);
+    assert_eq!(report["updates"][2]["state"], "no_address", "{report:#}");
+    watch.stop();
+}
+
+#[test]
+fn status_while_a_request_is_under_way() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(2000)));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    let (report, code) = status(&sandbox);
+    assert_eq!((&report["updates"][0]["state"], code), (&json!("sending"), 1), "{report:#}");
+    watch.says("accepted");
+    assert_eq!(status(&sandbox).1, 0);
+    watch.stop();
+}
+
+/// While nothing is known of an address yet, nothing can be up to date.
+#[test]
+fn status_before_the_first_look_has_ended_is_not_good() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:sleep 2; echo 203.0.113.7"})));
+    watch.says("watching");
+    let (report, code) = status(&sandbox);
+    assert_eq!(code, 1, "{report:#}");
+    assert_eq!(report["process"], watch.process());
+    endpoint.wait(1, SOON);
+    watch.stop();
+}
+
+#[test]
+fn status_without_a_service_is_what_the_cache_remembers() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    let before = sandbox.run(&["status", "-c", "config.json"]).expect(1);
+    assert!(before.stdout.contains("no `ddns watch` runs"), "{}", before.stdout);
+    assert!(before.stdout.contains("not told yet") && before.stdout.contains("never"), "{}", before.stdout);
+    assert!(!sandbox.cache_file().exists(), "looking leaves nothing behind");
+    sandbox.run(&["-c", "config.json"]).expect(0);
+    let after = sandbox.run(&["status", "-c", "config.json"]);
+    assert!(after.stdout.contains("203.0.113.7") && after.stdout.contains("told"), "{}", after.stdout);
+    fits(&after.stdout);
+    let (report, code) = status(&sandbox);
+    assert_eq!((code, &report["process"]), (0, &json!(null)), "{report:#}");
+    assert_eq!(report["updates"][0]["state"], "told");
+    assert_eq!(endpoint.count(), 1, "looking sends nothing");
+}
+
+#[test]
+fn status_of_a_wrong_configuration_ends_with_2() {
+    let sandbox = host();
+    sandbox.write("config.json", "{");
+    sandbox.run(&["status", "-c", "config.json"]).expect(2);
+    sandbox.run(&["watch", "-c", "config.json"]).expect(2);
+}

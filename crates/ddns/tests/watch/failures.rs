@@ -1,0 +1,213 @@
+//! `ddns watch` and endpoints that fail: nothing is lost, nothing outdated is told, nobody is bothered.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::Answer;
+use crate::support::watching::{Arrival, Endpoint, SOON, Watch, host, ms, status, until};
+
+/// One more than the first step of the backoff, for a machine that is busy.
+const FIRST_STEP: u64 = 6000;
+
+#[test]
+fn watch_a_failure_is_tried_again_within_the_first_step() {
+    for code in [500, 503, 429, 404] {
+        let sandbox = host();
+        let endpoint = Endpoint::answering(move |number| Answer::status(if number == 0 { code } else { 204 }));
+        let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+        let first = endpoint.wait(1, SOON);
+        let second = endpoint.wait(2, ms(FIRST_STEP));
+        let gap = second.at - first.at;
+        assert!(gap > ms(900) && gap < ms(FIRST_STEP), "{code}: {gap:?}");
+        watch.says("accepted");
+        assert_eq!(watch.lines_with("next try in"), 1, "{code}: {}", watch.log());
+        thread::sleep(ms(1500));
+        assert_eq!(endpoint.count(), 2, "{code}: accepted is accepted");
+        watch.stop();
+    }
+}
+
+#[test]
+fn watch_retry_after_rests_the_whole_origin() {
+    for code in [503, 429] {
+        let sandbox = host();
+        let endpoint = Endpoint::answering(move |number| match number {
+            0 => Answer::status(code).header("Retry-After", "3"),
+            _ => Answer::status(204),
+        });
+        let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
+        let first = endpoint.wait(1, SOON);
+        // Nobody who asks makes it sooner.
+        thread::sleep(ms(500));
+        watch.signal(Signal::USR1);
+        endpoint.wait(3, SOON);
+        let arrivals = endpoint.arrivals();
+        let early: Vec<&Arrival> = arrivals[1..].iter().filter(|next| next.at - first.at < ms(2990)).collect();
+        assert!(early.is_empty(), "{code}: before 3 s: {early:?} after {first:?}");
+        let mut names: Vec<&str> = arrivals[1..].iter().map(Arrival::name).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["a.example.com", "b.example.com"], "{code}");
+        watch.stop();
+    }
+}
+
+/// Another origin is not concerned.
+#[test]
+fn watch_retry_after_of_one_origin_does_not_hold_another() {
+    let sandbox = host();
+    let tired = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "30"));
+    let endpoint = Endpoint::new();
+    let config = json!({"index4": endpoint.receiver.index4(), "ipv4": "home.example.com", "proxy": "DIRECT",
+        "providers": [{"provider": "callback", "id": tired.id()}, {"provider": "callback", "id": endpoint.id()}]});
+    let watch = Watch::start(&sandbox, &config);
+    tired.wait(1, SOON);
+    endpoint.wait(1, SOON);
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
+    assert_eq!(tired.count(), 1, "it rests, although its address changed");
+    watch.stop();
+}
+
+#[test]
+fn watch_retry_after_as_a_date_is_respected() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|number| {
+        let date = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(8);
+        let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        if number == 0 { Answer::status(503).header("Retry-After", &date) } else { Answer::status(204) }
+    });
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    let first = endpoint.wait(1, SOON);
+    // Longer than the first step.
+    let second = endpoint.wait(2, ms(15_000));
+    assert!(second.at - first.at > ms(6900), "{:?}", second.at - first.at);
+    watch.stop();
+}
+
+/// A port at which nobody listens for now.
+fn closed_port() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
+}
+
+/// From now on whatever comes to the port goes to the endpoint.
+fn open(port: SocketAddr, endpoint: &Endpoint) {
+    let listener = TcpListener::bind(port).expect("the port is still free");
+    let target = endpoint.receiver.port();
+    thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let Ok(far) = TcpStream::connect(("127.0.0.1", target)) else { return };
+            for (from, to) in [(&near, &far), (&far, &near)] {
+                let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
+                thread::spawn(move || io::copy(&mut from, &mut to));
+            }
+        }
+    });
+}
+
+/// The endpoint is away while the address changes twice: on its return it gets the last one, once.
+#[test]
+fn watch_an_endpoint_that_comes_back_gets_the_last_address_only() {
+    let (sandbox, endpoint, port) = (host(), Endpoint::new(), closed_port());
+    let id = format!("http://{port}/hook?name=__DOMAIN__&ip=__IP__");
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"id": id})));
+    watch.says("failed");
+    for (failures, ip) in [(2, "203.0.113.8"), (3, "203.0.113.9")] {
+        endpoint.receiver.set_ip(ip);
+        watch.signal(Signal::USR1);
+        until(SOON, "it is tried", || watch.lines_with("failed") >= failures);
+    }
+    assert_eq!(status(&sandbox).0["updates"][0]["address"], "203.0.113.9");
+    open(port, &endpoint);
+    // Three to five failures: the step is 40 s at most; who asks need not wait.
+    watch.signal(Signal::USR1);
+    endpoint.wait(1, ms(45_000));
+    watch.says("accepted");
+    thread::sleep(ms(2000));
+    assert_eq!(endpoint.ips(), ["203.0.113.9"]);
+    assert_eq!(status(&sandbox).1, 0);
+    watch.stop();
+}
+
+#[test]
+fn watch_an_endpoint_that_refuses_connections_is_tried_again_by_itself() {
+    let (sandbox, endpoint, port) = (host(), Endpoint::new(), closed_port());
+    let id = format!("http://{port}/hook?name=__DOMAIN__&ip=__IP__");
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"id": id})));
+    watch.says("next try in");
+    open(port, &endpoint);
+    endpoint.wait(1, ms(FIRST_STEP));
+    watch.says("accepted");
+    watch.stop();
+}
+
+/// The old address is under way when the new one is found: first the one, then the other, whatever becomes of the first.
+#[test]
+fn watch_a_new_address_waits_for_the_old_one_that_is_under_way() {
+    for code in [204, 503] {
+        let sandbox = host();
+        let endpoint = Endpoint::answering(move |number| match number {
+            0 => Answer::status(code).after(ms(1500)),
+            _ => Answer::status(204),
+        });
+        let watch = Watch::start(&sandbox, &endpoint.config(&json!({"concurrency": 8})));
+        let old = endpoint.wait(1, SOON);
+        endpoint.receiver.set_ip("203.0.113.8");
+        watch.signal(Signal::USR1);
+        let new = endpoint.wait(2, SOON);
+        assert!(new.at - old.at > ms(1400), "{code}: {:?}", new.at - old.at);
+        thread::sleep(ms(2500));
+        assert_eq!(endpoint.ips(), ["203.0.113.7", "203.0.113.8"], "{code}");
+        let (report, good) = status(&sandbox);
+        assert_eq!((&report["updates"][0]["address"], good), (&json!("203.0.113.8"), 0), "{code}: {report:#}");
+        watch.stop();
+    }
+}
+
+/// It changed and changed back while it was under way: the endpoint holds the right one.
+#[test]
+fn watch_an_address_that_came_back_while_it_was_under_way_is_told_once() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(2000)));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    for ip in ["203.0.113.8", "203.0.113.7"] {
+        let before = endpoint.receiver.look_ups();
+        endpoint.receiver.set_ip(ip);
+        watch.signal(Signal::USR1);
+        until(SOON, "it is looked up", || endpoint.receiver.look_ups() > before);
+        thread::sleep(ms(100));
+    }
+    watch.says("accepted");
+    thread::sleep(ms(2500));
+    assert_eq!(endpoint.ips(), ["203.0.113.7"]);
+    assert_eq!(status(&sandbox).1, 0);
+    watch.stop();
+}
+
+#[test]
+fn watch_a_source_that_fails_is_asked_again_within_the_first_step() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:cat address"})));
+    watch.says("no IPv4 address was found");
+    sandbox.write("address", "203.0.113.9\n");
+    assert_eq!(endpoint.wait(1, ms(FIRST_STEP)).ip(), "203.0.113.9");
+    watch.stop();
+}
+
+/// An endpoint that is overloaded is asked by one at a time, and ever more rarely.
+#[test]
+fn watch_an_endpoint_that_is_overloaded_sees_no_burst() {
+    let sandbox = host();
+    let endpoint = Endpoint::answering(|_| Answer::status(503));
+    let domains: Vec<String> = (0..200).map(|number| format!("d{number}.example.com")).collect();
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": domains})));
+    endpoint.wait(1, SOON);
+    thread::sleep(ms(8000));
+    assert!(endpoint.count() <= 9, "{} requests in 8 s", endpoint.count());
+    watch.stop();
+}

@@ -1,0 +1,285 @@
+//! `ddns watch` on hosts that the test makes: what the kernel says is told within moments, few requests for much noise,
+//! and always the last address.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+use crate::support::tools::{inside, sh};
+use crate::support::watching::{Endpoint, LOOPBACK, SOON, Watch, host, median, ms, until};
+
+/// Within this time of a look, what follows is taken together; after it, a change is looked at at once.
+const QUIET: Duration = Duration::from_millis(2600);
+
+fn interfaces(names: &[&str]) -> String {
+    names.iter().fold(LOOPBACK.to_owned(), |script, name| format!("{script}\ninterface {name}"))
+}
+
+/// A service that tells the address of `source` and has told the first one.
+fn told(sandbox: &Sandbox, source: &str) -> (Endpoint, Watch) {
+    let endpoint = Endpoint::new();
+    let watch = Watch::start(sandbox, &endpoint.config(&json!({"index4": source})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    (endpoint, watch)
+}
+
+/// After a change of several steps it takes longer until a moment counts as quiet.
+const QUIET_AGAIN: Duration = Duration::from_millis(6500);
+
+/// Changes the address by each of these lines, in quiet moments, and measures from the return of the command to the
+/// arrival of the callback. The median counts: the machine may be busy with something else.
+fn latencies(endpoint: &Endpoint, pause: Duration, changes: &[(String, String)]) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for (line, ip) in changes {
+        thread::sleep(pause);
+        let before = endpoint.count();
+        sh(line);
+        let begun = Instant::now();
+        let arrival = endpoint.wait(before + 1, SOON);
+        assert_eq!(arrival.ip(), ip, "{line}");
+        times.push(arrival.at.saturating_duration_since(begun));
+    }
+    times
+}
+
+#[test]
+fn watch_a_new_address_is_told_in_under_100_ms() {
+    if !inside("watch::network::watch_a_new_address_is_told_in_under_100_ms", &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 10.0.0.1/24 dev d0; ip route add default dev d0");
+    let (sandbox, steps) = (host(), 1..=5);
+    let (endpoint, watch) = told(&sandbox, "default");
+    // The route names the address: one announcement.
+    let changes: Vec<(String, String)> = steps
+        .map(|n| format!("10.0.{n}.1"))
+        .map(|ip| (format!("ip addr add {ip}/24 dev d0; sleep 2.6; ip route replace default dev d0 src {ip}"), ip))
+        .collect();
+    let times = latencies(&endpoint, QUIET, &changes);
+    assert!(median(times.clone()) < ms(100), "{times:?}\n{}", watch.log());
+    assert_eq!(endpoint.count(), 6, "{:?}", endpoint.ips());
+    watch.stop();
+}
+
+/// Step by step, with a pause between: the first step is looked at at once, the others together a second later.
+#[test]
+fn watch_a_change_of_several_steps_is_told_within_two_seconds() {
+    let name = "watch::network::watch_a_change_of_several_steps_is_told_within_two_seconds";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "default");
+    let changes = [(113, 114), (114, 115), (115, 116)].map(|(old, new)| {
+        let line = format!(
+            "ip addr del 203.0.{old}.1/24 dev d0; sleep 0.1; ip addr add 203.0.{new}.1/24 dev d0; sleep 0.1
+            ip route add default dev d0"
+        );
+        (line, format!("203.0.{new}.1"))
+    });
+    let times = latencies(&endpoint, QUIET_AGAIN, &changes);
+    assert!(median(times.clone()) < ms(2000), "{times:?}\n{}", watch.log());
+    assert_eq!(endpoint.count(), 4, "{:?}", endpoint.ips());
+    watch.stop();
+}
+
+/// As a router does it that gets a new address: the new one is added, then the old one is taken away.
+#[test]
+fn watch_an_address_that_takes_the_place_of_another_is_told_in_under_100_ms() {
+    let name = "watch::network::watch_an_address_that_takes_the_place_of_another_is_told_in_under_100_ms";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "interface:d0");
+    let changes: Vec<(String, String)> = (1..=3)
+        .map(|n| {
+            let batch = format!("addr add 203.0.{}.1/24 dev d0\\naddr del 203.0.{}.1/24 dev d0\\n", 113 + n, 112 + n);
+            (format!("printf '{batch}' | ip -batch -"), format!("203.0.{}.1", 113 + n))
+        })
+        .collect();
+    let times = latencies(&endpoint, QUIET_AGAIN, &changes);
+    assert!(median(times.clone()) < ms(100), "{times:?}\n{}", watch.log());
+    watch.stop();
+}
+
+/// As dial-up does it: the old one goes, then the new one comes, with its route.
+#[test]
+fn watch_an_address_that_goes_before_the_next_comes_is_told_in_under_100_ms() {
+    let name = "watch::network::watch_an_address_that_goes_before_the_next_comes_is_told_in_under_100_ms";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "default");
+    let changes: Vec<(String, String)> = (1..=3)
+        .map(|n| {
+            let batch = format!(
+                "addr del 203.0.{}.1/24 dev d0\\naddr add 203.0.{}.1/24 dev d0\\nroute add default dev d0\\n",
+                112 + n,
+                113 + n
+            );
+            (format!("printf '{batch}' | ip -batch -"), format!("203.0.{}.1", 113 + n))
+        })
+        .collect();
+    let times = latencies(&endpoint, QUIET_AGAIN, &changes);
+    assert!(median(times.clone()) < ms(100), "{times:?}\n{}", watch.log());
+    watch.stop();
+}
+
+#[test]
+fn watch_a_tentative_address_is_told_once_when_it_is_good() {
+    let name = "watch::network::watch_a_tentative_address_is_told_once_when_it_is_good";
+    let setup = "\necho 1 >/proc/sys/net/ipv6/conf/d0/accept_dad
+        echo 1 >/proc/sys/net/ipv6/conf/d0/dad_transmits\n";
+    if !inside(name, &(interfaces(&["d0"]) + setup)) {
+        return;
+    }
+    sh("ip -6 addr add 2001:db8::1/64 dev d0 nodad");
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let config = endpoint.config(&json!({"ipv4": Value::Null, "ipv6": "home.example.com", "index6": "interface:d0"}));
+    let watch = Watch::start(&sandbox, &config);
+    endpoint.wait(1, SOON);
+    thread::sleep(QUIET);
+    sh("ip -6 addr add 2001:db8::2/64 dev d0; ip -6 addr del 2001:db8::1/64 dev d0");
+    let begun = Instant::now();
+    until(SOON, "the kernel says that it is good", || {
+        let listed = std::process::Command::new("ip").args(["-6", "addr", "show", "dev", "d0", "tentative"]).output();
+        listed.is_ok_and(|output| output.stdout.is_empty())
+    });
+    let good = Instant::now();
+    let second = endpoint.wait(2, SOON);
+    assert_eq!(second.ip(), "2001:db8::2");
+    assert!(good - begun > ms(400), "it was tentative for a while: {:?}", good - begun);
+    assert!(second.at.saturating_duration_since(good) < ms(500), "{:?}", second.at - good);
+    thread::sleep(ms(2000));
+    assert_eq!(endpoint.ips(), ["2001:db8::1", "2001:db8::2"], "once");
+    assert_eq!(watch.lines_with("no IPv6 address"), 0, "it is waited for in silence:\n{}", watch.log());
+    watch.stop();
+}
+
+#[test]
+fn watch_another_default_route_is_told() {
+    if !inside("watch::network::watch_another_default_route_is_told", &interfaces(&["d0", "d1"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1; ip route add default via 203.0.113.1");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "default");
+    thread::sleep(QUIET);
+    sh("ip route add default via 198.51.100.1 metric 5; ip route del default via 203.0.113.1");
+    assert_eq!(endpoint.wait(2, SOON).ip(), "198.51.100.7");
+    watch.stop();
+}
+
+/// A route that is replaced is announced without a word about the one that it replaces.
+#[test]
+fn watch_a_route_that_is_replaced_and_comes_back_is_told() {
+    if !inside("watch::network::watch_a_route_that_is_replaced_and_comes_back_is_told", &interfaces(&["d0", "d1"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1");
+    sh("ip route add default via 203.0.113.1");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "default");
+    for (number, gateway, ip) in [
+        (2, "198.51.100.1", "198.51.100.7"),
+        (3, "203.0.113.1", "203.0.113.7"),
+        (4, "198.51.100.1", "198.51.100.7"),
+        (5, "203.0.113.1", "203.0.113.7"),
+    ] {
+        thread::sleep(QUIET);
+        sh(&format!("ip route replace default via {gateway}"));
+        assert_eq!(endpoint.wait(number, SOON).ip(), ip, "change {number}");
+    }
+    watch.stop();
+}
+
+#[test]
+fn watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_told() {
+    let name = "watch::network::watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_told";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "interface:d0");
+    thread::sleep(QUIET);
+    let mut last = String::from("203.0.113.1");
+    for part in 0..20 {
+        let mut batch = String::new();
+        for flap in 0..50 {
+            let next = format!("203.0.{}.{}", 114 + part, 1 + flap);
+            batch += &format!("addr del {last}/24 dev d0\naddr add {next}/24 dev d0\n");
+            last = next;
+        }
+        let file = sandbox.write("batch", batch);
+        sh(&format!("ip -batch {}", file.display()));
+        thread::sleep(ms(100));
+    }
+    until(ms(60_000), &format!("{last} is told; told: {:?}", endpoint.ips()), || endpoint.ips().contains(&last));
+    thread::sleep(ms(3000));
+    let ips = endpoint.ips();
+    assert_eq!(ips.last(), Some(&last), "{ips:?}");
+    assert!(ips.len() <= 6, "{} requests: {ips:?}", ips.len());
+    assert!(watch.log().lines().count() <= 20, "{}", watch.log());
+    watch.stop();
+}
+
+#[test]
+fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_told() {
+    let name = "watch::network::watch_a_link_that_goes_down_and_comes_back_with_another_address_is_told";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.7/24 dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = told(&sandbox, "interface:d0");
+    thread::sleep(QUIET);
+    sh("ip link set d0 down");
+    watch.says("no IPv4 address was found");
+    thread::sleep(QUIET);
+    // The same address again: the endpoint knows it.
+    sh("ip link set d0 up");
+    watch.says("there is an address again");
+    thread::sleep(QUIET);
+    assert_eq!(endpoint.count(), 1, "{:?}", endpoint.ips());
+    sh("ip link set d0 down");
+    thread::sleep(QUIET);
+    sh("ip addr flush dev d0; ip addr add 203.0.113.8/24 dev d0");
+    thread::sleep(ms(300));
+    assert_eq!(endpoint.count(), 1, "{:?}", endpoint.ips());
+    sh("ip link set d0 up");
+    assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
+    assert_eq!(watch.lines_with("no IPv4 address was found"), 2, "once each time:\n{}", watch.log());
+    watch.stop();
+}
+
+#[test]
+fn watch_no_network_at_the_start_is_waited_out_and_said_once() {
+    let name = "watch::network::watch_no_network_at_the_start_is_waited_out_and_said_once";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "default", "interval": "10s"})));
+    watch.says("no IPv4 address was found");
+    let early = watch.log().lines().count();
+    // Longer than the first retries of the source, and a round.
+    thread::sleep(ms(14_000));
+    assert!(watch.is_running(), "{}", watch.log());
+    assert_eq!(watch.log().lines().count(), early, "it is said once:\n{}", watch.log());
+    assert_eq!(endpoint.count(), 0);
+    sh("ip addr add 203.0.113.7/24 dev d0; ip route add default dev d0");
+    let came = Instant::now();
+    let first = endpoint.wait(1, SOON);
+    assert_eq!(first.ip(), "203.0.113.7");
+    assert!(first.at.saturating_duration_since(came) < ms(3000), "{:?}", first.at - came);
+    watch.stop();
+}

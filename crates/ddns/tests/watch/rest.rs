@@ -1,0 +1,185 @@
+//! `ddns watch` at rest and over a long time: no word, no wake-up, nothing that grows; and hosts on which something is
+//! missing: room on the disk, the right to write, the kernel's announcements.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::tools::{inside, sh, skipped, tool};
+use crate::support::watching::{Endpoint, LOOPBACK, SOON, Watch, host, ms, status, until};
+
+/// How often any of its threads went to sleep.
+fn naps(watch: &Watch) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{}/task", watch.process())).expect("the process is there");
+    let count = |task: fs::DirEntry| {
+        let name = format!("task/{}/status", task.file_name().to_string_lossy());
+        watch.measure(&name, "voluntary_ctxt_switches:")
+    };
+    tasks.flatten().map(count).sum()
+}
+
+#[test]
+fn watch_at_rest_does_not_wake_up() {
+    // A namespace of its own: whatever happens to the network of this machine would be heard.
+    if !inside("watch::rest::watch_at_rest_does_not_wake_up", LOOPBACK) {
+        return;
+    }
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    thread::sleep(ms(2000));
+    let before = naps(&watch);
+    thread::sleep(ms(3000));
+    assert_eq!(naps(&watch), before, "it was woken");
+    watch.stop();
+}
+
+#[test]
+fn watch_says_nothing_where_nothing_happens_and_beats_at_debug() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"interval": "10s"})));
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    let before = watch.log();
+    assert_eq!(before.lines().count(), 2, "what is watched, and what was told:\n{before}");
+    let looked = endpoint.receiver.look_ups();
+    until(ms(13_000), "a round", || endpoint.receiver.look_ups() > looked);
+    thread::sleep(ms(500));
+    assert_eq!(watch.log(), before);
+    watch.stop();
+
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"interval": "10s", "log": {"level": "DEBUG"}})));
+    watch.says("next in ");
+    let beats = watch.lines_with("next in ");
+    until(ms(13_000), "a beat", || watch.lines_with("next in ") > beats);
+    assert_eq!(endpoint.count(), 1);
+    watch.stop();
+}
+
+/// As many rounds as a day has, and changes of the address: nothing is left open, nothing grows.
+#[test]
+fn watch_a_day_of_rounds_leaks_nothing() {
+    if !inside("watch::rest::watch_a_day_of_rounds_leaks_nothing", &format!("{LOOPBACK}\ninterface d0")) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0");
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let sources = json!({"index4": ["interface:d1", endpoint.receiver.index4()], "ipv6": "home.example.com",
+        "index6": endpoint.receiver.index6()});
+    let watch = Watch::start(&sandbox, &endpoint.config(&sources));
+    endpoint.wait(2, SOON);
+    watch.says("accepted");
+    let round = |number: usize| {
+        // Each time another address: all the way through to the endpoint and the cache.
+        endpoint.receiver.set_ip(&format!("203.0.113.{}", number % 200));
+        sandbox.run(&["sync", "-c", "config.json"]).expect(0);
+        if number.is_multiple_of(6) {
+            let (old, new) = (number / 6 + 1, number / 6 + 2);
+            sh(&format!("ip addr add 203.0.{new}.1/24 dev d0; ip addr del 203.0.{old}.1/24 dev d0 || true"));
+        }
+    };
+    (0..20).for_each(round);
+    thread::sleep(ms(1000));
+    let measure = || (watch.open_files(), watch.measure("status", "VmRSS:"));
+    let (files, memory) = measure();
+    (20..300).for_each(round);
+    thread::sleep(ms(2000));
+    let (files_after, memory_after) = measure();
+    assert!(files_after <= files + 1, "{files} files were open, now {files_after}");
+    assert!(memory_after <= memory + 512, "{memory} kB, now {memory_after} kB");
+    assert!(endpoint.count() >= 300, "{}", endpoint.count());
+    watch.stop();
+}
+
+/// The same for failures and reloads.
+#[test]
+fn watch_reloads_and_failures_leak_nothing() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:exit 1"})));
+    watch.says("no IPv4 address was found");
+    let reload = |number: usize| {
+        let config = endpoint.config(&json!({"index4": "shell:exit 1", "ttl": 100 + number}));
+        sandbox.write("config.json", config.to_string());
+        watch.signal(Signal::HUP);
+        until(SOON, "it is loaded", || watch.lines_with("reloading") == number);
+        sandbox.run(&["sync", "-c", "config.json"]).expect(1);
+    };
+    (1..=10).for_each(reload);
+    let (files, memory) = (watch.open_files(), watch.measure("status", "VmRSS:"));
+    (11..=60).for_each(reload);
+    assert!(watch.open_files() <= files + 1, "{files} files were open, now {}", watch.open_files());
+    let after = watch.measure("status", "VmRSS:");
+    assert!(after <= memory + 512, "{memory} kB, now {after} kB");
+    watch.stop();
+}
+
+/// A cache that cannot be written, on a disk of the test's own: said once, and everything goes on.
+fn goes_on_without_room(spoil: &str) {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let disk = sandbox.path("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let disk = disk.display();
+    sh(&format!("mount -t tmpfs -o size=64k tmpfs {disk}"));
+    let config = endpoint.config(&json!({"cache": "disk/cache.json"}));
+    sh(&spoil.replace("DISK", &disk.to_string()));
+    let watch = Watch::start(&sandbox, &config);
+    endpoint.wait(1, SOON);
+    watch.says("cannot be written");
+    for (number, ip) in [(2, "203.0.113.8"), (3, "203.0.113.9")] {
+        endpoint.receiver.set_ip(ip);
+        watch.signal(Signal::USR1);
+        assert_eq!(endpoint.wait(number, SOON).ip(), ip, "{}", watch.log());
+    }
+    // What was told is known as long as the service lives.
+    watch.signal(Signal::USR1);
+    until(SOON, "it is asked", || watch.lines_with("asked to synchronize") == 3);
+    thread::sleep(ms(1500));
+    assert_eq!(endpoint.count(), 3);
+    assert_eq!(watch.lines_with("cannot be written"), 1, "{}", watch.log());
+    assert_eq!(status(&sandbox).1, 0);
+    let log = watch.stop();
+    assert_eq!(log.matches("cannot be written").count(), 1, "{log}");
+    sh(&format!("umount {disk}"));
+}
+
+#[test]
+fn watch_a_full_disk_is_said_once_and_changes_are_told() {
+    if inside("watch::rest::watch_a_full_disk_is_said_once_and_changes_are_told", LOOPBACK) {
+        goes_on_without_room("dd if=/dev/zero of=DISK/much bs=4k 2>/dev/null || true");
+    }
+}
+
+#[test]
+fn watch_a_read_only_folder_is_said_once_and_changes_are_told() {
+    if inside("watch::rest::watch_a_read_only_folder_is_said_once_and_changes_are_told", LOOPBACK) {
+        goes_on_without_room("mount -o remount,ro DISK");
+    }
+}
+
+/// Where the kernel's announcements cannot be had, the interval is left, and that is said once.
+#[test]
+fn watch_without_netlink_falls_back_to_the_interval_and_says_so_once() {
+    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({"interval": "10s"})).to_string());
+    let ddns = sandbox.command(&["watch", "-c", "config.json"]);
+    let mut command = Command::new(strace);
+    // The first socket that it makes is the one that listens to the kernel.
+    command.args(["-D", "-qq", "-o", "/dev/null", "-e", "trace=socket"]);
+    command.args(["-e", "inject=socket:error=EAFNOSUPPORT:when=1"]).arg(ddns.get_program()).args(ddns.get_args());
+    command.current_dir(sandbox.path("")).env_clear();
+    command.envs(ddns.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let watch = Watch::run(command);
+    endpoint.wait(1, SOON);
+    watch.says("they are noticed at the interval");
+    endpoint.receiver.set_ip("203.0.113.8");
+    assert_eq!(endpoint.wait(2, ms(13_000)).ip(), "203.0.113.8", "the interval is left");
+    sandbox.write("config.json", endpoint.config(&json!({"interval": "11s"})).to_string());
+    watch.says("reloading");
+    assert_eq!(watch.lines_with("they are noticed at the interval"), 1, "{}", watch.log());
+    watch.stop();
+}
