@@ -4,7 +4,6 @@ pub(crate) mod addresses;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
-mod found;
 pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod listen;

@@ -1,123 +1,182 @@
-//! Asking for the host's address: one file for each kind of source, all of one shape: `look` gives an address of the
-//! family with the reason for it, or says why there is none.
+//! Looking up the host's address: the sources of an entry are asked in order, and the first usable address wins. One
+//! file for each kind of source. Whoever looks up decides what is logged or shown of it.
 
 mod command;
 mod default;
 mod interfaces;
+mod limits;
 mod public;
+mod quorum;
+mod source;
 mod stun;
 mod url;
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ddns_core::address::local;
-use ddns_core::address::observation::{Choice, Observation, agreed, agreement};
+use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
-use ddns_core::config::Entry;
+use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
-use ddns_core::net::ssl::Ssl;
-use ddns_core::text::log_format::Level;
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use tokio::time::{Instant, timeout_at};
+use ddns_core::text::secrets::Secrets;
+use futures_util::future::join_all;
 
 use crate::http::Client;
-use crate::output::log::Log;
+use limits::Limits;
 
+pub(crate) use default::own_address;
 pub(crate) use interfaces::list as local_addresses;
 
-/// How long those are waited for who do not matter any more: what they say is told, if they say it soon.
-const QUORUM_GRACE: Duration = Duration::from_millis(500);
-
-/// What a source must keep to.
-#[derive(Clone, Copy)]
-pub(crate) struct Limits<'a> {
-    /// How long it may take.
-    pub(crate) time: Duration,
-    /// How a page of the user's is verified.
-    pub(crate) ssl: &'a Ssl,
+/// What is looked up. Equal queries have equal results, so one lookup serves all of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Query<'a> {
+    pub(crate) family: Family,
+    sources: &'a [Source],
+    limits: Limits<'a>,
 }
 
-impl<'a> Limits<'a> {
-    pub(crate) fn of(entry: &'a Entry) -> Self {
-        Self { time: entry.timeout, ssl: &entry.ssl }
+impl<'a> Query<'a> {
+    pub(crate) fn new(entry: &'a Entry, family: Family) -> Self {
+        let limits = Limits { time: entry.timeout, ssl: &entry.ssl };
+        Self { family, sources: entry.sources_of(family), limits }
+    }
+
+    /// None where the family has no domains or is switched off: there is nothing to look up.
+    pub(crate) fn needed(entry: &'a Entry, family: Family) -> Option<Self> {
+        (!entry.domains_of(family).is_empty()).then(|| Self::new(entry, family))
     }
 }
 
-/// Asks the sources of an entry in order; the first usable address wins. What fails is logged at `level`.
-pub(crate) async fn observe(
-    entry: &Entry,
-    family: Family,
-    client: &Client,
-    log: &Log<'_>,
-    level: Level,
-) -> Observation {
-    for source in entry.sources_of(family) {
-        match look(source, family, Limits::of(entry), client).await {
-            Ok(Choice { ip, why }) => {
-                log.debug(|| format!("{family}: {ip}, from {source}: {why}"));
-                return Observation::Found(ip);
-            }
-            Err(why) => log.line(level, || format!("{family}: no address from {source}: {why}")),
-        }
-    }
-    Observation::Unavailable
+/// What the sources of a query gave, in the order in which they were asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Lookup {
+    pub(crate) attempts: Vec<Attempt>,
 }
 
-/// Asks one source. The sources of a quorum are asked at the same time; once enough agree, the others have a moment left.
-pub(crate) async fn look(
-    source: &Source,
-    family: Family,
-    limits: Limits<'_>,
-    client: &Client,
-) -> Result<Choice, String> {
-    let Source::Quorum(need, sources) = source else { return look_at(source, family, limits, client).await };
-    let mut asked: FuturesUnordered<_> = sources
-        .iter()
-        .enumerate()
-        .map(async |(at, source)| (at, look_at(source, family, limits, client).await))
-        .collect();
-    let late = || Err("no answer in time".to_owned());
-    let mut said: Vec<(String, Result<Choice, String>)> =
-        sources.iter().map(|source| (source.to_string(), late())).collect();
-    let mut end = None;
-    loop {
-        let next = match end {
-            None => asked.next().await,
-            Some(end) => timeout_at(end, asked.next()).await.unwrap_or(None),
+/// What one source gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    pub(crate) source: String,
+    /// The address and the reason for it, or why there is none.
+    pub(crate) result: Result<Choice, String>,
+    pub(crate) took: Duration,
+}
+
+impl Lookup {
+    /// An address that the user gave: nothing is asked.
+    fn given(ip: IpAddr) -> Self {
+        let choice = Choice { ip, why: "given on the command line".to_owned() };
+        Self { attempts: vec![Attempt { source: "--ip".to_owned(), result: Ok(choice), took: Duration::ZERO }] }
+    }
+
+    /// The first source that gave an address, and what it gave.
+    pub(crate) fn found(&self) -> Option<(&str, &Choice)> {
+        self.attempts.iter().find_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().ok()?)))
+    }
+
+    /// The address; none where no source gave one.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.found().map(|(_, choice)| choice.ip)
+    }
+
+    /// The sources that gave no address, and why.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.attempts
+            .iter()
+            .filter_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().err()?.as_str())))
+    }
+
+    /// Whether the same sources gave the same, however long they took.
+    pub(crate) fn has_same_results(&self, other: &Self) -> bool {
+        let results = |lookup: &'_ Self| -> Vec<_> {
+            lookup.attempts.iter().map(|attempt| (attempt.source.clone(), attempt.result.clone())).collect()
         };
-        let Some((at, answer)) = next else { return agreed(*need, &said) };
-        said[at].1 = answer;
-        if agreement(*need, &said).is_some() {
-            end.get_or_insert_with(|| Instant::now() + QUORUM_GRACE);
+        results(self) == results(other)
+    }
+
+    /// With these secrets masked: what a server or a program responded may hold what the user typed.
+    pub(crate) fn masked(mut self, secrets: &Secrets) -> Self {
+        for attempt in &mut self.attempts {
+            match &mut attempt.result {
+                Ok(choice) => choice.why = secrets.mask(&choice.why).into_owned(),
+                Err(why) => *why = secrets.mask(why).into_owned(),
+            }
         }
+        self
     }
 }
 
-/// The stable address to ask somebody on the internet from, so that he does not see a temporary one.
-fn stable_source(server: IpAddr) -> Option<IpAddr> {
-    if server.is_ipv6() && local::is_far(server) { own_address(Family::V6) } else { None }
-}
-
-async fn look_at(source: &Source, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
-    match source {
-        Source::Default => default::look(family),
-        Source::Public => Box::pin(public::look(family, limits.time, client)).await,
-        Source::Url(address) => url::look(address, family, limits, client).await,
-        Source::Number(number) => local::nth_interface(*number, family, &local_addresses()?),
-        Source::Interface(name) => local::of_interface(name, family, &local_addresses()?),
-        Source::Pattern(pattern) => local::matching(pattern.regex(), family, &local_addresses()?),
-        Source::Command(words) => Box::pin(command::look(words, family)).await,
-        Source::Shell(line) => {
-            let words = ["sh".to_owned(), "-c".to_owned(), line.clone()];
-            Box::pin(command::look(&words, family)).await
+/// Asks the sources in order until one gives an address.
+pub(crate) async fn look_up(query: Query<'_>, client: &Client) -> Lookup {
+    let mut attempts = Vec::new();
+    for source in query.sources {
+        let attempt = attempt(source, query, client).await;
+        let is_found = attempt.result.is_ok();
+        attempts.push(attempt);
+        if is_found {
+            break;
         }
-        Source::Stun(host, port) => Box::pin(stun::look((host, *port), family, limits.time, client)).await,
-        Source::Quorum(..) => Err("a quorum cannot stand inside of a quorum".to_owned()),
     }
+    Lookup { attempts }
 }
 
-/// This host's address as `default` finds it.
-pub(crate) fn own_address(family: Family) -> Option<IpAddr> {
-    default::look(family).ok().map(|choice| choice.ip)
+/// Asks every source, also those behind the first that gives an address.
+pub(crate) async fn look_up_all(query: Query<'_>, client: &Client) -> Lookup {
+    let mut attempts = Vec::new();
+    for source in query.sources {
+        attempts.push(attempt(source, query, client).await);
+    }
+    Lookup { attempts }
 }
+
+async fn attempt(source: &Source, query: Query<'_>, client: &Client) -> Attempt {
+    let start = Instant::now();
+    let result = quorum::ask(source, query.family, query.limits, client).await;
+    Attempt { source: source.to_string(), result, took: start.elapsed() }
+}
+
+/// Each distinct query once, with all who ask it.
+pub(crate) fn shared<'a, T>(queries: impl IntoIterator<Item = (Query<'a>, T)>) -> Vec<(Query<'a>, Vec<T>)> {
+    let mut groups: Vec<(Query<'a>, Vec<T>)> = Vec::new();
+    for (query, who) in queries {
+        match groups.iter_mut().find(|(known, _)| *known == query) {
+            Some((_, all)) => all.push(who),
+            None => groups.push((query, vec![who])),
+        }
+    }
+    groups
+}
+
+/// The lookups of an entry, by [`Family::index`]; none where a family has no domains or is switched off.
+pub(crate) type Pair = [Option<Lookup>; 2];
+
+/// Looks up the addresses of all entries at the same time: one pair for each, in the order of the configurations. An
+/// address in `given` is taken for its family without asking. What may be secret is masked.
+pub(crate) async fn look_up_entries(configs: &[&Config], given: [Option<IpAddr>; 2], client: &Client) -> Vec<Pair> {
+    let entries = || configs.iter().flat_map(|config| &config.entries);
+    let queries = entries().enumerate().flat_map(|(at, entry)| {
+        Family::ALL.into_iter().filter_map(move |family| Some((Query::needed(entry, family)?, at)))
+    });
+    let lookups = join_all(shared(queries).into_iter().map(async |(query, who)| match given[query.family.index()] {
+        Some(ip) => (query.family, who, Lookup::given(ip)),
+        None => (query.family, who, look_up(query, client).await),
+    }));
+    let mut pairs: Vec<Pair> = entries().map(|_| Pair::default()).collect();
+    for (family, who, lookup) in lookups.await {
+        for at in who {
+            pairs[at][family.index()] = Some(lookup.clone());
+        }
+    }
+    let mut pairs = pairs.into_iter();
+    let mut all = Vec::new();
+    for config in configs {
+        // A key of three letters is a word of ours as well.
+        let secrets = config.secrets().longer_than(4);
+        let of_config = pairs.by_ref().take(config.entries.len());
+        all.extend(of_config.map(|pair| pair.map(|lookup| lookup.map(|lookup| lookup.masked(&secrets)))));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

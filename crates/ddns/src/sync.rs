@@ -16,10 +16,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::Observation;
-use ddns_core::address::source::Source;
 use ddns_core::config::Cache;
 use ddns_core::net::family::Family;
-use ddns_core::net::ssl::Ssl;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Look;
 use ddns_core::schedule::queue::{Job, Lane, LaneKey, Queue};
@@ -34,7 +32,7 @@ use tokio::time::timeout_at;
 
 use crate::clock::{steady_time, unix_time};
 use crate::environment::Environment;
-use crate::lookup;
+use crate::lookup::{self, Lookup, Query};
 use crate::output::progress::Progress;
 use crate::sync::store::Durability;
 
@@ -74,7 +72,7 @@ struct Lookout {
 
 /// A list of sources has been asked.
 struct Looked {
-    observation: Observation,
+    lookup: Lookup,
     family: Family,
     /// The senders that use it, and how often each had asked when this was begun.
     senders: Vec<(usize, u32)>,
@@ -88,10 +86,6 @@ pub(crate) struct Found {
     /// By number.
     pub(crate) senders: Vec<usize>,
 }
-
-/// What senders have in common where one answer is enough for all: the sources, and whether it was said that they have
-/// no address.
-type Question<'a> = (Family, &'a [Source], &'a Ssl, bool);
 
 /// What one turn brought.
 enum Turn<'a> {
@@ -120,33 +114,40 @@ impl<'a> Sync<'a> {
     /// Begins to look for addresses. A list of sources is asked once, however many entries use it.
     pub(crate) fn look(&mut self, look: &Look) {
         let senders = self.ledger.senders;
-        let mut asked: Vec<(Question<'_>, Vec<usize>)> = Vec::new();
+        let mut queries = Vec::new();
         for (at, sender) in senders.iter().enumerate() {
             for family in Family::ALL {
-                if sender.entry.domains_of(family).is_empty() || !look.means(sender.config, at, family) {
-                    continue;
-                }
-                self.looks[sender.config] += 1;
-                let lookout = &mut self.lookouts[at];
-                lookout.asked[family.index()] += 1;
-                let is_missed = lookout.is_missed[family.index()];
-                let key = (family, sender.entry.sources_of(family), &sender.entry.ssl, is_missed);
-                match asked.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, sharing)) => sharing.push(at),
-                    None => asked.push((key, vec![at])),
+                let Some(query) = Query::needed(sender.entry, family) else { continue };
+                if look.means(sender.config, at, family) {
+                    self.looks[sender.config] += 1;
+                    let asked = &mut self.lookouts[at].asked[family.index()];
+                    *asked += 1;
+                    queries.push((query, (at, *asked)));
                 }
             }
         }
         let is_round = !look.rounds.is_empty();
-        for ((family, .., is_missed), sharing) in asked {
-            let sender = &senders[sharing[0]];
-            // What was complained about is not said again and again.
-            let level = if is_missed { Level::Debug } else { Level::Warning };
-            let sharing = sharing.into_iter().map(|at| (at, self.lookouts[at].asked[family.index()])).collect();
+        for (query, sharing) in lookup::shared(queries) {
+            let client = senders[sharing[0].0].client;
             self.looking.push(Box::pin(async move {
-                let observation = lookup::observe(sender.entry, family, sender.client, sender.log, level).await;
-                Looked { observation, family, senders: sharing, is_round }
+                let lookup = lookup::look_up(query, client).await;
+                Looked { lookup, family: query.family, senders: sharing, is_round }
             }));
+        }
+    }
+
+    /// Once for all that share a lookup, and as a warning only while one of them has not been warned yet.
+    fn log_lookup(&self, looked: &Looked) {
+        let family = looked.family;
+        let is_missed = |at: usize| self.lookouts[at].is_missed[family.index()];
+        let fresh = looked.senders.iter().map(|(at, _)| *at).find(|at| !is_missed(*at));
+        let level = if fresh.is_some() { Level::Warning } else { Level::Debug };
+        let log = self.ledger.senders[fresh.unwrap_or(looked.senders[0].0)].log;
+        for (source, why) in looked.lookup.failed() {
+            log.line(level, || format!("{family}: no address from {source}: {why}"));
+        }
+        if let Some((source, choice)) = looked.lookup.found() {
+            log.debug(|| format!("{family}: {}, from {source}: {}", choice.ip, choice.why));
         }
     }
 
@@ -294,8 +295,11 @@ impl<'a> Sync<'a> {
         }
     }
 
-    fn looked(&mut self, Looked { observation, family, senders, is_round }: Looked) -> Found {
-        let has_address = matches!(observation, Observation::Found(_));
+    fn looked(&mut self, looked: Looked) -> Found {
+        self.log_lookup(&looked);
+        let observation = looked.lookup.address().map_or(Observation::Unavailable, Observation::Found);
+        let Looked { lookup, family, senders, is_round } = looked;
+        let has_address = lookup.address().is_some();
         let mut found = Found { family, has_address, senders: Vec::new() };
         for (at, asked) in senders {
             let sender = &self.ledger.senders[at];

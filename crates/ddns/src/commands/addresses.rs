@@ -1,12 +1,10 @@
-//! `ddns addresses`: every address of this host with the verdict on it, what each configured source says now, and which
-//! one is told and why. Sends no callback.
+//! `ddns addresses`: every address of this host with the verdict on it, what each configured source gives now, and which
+//! address would be sent and why. Sends no update.
 
 use std::io::{self, Write as _};
-use std::time::{Duration, Instant};
 
 use ddns_core::address::local::is_private;
-use ddns_core::address::observation::Choice;
-use ddns_core::config::Entry;
+use ddns_core::config::Config;
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::raw::Origin;
 use ddns_core::net::family::Family;
@@ -18,24 +16,16 @@ use crate::cli::{Given, Settings};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
-use crate::lookup;
-use crate::lookup::Limits;
+use crate::lookup::{self, Lookup, Query};
 use crate::output::complain;
 use crate::output::layout::{WIDTH, broken};
 use crate::output::print;
 
-/// What one source said.
-struct Asked {
-    source: String,
-    answer: Result<Choice, String>,
-    took: Duration,
-}
-
-/// The sources of some domains, in the order in which they are asked.
+/// What the sources of these domains give.
 struct List {
     family: Family,
     domains: Vec<String>,
-    asked: Vec<Asked>,
+    lookup: Lookup,
 }
 
 /// Everything that is shown.
@@ -62,20 +52,17 @@ pub(crate) async fn run(given: Given) -> u8 {
         let _ = writeln!(io::stderr(), "warning: the addresses of this host cannot be listed: {why}");
         Vec::new()
     });
-    let entries: Vec<&Entry> = configs.iter().flat_map(|(config, _)| &config.entries).collect();
-    let mut report = Report { local, lists: Vec::new() };
+    let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
+    let mut lists = Vec::new();
     for family in Family::ALL {
-        for (asked_by, mut domains) in lists_of(&entries, family) {
-            let mut asked = Vec::new();
-            for source in asked_by.sources_of(family) {
-                let start = Instant::now();
-                let answer = lookup::look(source, family, Limits::of(asked_by), &client).await;
-                asked.push(Asked { source: source.to_string(), answer, took: start.elapsed() });
-            }
-            domains.truncate(if is_configured { domains.len() } else { 0 });
-            report.lists.push(List { family, domains, asked });
+        lists.extend(lists_of(&configs, family, &client).await);
+    }
+    if !is_configured {
+        for list in &mut lists {
+            list.domains.clear();
         }
     }
+    let report = Report { local, lists };
     print(&if form.json { pretty(&report.json()) } else { report.text(form.wide) })
 }
 
@@ -95,25 +82,21 @@ fn complete(settings: &mut Settings, environment: &Environment) {
     }
 }
 
-/// Each distinct list of sources once: an entry that has it, and the domains of all that do.
-fn lists_of<'a>(entries: &[&'a Entry], family: Family) -> Vec<(&'a Entry, Vec<String>)> {
-    let mut lists: Vec<(&Entry, Vec<String>)> = Vec::new();
-    for entry in entries.iter().filter(|entry| !entry.domains_of(family).is_empty()) {
-        let names = entry.domains_of(family).iter().map(ToString::to_string);
-        match lists.iter_mut().find(|(known, _)| known.sources_of(family) == entry.sources_of(family)) {
-            Some((_, domains)) => domains.extend(names),
-            None => lists.push((entry, names.collect())),
-        }
+/// Asks every source of a family, one after the other, so that the times are their own.
+async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<List> {
+    let all = configs.iter().flat_map(|config| config.entries.iter().map(move |entry| (*config, entry)));
+    let queries = all.filter_map(|(config, entry)| Some((Query::needed(entry, family)?, (config, entry))));
+    let mut lists = Vec::new();
+    for (query, sharing) in lookup::shared(queries) {
+        let secrets = sharing[0].0.secrets().longer_than(4);
+        let lookup = lookup::look_up_all(query, client).await.masked(&secrets);
+        let domains = sharing.iter().flat_map(|(_, entry)| entry.domains_of(family)).map(ToString::to_string).collect();
+        lists.push(List { family, domains, lookup });
     }
     lists
 }
 
 impl List {
-    /// The first source that gave an address.
-    fn chosen(&self) -> Option<(&Asked, &Choice)> {
-        self.asked.iter().find_map(|asked| asked.answer.as_ref().ok().map(|choice| (asked, choice)))
-    }
-
     fn text(&self, wide: bool) -> String {
         let domains = match self.domains.as_slice() {
             [] => String::new(),
@@ -121,21 +104,21 @@ impl List {
             [one, .., last] => format!("for {one} to {last} ({} domains)", self.domains.len()),
         };
         let mut text = fitted(&format!("\n{} ({})", self.family, self.family.record_type()), &domains, wide);
-        for asked in &self.asked {
-            let took = asked.took.as_millis();
-            let said = match &asked.answer {
+        for attempt in &self.lookup.attempts {
+            let took = attempt.took.as_millis();
+            let result = match &attempt.result {
                 Ok(choice) => format!("{} ({took} ms): {}", choice.ip, choice.why),
                 Err(why) => format!("no address ({took} ms): {why}"),
             };
-            text += &fitted(&format!("  {}", asked.source), &said, wide);
+            text += &fitted(&format!("  {}", attempt.source), &result, wide);
         }
-        let Some((asked, choice)) = self.chosen() else {
-            return text + "  => no address: nothing would be told\n";
+        let Some((source, choice)) = self.lookup.found() else {
+            return text + "  => No address found: nothing would be sent.\n";
         };
-        let verdict = format!("{} would be told: {} is the first source to give one.", choice.ip, asked.source);
+        let verdict = format!("{} would be sent: {source} is the first source with an address.", choice.ip);
         text += &fitted("  =>", &verdict, wide);
         if is_private(choice.ip) {
-            let hint = "It is private: nobody outside can reach it. `public` or `stun:` give the router's address.";
+            let hint = "It is private: the internet cannot reach it. `public` or `stun:` give the router's address.";
             text += &fitted("    ", hint, wide);
         }
         text
@@ -158,34 +141,30 @@ impl Report {
                 ("verdict", Value::string(address.unusable().unwrap_or("usable"))),
             ])
         });
-        let all = self.lists.iter().flat_map(|list| list.asked.iter().map(move |asked| (list.family, asked)));
-        let asked = all.map(|(family, asked)| {
-            let (ip, why) = match &asked.answer {
+        let all = self.lists.iter().flat_map(|list| list.lookup.attempts.iter().map(move |one| (list.family, one)));
+        let sources = all.map(|(family, attempt)| {
+            let (ip, why) = match &attempt.result {
                 Ok(choice) => (string(&choice.ip), &choice.why),
                 Err(why) => (Value::Null, why),
             };
             Value::object([
                 ("family", string(&family)),
-                ("source", string(&asked.source)),
+                ("source", string(&attempt.source)),
                 ("ip", ip),
                 ("why", string(why)),
-                ("ms", Value::Number(asked.took.as_millis().to_string())),
+                ("ms", Value::Number(attempt.took.as_millis().to_string())),
             ])
         });
         let chosen = Family::ALL.map(|family| {
-            let first = self.lists.iter().find(|list| list.family == family).and_then(List::chosen);
-            let value = first.map_or(Value::Null, |(asked, choice)| {
-                Value::object([
-                    ("ip", string(&choice.ip)),
-                    ("source", string(&asked.source)),
-                    ("why", string(&choice.why)),
-                ])
+            let first = self.lists.iter().find(|list| list.family == family).and_then(|list| list.lookup.found());
+            let value = first.map_or(Value::Null, |(source, choice)| {
+                Value::object([("ip", string(&choice.ip)), ("source", string(&source)), ("why", string(&choice.why))])
             });
             (family.record_type(), value)
         });
         Value::object([
             ("local", Value::list(local)),
-            ("sources", Value::list(asked)),
+            ("sources", Value::list(sources)),
             ("chosen", Value::object(chosen)),
         ])
     }
@@ -204,14 +183,13 @@ impl Report {
             let verdict = match row.unusable() {
                 None if is_private(row.ip) => "usable, but private".to_owned(),
                 None => "usable".to_owned(),
-                Some(why) => format!("not told: {why}"),
+                Some(why) => format!("not usable: {why}"),
             };
             text += &fitted(&head, &format!("{verdict} ({})", described(row)), wide);
         }
         for family in Family::ALL {
             if !self.lists.iter().any(|list| list.family == family) {
-                text +=
-                    &format!("\n{family} ({}): no domain, or switched off; nothing is asked\n", family.record_type());
+                text += &format!("\n{family} ({}): no domains, or switched off\n", family.record_type());
             }
             for list in self.lists.iter().filter(|list| list.family == family) {
                 text += &list.text(wide);

@@ -17,12 +17,12 @@ use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats
 use ddns_core::update::Update;
 use futures_util::future::join_all;
 
-use super::found::{self, Found, Pair};
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, How, Over, Step, Want};
 use crate::load::{self, Examined};
+use crate::lookup::{self, Lookup, Pair};
 use crate::output::USAGE;
 use crate::output::complain;
 use crate::output::print;
@@ -43,7 +43,7 @@ struct Report {
 
 /// What was found online.
 struct Online {
-    addresses: Vec<(Family, Found)>,
+    addresses: Vec<(Family, Lookup)>,
     origins: Vec<(String, Vec<Step>)>,
 }
 
@@ -128,10 +128,10 @@ fn readers(path: &Path) -> Option<&'static str> {
 
 /// Asks for addresses, then tries every endpoint once.
 async fn look(configs: &[&Config], client: &Client) -> Online {
-    let found = found::find(configs, [None; 2], client).await;
+    let lookups = lookup::look_up_entries(configs, [None; 2], client).await;
     let entries = configs.iter().flat_map(|config| &config.entries);
     let mut endpoints: Vec<(Url, &Entry)> = Vec::new();
-    for (entry, pair) in entries.zip(&found) {
+    for (entry, pair) in entries.zip(&lookups) {
         for url in endpoints_of(entry, pair) {
             let is_known = |(known, other): &(Url, &Entry)| known.origin() == url.origin() && other.ssl == entry.ssl;
             if !endpoints.iter().any(is_known) {
@@ -151,12 +151,11 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
         (url.origin(), client.probe(&url, how).await)
     }));
     let origins = origins.await;
-    let mut addresses: Vec<(Family, Found)> = Vec::new();
-    for pair in found {
-        for one in Family::ALL.into_iter().zip(pair).filter_map(|(family, found)| found.map(|found| (family, found))) {
-            if !addresses.contains(&one) {
-                addresses.push(one);
-            }
+    let mut addresses: Vec<(Family, Lookup)> = Vec::new();
+    for (family, lookup) in lookups.into_iter().flat_map(|pair| Family::ALL.into_iter().zip(pair)) {
+        let Some(lookup) = lookup else { continue };
+        if !addresses.iter().any(|(other, known)| *other == family && known.has_same_results(&lookup)) {
+            addresses.push((family, lookup));
         }
     }
     Online { addresses, origins }
@@ -168,9 +167,9 @@ fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
     let has_one = entry.callback.target.fixed_part().is_some();
     let mut urls: Vec<Url> = Vec::new();
     for family in Family::ALL {
-        let answer = pair[family.index()].as_ref().and_then(|found| found.answer.as_ref());
+        let found = pair[family.index()].as_ref().and_then(Lookup::address);
         let spare = || has_one.then(|| family.documentation());
-        let Some(ip) = answer.map(|(_, choice)| choice.ip).or_else(spare) else { continue };
+        let Some(ip) = found.or_else(spare) else { continue };
         for domain in entry.domains_of(family).iter().take(if has_one { 1 } else { usize::MAX }) {
             let request = entry.callback.render(&Update { domain, family, ip }, unix_time());
             let Ok(url) = request.map(|request| request.url) else { continue };
@@ -184,7 +183,7 @@ fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
 
 impl Online {
     fn is_fine(&self) -> bool {
-        let found_all = self.addresses.iter().all(|(_, found)| found.answer.is_some());
+        let found_all = self.addresses.iter().all(|(_, lookup)| lookup.address().is_some());
         found_all && self.origins.iter().flat_map(|(_, steps)| steps).all(|step| step.result.is_ok())
     }
 }

@@ -20,7 +20,7 @@ use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
-use crate::lookup::{self, Limits, own_address};
+use crate::lookup::{Query, look_up, own_address};
 use crate::output::complain;
 use crate::output::layout::broken;
 use crate::output::print;
@@ -169,18 +169,16 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
         return;
     }
     *looked = Looked { sources: entry.sources_of(family).to_vec(), ip: None };
-    for source in entry.sources_of(family) {
-        match lookup::look(source, family, Limits::of(entry), client).await {
-            Ok(choice) => {
-                say(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
-                if is_private(choice.ip) {
-                    say("  It is private: nobody outside can reach it. `public` gives the router's address.\n");
-                }
-                looked.ip = Some(choice.ip);
-                return;
-            }
-            Err(why) => say(&broken(&format!("{family}: no address from {source} now: {why}"), 2)),
+    let lookup = look_up(Query::new(entry, family), client).await;
+    for (source, why) in lookup.failed() {
+        say(&broken(&format!("{family}: no address from {source} now: {why}"), 2));
+    }
+    if let Some((source, choice)) = lookup.found() {
+        say(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
+        if is_private(choice.ip) {
+            say("  It is private: nobody outside can reach it. `public` gives the router's address.\n");
         }
+        looked.ip = Some(choice.ip);
     }
 }
 

@@ -20,12 +20,12 @@ use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Fingerprint;
 use ddns_core::update::state::State;
 
-use super::found::{self, Found, Pair};
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::load;
+use crate::lookup::{self, Lookup, Pair};
 use crate::output::complain;
 use crate::output::print;
 use crate::sync::cache_path;
@@ -38,7 +38,7 @@ struct Batch<'a> {
     number: usize,
     entry: &'a Entry,
     family: Family,
-    found: Found,
+    lookup: Lookup,
     /// What is remembered; none where the cache is off.
     memory: Option<(Rc<State>, Fingerprint)>,
     preview: Preview<'a>,
@@ -73,8 +73,8 @@ pub(crate) async fn run(given: Given) -> u8 {
         warn(&warning.shown());
     }
     let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
-    let found = found::find(&configs, addresses, &client).await;
-    let batches = batches(&configs, found, &environment, options.reveal);
+    let lookups = lookup::look_up_entries(&configs, addresses, &client).await;
+    let batches = batches(&configs, lookups, &environment, options.reveal);
     let (text, has_all) = show::text(&batches, &options);
     match print(&text) {
         0 if has_all => 0,
@@ -105,11 +105,11 @@ fn warn(text: &str) {
 }
 
 /// Everything that would be told, entry by entry. Each cache is read once, and left as it is.
-fn batches<'a>(configs: &[&'a Config], found: Vec<Pair>, environment: &Environment, reveal: bool) -> Vec<Batch<'a>> {
+fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environment, reveal: bool) -> Vec<Batch<'a>> {
     let all = configs.iter().flat_map(|config| config.entries.iter().enumerate().map(move |entry| (*config, entry)));
     let mut caches: Vec<(PathBuf, Rc<State>)> = Vec::new();
     let mut batches = Vec::new();
-    for ((config, (number, entry)), pair) in all.zip(found) {
+    for ((config, (number, entry)), pair) in all.zip(lookups) {
         let memory = cache_path(entry, environment).map(|path| {
             let at = caches.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
                 caches.push((path.clone(), Rc::new(remembered(&path))));
@@ -118,10 +118,10 @@ fn batches<'a>(configs: &[&'a Config], found: Vec<Pair>, environment: &Environme
             let state = &caches[at].1;
             (state.clone(), entry.callback.fingerprint(state.salt()))
         });
-        for (family, found) in Family::ALL.into_iter().zip(pair) {
-            let Some(found) = found else { continue };
+        for (family, lookup) in Family::ALL.into_iter().zip(pair) {
+            let Some(lookup) = lookup else { continue };
             let preview = Preview::new(&entry.callback, reveal);
-            batches.push(Batch { config, number, entry, family, found, memory: memory.clone(), preview, reveal });
+            batches.push(Batch { config, number, entry, family, lookup, memory: memory.clone(), preview, reveal });
         }
     }
     batches
@@ -142,8 +142,7 @@ impl<'a> Batch<'a> {
     }
 
     fn update(&self, domain: &'a Domain) -> Option<Update<'a>> {
-        let (_, choice) = self.found.answer.as_ref()?;
-        Some(Update { domain, family: self.family, ip: choice.ip })
+        Some(Update { domain, family: self.family, ip: self.lookup.address()? })
     }
 
     /// None where there is no address.

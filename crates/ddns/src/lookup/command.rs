@@ -23,7 +23,7 @@ const OUTPUT_LIMIT: usize = 64 * 1024;
 const ASK_FIRST: Duration = Duration::from_millis(2);
 const ASK_MOST: Duration = Duration::from_millis(50);
 
-pub(super) async fn look(words: &[String], family: Family) -> Result<Choice, String> {
+pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, String> {
     let [program, arguments @ ..] = words else { return Err("it names no program".to_owned()) };
     let mut command = Command::new(program);
     let program = file_name(program);

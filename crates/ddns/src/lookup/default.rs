@@ -3,16 +3,18 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-use ddns_core::address::local::toward_internet;
+use ddns_core::address::local::{is_far, toward_internet};
 use ddns_core::address::observation::Choice;
 use ddns_core::net::family::Family;
+
+use super::interfaces;
 
 /// Some address of the internet; which one does not matter, only that the way to it is the default route. A root server
 /// of the DNS: nobody has a route of his own to it.
 const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4));
 const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30));
 
-pub(super) fn look(family: Family) -> Result<Choice, String> {
+pub(super) fn ask(family: Family) -> Result<Choice, String> {
     let (own, far) = match family {
         Family::V4 => (IpAddr::V4(Ipv4Addr::UNSPECIFIED), FAR_V4),
         Family::V6 => (IpAddr::V6(Ipv6Addr::UNSPECIFIED), FAR_V6),
@@ -22,7 +24,7 @@ pub(super) fn look(family: Family) -> Result<Choice, String> {
         socket.local_addr()
     });
     let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();
-    match super::local_addresses() {
+    match interfaces::list() {
         Ok(addresses) => toward_internet(route, &addresses),
         // The kernel's choice stands, with a word about what is not known of it.
         Err(error) => toward_internet(route, &[]).map(|choice| Choice {
@@ -30,4 +32,14 @@ pub(super) fn look(family: Family) -> Result<Choice, String> {
             ..choice
         }),
     }
+}
+
+/// This host's address as `default` finds it.
+pub(crate) fn own_address(family: Family) -> Option<IpAddr> {
+    ask(family).ok().map(|choice| choice.ip)
+}
+
+/// The stable address from which to ask a server on the internet: from a temporary one, it would see that.
+pub(super) fn stable_source(server: IpAddr) -> Option<IpAddr> {
+    if server.is_ipv6() && is_far(server) { own_address(Family::V6) } else { None }
 }

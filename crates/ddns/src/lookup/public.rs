@@ -7,7 +7,7 @@ use ddns_core::address::observation::{Choice, Trust, unusable};
 use ddns_core::net::family::Family;
 use ddns_core::net::ssl::Ssl;
 
-use super::Limits;
+use super::limits::Limits;
 use super::url::page;
 use crate::http::{Client, Over};
 
@@ -34,7 +34,7 @@ const SERVICES_V6: [&str; 6] = [
 /// One service may take so long; then the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) async fn look(family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
+pub(super) async fn ask(family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
     let services = match family {
         Family::V4 => SERVICES_V4,
         Family::V6 => SERVICES_V6,

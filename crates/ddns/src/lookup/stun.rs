@@ -10,6 +10,7 @@ use ddns_core::net::stun::{Answer, TransactionId, read, request};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
+use super::default::stable_source;
 use crate::http::{Client, Over};
 
 /// Packets get lost: how long each try is waited for.
@@ -21,21 +22,21 @@ const LARGEST: usize = 1500;
 /// So many addresses of a server are asked.
 const MOST_SERVERS: usize = 3;
 
-pub(super) async fn look(
+pub(super) async fn ask(
     (host, port): (&str, u16),
     family: Family,
     limit: Duration,
     client: &Client,
 ) -> Result<Choice, String> {
-    let looked = timeout(limit, look_within(host, port, family, client)).await;
-    looked.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
+    let result = timeout(limit, ask_within(host, port, family, client)).await;
+    result.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
 }
 
-async fn look_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
+async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
     let servers = client.look_up(host, Over::Only(family)).await?;
     let mut refused = Vec::new();
     for server in servers.into_iter().take(MOST_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
-        match ask(server, super::stable_source(server.ip())).await {
+        match exchange(server, stable_source(server.ip())).await {
             Ok(Answer::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
                 None => return Ok(Choice { ip, why: format!("{server} saw it") }),
                 Some(why) => refused.push(format!("{server} saw {ip}, but {why}")),
@@ -52,7 +53,7 @@ async fn look_within(host: &str, port: u16, family: Family, client: &Client) -> 
     Err(refused.join("; "))
 }
 
-async fn ask(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Answer> {
+async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Answer> {
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
     socket.connect(server).await?;

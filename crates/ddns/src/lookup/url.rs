@@ -9,11 +9,12 @@ use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::url::Url;
 
-use super::Limits;
+use super::default::own_address;
+use super::limits::Limits;
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::output::report;
 
-pub(super) async fn look(address: &str, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
+pub(super) async fn ask(address: &str, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
     let ip = page(address, family, limits, Over::Prefer(family), client).await?;
     Ok(Choice { ip, why: format!("the first {family} address in its answer") })
 }
@@ -29,7 +30,7 @@ pub(super) async fn page(
     let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
     let request = Request { url, body: None };
     // Whoever is asked over IPv6 shall see the stable address.
-    let from = if family == Family::V6 { super::own_address(family) } else { None };
+    let from = if family == Family::V6 { own_address(family) } else { None };
     let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
     let answer = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if !(200..300).contains(&answer.status) {

@@ -6,8 +6,11 @@ use std::rc::Rc;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 
+use ddns_core::address::observation::Choice;
+
 use super::*;
 use crate::http::Client;
+use crate::lookup::Attempt;
 
 /// Runs `check` on a service for one configuration without a cache file.
 fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
@@ -28,8 +31,12 @@ fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
 }
 
 fn looked(ip: Option<&str>, family: Family, asked: u32) -> Looked {
-    let observation = ip.map_or(Observation::Unavailable, |ip| Observation::Found(ip.parse().expect("an address")));
-    Looked { observation, family, senders: vec![(0, asked)], is_round: false }
+    let result = match ip {
+        Some(ip) => Ok(Choice { ip: ip.parse().expect("an address"), why: String::new() }),
+        None => Err(String::new()),
+    };
+    let lookup = Lookup { attempts: vec![Attempt { source: "test".to_owned(), result, took: Duration::ZERO }] };
+    Looked { lookup, family, senders: vec![(0, asked)], is_round: false }
 }
 
 #[test]

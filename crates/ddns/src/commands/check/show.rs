@@ -144,13 +144,13 @@ impl Online {
         if self.addresses.is_empty() {
             text += "  none is needed: every family that has domains is switched off\n";
         }
-        for (family, found) in &self.addresses {
-            for (source, why) in &found.failed {
+        for (family, lookup) in &self.addresses {
+            for (source, why) in lookup.failed() {
                 // One that is passed over does no harm.
-                let mark = if found.answer.is_some() { '·' } else { '✗' };
+                let mark = if lookup.address().is_some() { '·' } else { '✗' };
                 text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), wide);
             }
-            if let Some((source, choice)) = &found.answer {
+            if let Some((source, choice)) = lookup.found() {
                 text += &step(&family.to_string(), &Ok(format!("{}, from {source}: {}", choice.ip, choice.why)), wide);
             }
         }
@@ -164,12 +164,12 @@ impl Online {
     }
 
     fn json(&self) -> [(&'static str, Value); 2] {
-        let addresses = self.addresses.iter().map(|(family, found)| {
-            let (address, source) = match &found.answer {
+        let addresses = self.addresses.iter().map(|(family, lookup)| {
+            let (address, source) = match lookup.found() {
                 Some((source, choice)) => (Value::string(choice.ip.to_string()), Value::string(source)),
                 None => (Value::Null, Value::Null),
             };
-            let failed = found.failed.iter().map(|(source, why)| Value::string(format!("{source}: {why}")));
+            let failed = lookup.failed().map(|(source, why)| Value::string(format!("{source}: {why}")));
             Value::object([
                 ("type", Value::string(family.record_type())),
                 ("address", address),

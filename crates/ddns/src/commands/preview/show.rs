@@ -107,11 +107,10 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64
         rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
     }
     rows.push(("verdict", sentence(batch, item, now)));
-    if let Some((source, choice)) = &batch.found.answer {
+    if let Some((source, choice)) = batch.lookup.found() {
         rows.push(("address", format!("{}, from {source}: {}", choice.ip, choice.why)));
     } else {
-        let failed = batch.found.failed.iter();
-        rows.extend(failed.map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
+        rows.extend(batch.lookup.failed().map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
     }
     if let Some(Ok(Redacted { proxy: Some(proxy), .. })) = &item.request {
         rows.push(("route", format!("through the proxy {}", proxy.address)));
@@ -211,7 +210,7 @@ fn command(batch: &Batch<'_>, request: &Redacted, wide: bool) -> String {
 
 /// One update for programs.
 fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Value {
-    let (address, source) = match &batch.found.answer {
+    let (address, source) = match batch.lookup.found() {
         Some((source, choice)) => (Value::string(choice.ip.to_string()), Value::string(source)),
         None => (Value::Null, Value::Null),
     };
@@ -221,8 +220,8 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         (_, Some(Err(_))) => "impossible",
         (Some(Verdict::Send(_)), _) => "send",
     };
-    let failed = || batch.found.failed.iter().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();
-    let why = batch.found.answer.as_ref().map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone());
+    let failed = || batch.lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();
+    let why = batch.lookup.found().map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone());
     let request = item.request.as_ref().and_then(|request| request.as_ref().ok());
     let mut members = vec![
         ("domain", Value::string(item.domain.to_string())),

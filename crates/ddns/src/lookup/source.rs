@@ -1,0 +1,34 @@
+//! One source of any kind but `quorum:`.
+
+use ddns_core::address::local;
+use ddns_core::address::observation::Choice;
+use ddns_core::address::source::Source;
+use ddns_core::net::family::Family;
+
+use super::limits::Limits;
+use super::{command, default, interfaces, public, stun, url};
+use crate::http::Client;
+
+/// An address of the family with the reason for it, or why there is none.
+pub(super) async fn ask(
+    source: &Source,
+    family: Family,
+    limits: Limits<'_>,
+    client: &Client,
+) -> Result<Choice, String> {
+    match source {
+        Source::Default => default::ask(family),
+        Source::Public => Box::pin(public::ask(family, limits.time, client)).await,
+        Source::Url(address) => url::ask(address, family, limits, client).await,
+        Source::Number(number) => local::nth_interface(*number, family, &interfaces::list()?),
+        Source::Interface(name) => local::of_interface(name, family, &interfaces::list()?),
+        Source::Pattern(pattern) => local::matching(pattern.regex(), family, &interfaces::list()?),
+        Source::Command(words) => Box::pin(command::ask(words, family)).await,
+        Source::Shell(line) => {
+            let words = ["sh".to_owned(), "-c".to_owned(), line.clone()];
+            Box::pin(command::ask(&words, family)).await
+        }
+        Source::Stun(host, port) => Box::pin(stun::ask((host, *port), family, limits.time, client)).await,
+        Source::Quorum(..) => Err("a quorum cannot contain another quorum".to_owned()),
+    }
+}
