@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
     json!({
@@ -27,9 +27,9 @@ fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
 
 #[test]
 fn e4_after_a_kill_in_the_middle_of_a_change_the_old_address_is_told_again() {
-    let receiver = Receiver::answering(|request| {
+    let receiver = Receiver::responding(|request| {
         let wait = if request.target().contains("198.51.100.1") { 3000 } else { 0 };
-        Answer::status(200).after(Duration::from_millis(wait))
+        Response::status(200).after(Duration::from_millis(wait))
     });
     let sandbox = Sandbox::new();
     sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
@@ -138,7 +138,7 @@ fn a7_an_endpoint_that_closes_without_saying_so_costs_few_failures_and_no_second
 #[test]
 fn f4_half_a_page_gives_no_address() {
     let page =
-        Receiver::answering(|_| Answer::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n203.0.113.1".to_vec()));
+        Receiver::responding(|_| Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n203.0.113.1".to_vec()));
     let receiver = Receiver::new();
     let mut config = config(&receiver, "", "cache.json");
     config["index4"] = json!(format!("url:{}", page.url("/")));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::given::{home, with};
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::{Received, Receiver, Response, Sandbox};
 
 fn names(prefix: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{prefix}{number}.example.com")).collect()
@@ -35,12 +35,12 @@ fn e4_a_kill_in_a_long_run_loses_at_most_a_second_of_news() {
     let slow = Arc::new(AtomicBool::new(true));
     let answered: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
     let (is_slow, record) = (slow.clone(), answered.clone());
-    let receiver = Receiver::answering(move |request| {
+    let receiver = Receiver::responding(move |request| {
         if !is_slow.load(Ordering::SeqCst) {
-            return Answer::status(200);
+            return Response::status(200);
         }
         record.lock().unwrap().push((request.target().to_owned(), Instant::now() + DELAY));
-        Answer::status(200).after(DELAY)
+        Response::status(200).after(DELAY)
     });
     let all = names("host", 120);
     let config = with(&home(&receiver.url("/__DOMAIN__")), &json!({"ipv4": all, "concurrency": 1}));
@@ -89,7 +89,7 @@ fn run_together(sandbox: &Sandbox, configs: &[Value]) {
 
 #[test]
 fn e4_programs_at_once_on_one_file_lose_no_entry() {
-    let receiver = Receiver::answering(|_| Answer::status(204).after(Duration::from_millis(3)));
+    let receiver = Receiver::responding(|_| Response::status(204).after(Duration::from_millis(3)));
     let sandbox = Sandbox::new();
     let config = |group: usize| {
         let more = json!({"ipv4": names(&format!("g{group}h"), 25), "cache": "state/shared.json"});
@@ -106,9 +106,9 @@ fn e4_programs_at_once_on_one_file_lose_no_entry() {
 /// The slow run read the file before the quick one wrote its entry, and writes after it.
 #[test]
 fn e4_a_slow_run_does_not_overwrite_what_a_quick_one_wrote() {
-    let receiver = Receiver::answering(|request| {
+    let receiver = Receiver::responding(|request| {
         let wait = if request.target().contains("slow") { Duration::from_millis(400) } else { Duration::ZERO };
-        Answer::status(204).after(wait)
+        Response::status(204).after(wait)
     });
     let sandbox = Sandbox::new();
     let config = |prefix: &str, count: usize| {
@@ -129,7 +129,7 @@ fn e4_a_slow_run_does_not_overwrite_what_a_quick_one_wrote() {
 #[test]
 fn a1_ten_thousand_domains_in_one_run() {
     const MANY: usize = 10_000;
-    let receiver = Receiver::answering(|_| Answer::status(204));
+    let receiver = Receiver::responding(|_| Response::status(204));
     let more = json!({"ipv4": names("host", MANY), "log": {"level": "WARNING"}});
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/__DOMAIN__")), &more));
     let begun = Instant::now();

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::support::given::{home, switched, with};
 use crate::support::odd_server::{refusing, serve_at};
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::{Received, Receiver, Response, Sandbox};
 
 /// A callback per domain; the receiver answers with the number in the domain's name.
 fn by_name(statuses: &[u16]) -> (Receiver, Value) {
-    let receiver = Receiver::answering(|request| {
+    let receiver = Receiver::responding(|request| {
         let number: String = request.target().chars().filter(char::is_ascii_digit).collect();
-        Answer::status(number.parse().expect("a status in the path"))
+        Response::status(number.parse().expect("a status in the path"))
     });
     let names: Vec<_> = statuses.iter().map(|status| format!("s{status}.example.com")).collect();
     let config = with(&home(&receiver.url("/__DOMAIN__")), &json!({"ipv4": names}));
@@ -96,7 +96,7 @@ fn e1_an_informational_status_is_not_the_final_one() {
         ("HTTP/1.1 199 Odd\r\n\r\n", 1),
         ("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", 1),
     ] {
-        let receiver = Receiver::answering(move |_| Answer::Raw(answer.into()));
+        let receiver = Receiver::responding(move |_| Response::Raw(answer.into()));
         let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &json!({"timeout": 3})));
         assert_eq!(run.code, code, "{answer:?}: {}", run.stderr);
         receiver.only();
@@ -110,9 +110,9 @@ fn e2_a_closed_connection_is_a_failure_that_is_not_repeated_in_the_same_run() {
     let works = working.clone();
     let close = move |request: &Received| {
         let closes = request.target() == "/b.example.com" && !works.load(Ordering::SeqCst);
-        if closes { Answer::Close } else { Answer::status(200) }
+        if closes { Response::Close } else { Response::status(200) }
     };
-    let receiver = Receiver::answering(close);
+    let receiver = Receiver::responding(close);
     let names = json!({"ipv4": ["a.example.com", "b.example.com", "c.example.com"], "concurrency": 1});
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/__DOMAIN__")), &names));
     sandbox.sync(&config).expect(1).says("b.example.com A 203.0.113.7: failed").says("2 accepted, 1 failed");
@@ -141,9 +141,9 @@ fn e2_a_refused_connection_is_sent_again_once_the_endpoint_is_back() {
 fn e2_a_time_out_is_sent_again() {
     let slow = Arc::new(AtomicBool::new(true));
     let is_slow = slow.clone();
-    let receiver = Receiver::answering(move |_| {
+    let receiver = Receiver::responding(move |_| {
         let wait = if is_slow.load(Ordering::SeqCst) { Duration::from_secs(60) } else { Duration::ZERO };
-        Answer::status(200).after(wait)
+        Response::status(200).after(wait)
     });
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/")), &json!({"timeout": 1})));
     sandbox.sync(&config).expect(1).says("failed");
@@ -260,7 +260,7 @@ fn e3_domains_and_types_are_entries_of_their_own() {
 #[test]
 fn e3_two_callbacks_for_one_domain_are_two_entries() {
     let (receiver, switch) = switched(204);
-    let failing = Receiver::answering(|_| Answer::status(500));
+    let failing = Receiver::responding(|_| Response::status(500));
     let config = |second: &Receiver| {
         json!({"ipv4": ["home.example.com"], "index4": receiver.index4(), "providers": [
             {"provider": "callback", "id": receiver.url("/one")},

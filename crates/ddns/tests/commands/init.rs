@@ -146,7 +146,7 @@ fn init_never_overwrites() {
     }
     assert_eq!(sandbox.read("file.json"), "mine");
     assert!(!sandbox.path("nowhere").exists() && !sandbox.path("folder/config.json").exists());
-    assert_eq!(receiver.look_ups(), 0, "it is told before anything is asked");
+    assert_eq!(receiver.lookups(), 0, "it is told before anything is asked");
 }
 
 /// A limit on the size of files makes the writing fail half-way, as a full disk does.

@@ -220,10 +220,10 @@ fn preview_takes_addresses_instead_of_looking() {
     let all = items(&run);
     let told: Vec<_> = all.iter().map(|item| (item["address"].as_str(), item["source"].as_str())).collect();
     assert_eq!(told, [(Some("198.51.100.1"), Some("--ip")), (Some("2001:db8::9"), Some("--ip"))]);
-    assert_eq!(receiver.look_ups(), 0);
+    assert_eq!(receiver.lookups(), 0);
     let all = items(&preview(&sandbox, &config, &["--json", "--ip", "198.51.100.1"]).expect(0));
     assert_eq!(all[1]["address"], "2001:db8::7", "what is not given is looked for");
-    assert_eq!(receiver.look_ups(), 1);
+    assert_eq!(receiver.lookups(), 1);
     for wrong in [&["--ip", "1.2.3"][..], &["--ip", "0.0.0.0"], &["--ip", "::ffff:1.2.3.4"], &["--ip"]] {
         preview(&sandbox, &config, wrong).expect(2).says("--ip");
     }

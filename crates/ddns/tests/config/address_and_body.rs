@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::basic::{basic, ends, told, with, without};
+use crate::support::given::{basic, ends, sent_by, with, without};
 use crate::support::{Receiver, Sandbox};
 
 #[test]
@@ -13,23 +13,23 @@ fn b1_endpoint_and_id_must_not_both_be_empty() {
     let blank = [json!({"id": "  "}), json!({"id": " ", "endpoint": "\t"})];
     for addresses in empty.iter().chain(&blank) {
         let config = json!({"dns": "callback", "ipv4": "home.example.com", "index4": receiver.index4()});
-        let run = Sandbox::new().sync(&with(config, addresses));
+        let run = Sandbox::new().sync(&with(&config, addresses));
         ends(&run, 2, &addresses.to_string());
         assert!(run.stderr.contains("endpoint") && run.stderr.contains("id"), "{addresses}: {}", run.stderr);
-        assert_eq!(receiver.look_ups(), 0, "{addresses}: something was asked for although nothing can be sent");
+        assert_eq!(receiver.lookups(), 0, "{addresses}: something was asked for although nothing can be sent");
     }
 }
 
 #[test]
 fn b2_only_endpoint_and_a_token_posts_to_endpoint() {
     let receiver = Receiver::new();
-    let only = with(without(basic(&receiver), "id"), &json!({"endpoint": receiver.url("/api/update?k=v")}));
+    let only = with(&without(basic(&receiver), "id"), &json!({"endpoint": receiver.url("/api/update?k=v")}));
     for (id, case) in [(None, "no id"), (Some(""), "an empty id")] {
-        let mut config = with(only.clone(), &json!({"token": {"ip": "__IP__"}}));
+        let mut config = with(&only, &json!({"token": {"ip": "__IP__"}}));
         if let Some(id) = id {
             config["id"] = id.into();
         }
-        let request = told(&receiver, &config, case);
+        let request = sent_by(&receiver, &config, case);
         assert_eq!(request.line, "POST /api/update?k=v HTTP/1.1", "{case}");
         assert_eq!(request.text(), r#"{"ip":"203.0.113.7"}"#, "{case}");
     }
@@ -38,8 +38,8 @@ fn b2_only_endpoint_and_a_token_posts_to_endpoint() {
 #[test]
 fn b2_only_endpoint_and_no_token_gets_endpoint() {
     let receiver = Receiver::new();
-    let config = with(without(basic(&receiver), "id"), &json!({"endpoint": receiver.url("/api/update")}));
-    assert_eq!(told(&receiver, &config, "no token").line, "GET /api/update HTTP/1.1");
+    let config = with(&without(basic(&receiver), "id"), &json!({"endpoint": receiver.url("/api/update")}));
+    assert_eq!(sent_by(&receiver, &config, "no token").line, "GET /api/update HTTP/1.1");
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn b3_an_absolute_id_is_the_address_even_where_endpoint_is_set() {
     let (receiver, other) = (Receiver::new(), Receiver::new());
     let plain = receiver.url("/hook");
     for id in [plain.clone(), plain.replace("http://", "HTTP://")] {
-        let config = with(basic(&receiver), &json!({"id": id, "endpoint": other.url("/api")}));
-        assert_eq!(told(&receiver, &config, &id).target(), "/hook", "{id}");
+        let config = with(&basic(&receiver), &json!({"id": id, "endpoint": other.url("/api")}));
+        assert_eq!(sent_by(&receiver, &config, &id).target(), "/hook", "{id}");
     }
     assert!(other.callbacks().is_empty(), "nothing goes to the endpoint: {:?}", other.callbacks());
 }
@@ -56,10 +56,10 @@ fn b3_an_absolute_id_is_the_address_even_where_endpoint_is_set() {
 #[test]
 fn b4_endpoint_and_a_path_are_merged_for_get_and_post() {
     let receiver = Receiver::new();
-    let config = with(basic(&receiver), &json!({"endpoint": receiver.url(""), "id": "/hook/__DOMAIN__"}));
-    assert_eq!(told(&receiver, &config, "GET").line, "GET /hook/home.example.com HTTP/1.1");
-    let config = with(config, &json!({"token": {"ip": "__IP__"}}));
-    assert_eq!(told(&receiver, &config, "POST").line, "POST /hook/home.example.com HTTP/1.1");
+    let config = with(&basic(&receiver), &json!({"endpoint": receiver.url(""), "id": "/hook/__DOMAIN__"}));
+    assert_eq!(sent_by(&receiver, &config, "GET").line, "GET /hook/home.example.com HTTP/1.1");
+    let config = with(&config, &json!({"token": {"ip": "__IP__"}}));
+    assert_eq!(sent_by(&receiver, &config, "POST").line, "POST /hook/home.example.com HTTP/1.1");
 }
 
 #[test]
@@ -90,21 +90,21 @@ fn b5_the_merge_appends_and_keeps_the_base_path_of_endpoint() {
         ("/__DOMAIN__?k=__IP__", "hook/__IP__", "/__DOMAIN__/hook/203.0.113.7?k=__IP__"),
     ];
     for (endpoint, id, target) in cases {
-        let config = with(basic(&receiver), &json!({"endpoint": receiver.url(endpoint), "id": id}));
+        let config = with(&basic(&receiver), &json!({"endpoint": receiver.url(endpoint), "id": id}));
         let case = format!("{endpoint:?} + {id:?}");
-        assert_eq!(told(&receiver, &config, &case).target(), target, "{case}");
+        assert_eq!(sent_by(&receiver, &config, &case).target(), target, "{case}");
     }
 }
 
 #[test]
 fn b5_a_relative_id_without_endpoint_shows_the_likely_address() {
     let receiver = Receiver::new();
-    let config = with(basic(&receiver), &json!({"id": "dns.example.net/hook?d=__DOMAIN__"}));
-    let run = Sandbox::new().sync(&with(config, &json!({"index4": receiver.index4()}))).expect(2);
+    let config = with(&basic(&receiver), &json!({"id": "dns.example.net/hook?d=__DOMAIN__"}));
+    let run = Sandbox::new().sync(&with(&config, &json!({"index4": receiver.index4()}))).expect(2);
     run.says("`id`").says("did you mean https://dns.example.net/hook");
     // A bare path has no host to guess: what is missing is the endpoint.
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"id": "/hook"}))).expect(2).says("`id`").says("endpoint");
-    assert_eq!((receiver.callbacks().len(), receiver.look_ups()), (0, 0));
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"id": "/hook"}))).expect(2).says("`id`").says("endpoint");
+    assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn b6_object_and_string_tokens_send_the_same_body() {
     let sent = json!({"name": "home.example.com", "to": {"list": ["203.0.113.7", 7, true, null]}});
     for form in [object, Value::from(token), format!("\n {token} \n").into()] {
         let case = form.to_string();
-        let request = told(&receiver, &with(basic(&receiver), &json!({"token": form})), &case);
+        let request = sent_by(&receiver, &with(&basic(&receiver), &json!({"token": form})), &case);
         assert_eq!((request.method(), request.json()), ("POST", sent.clone()), "{case}");
     }
 }
@@ -123,8 +123,8 @@ fn b6_object_and_string_tokens_send_the_same_body() {
 #[test]
 fn b7_a_string_token_may_be_an_array() {
     let receiver = Receiver::new();
-    let config = with(basic(&receiver), &json!({"token": r#"["__DOMAIN__", {"ip": "__IP__"}]"#}));
-    let request = told(&receiver, &config, "an array");
+    let config = with(&basic(&receiver), &json!({"token": r#"["__DOMAIN__", {"ip": "__IP__"}]"#}));
+    let request = sent_by(&receiver, &config, "an array");
     assert_eq!((request.method(), request.text()), ("POST", r#"["home.example.com",{"ip":"203.0.113.7"}]"#));
 }
 
@@ -132,11 +132,11 @@ fn b7_a_string_token_may_be_an_array() {
 fn b7_empty_tokens_select_get() {
     let receiver = Receiver::new();
     for token in [json!(null), json!(""), json!("  \t\n"), json!({}), json!("{}"), json!(" { } ")] {
-        let request = told(&receiver, &with(basic(&receiver), &json!({"token": token})), &token.to_string());
+        let request = sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), &token.to_string());
         assert_eq!(request.line, "GET /hook?d=home.example.com&ip=203.0.113.7 HTTP/1.1", "{token}");
         assert!(request.body.is_empty(), "{token}: a GET has no body: {:?}", request.text());
     }
-    assert_eq!(told(&receiver, &basic(&receiver), "no token at all").method(), "GET");
+    assert_eq!(sent_by(&receiver, &basic(&receiver), "no token at all").method(), "GET");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn b7_a_string_token_that_is_no_object_or_array_is_an_error_at_its_position() {
         "[\"s3cr3t-key-0123456789\"",
     ];
     for token in cases {
-        let fields = with(basic(&receiver), &json!({"index4": receiver.index4(), "token": token}));
+        let fields = with(&basic(&receiver), &json!({"index4": receiver.index4(), "token": token}));
         // Once on one line, where every message about that line risks to show the token, once over several.
         for text in [fields.to_string(), format!("{fields:#}")] {
             let run = Sandbox::new().sync_text(&text);
@@ -168,19 +168,19 @@ fn b7_a_string_token_that_is_no_object_or_array_is_an_error_at_its_position() {
             }
         }
     }
-    assert_eq!((receiver.callbacks().len(), receiver.look_ups()), (0, 0));
+    assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0));
 }
 
 #[test]
 fn b14_keys_and_events_are_the_users_own_and_nothing_is_added() {
     let receiver = Receiver::new();
     let id = receiver.url("/hook?key=k-1&event=address.changed&Authorization=Bearer+x&ttl=9&token=t");
-    let get = told(&receiver, &with(basic(&receiver), &json!({"id": id})), "GET");
+    let get = sent_by(&receiver, &with(&basic(&receiver), &json!({"id": id})), "GET");
     assert_eq!(get.target(), "/hook?key=k-1&event=address.changed&Authorization=Bearer+x&ttl=9&token=t");
 
     // Names that mean something in a configuration or to an endpoint mean nothing inside the body.
     let token = r#"{"Authorization":"Bearer x","event":"created","dns":"other","ttl":5,"method":"PUT","ipv4":[]}"#;
-    let post = told(&receiver, &with(basic(&receiver), &json!({"token": token, "ttl": 600})), "POST");
+    let post = sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token, "ttl": 600})), "POST");
     assert_eq!((post.method(), post.text()), ("POST", token));
 
     let allowed = ["host", "user-agent", "accept", "content-type", "content-length", "connection"];

@@ -5,8 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::basic::{basic, ends, with, without};
-use crate::support::{Answer, Receiver, Run, Sandbox};
+use crate::support::given::{basic, ends, with, without};
+use crate::support::{Receiver, Response, Run, Sandbox};
 
 const SECRET: &str = "s3cr3t-key-0123456789";
 
@@ -29,14 +29,14 @@ fn names(stderr: &str, field: &str) -> bool {
 #[track_caller]
 fn refused(bad: impl AsRef<[u8]>, case: &str) -> Run {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
-    sandbox.write("good.json", with(basic(&receiver), &json!({"index4": receiver.index4()})).to_string());
+    sandbox.write("good.json", with(&basic(&receiver), &json!({"index4": receiver.index4()})).to_string());
     sandbox.write("bad.json", bad);
     let run = sandbox.run(&["-c", "good.json", "bad.json"]);
     ends(&run, 2, case);
     clean(&run, case);
     assert!(run.stderr.contains("error:"), "{case}: no error is told: {}", run.stderr);
     assert!(run.stderr.contains("bad.json"), "{case}: the file is not named: {}", run.stderr);
-    assert_eq!((receiver.callbacks().len(), receiver.look_ups()), (0, 0), "{case}: something was sent");
+    assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0), "{case}: something was sent");
     run
 }
 
@@ -48,7 +48,7 @@ fn wrong(fields: &Value) -> Value {
         "ipv4": "home.example.com",
         "index4": "shell:echo 203.0.113.7",
     });
-    with(config, fields)
+    with(&config, fields)
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn b_dns_must_be_callback_and_the_error_says_so() {
 
     let shared = without(wrong(&json!({})), "dns");
     for entry in [json!({"provider": "cloudflare"}), json!({"id": "http://127.0.0.1:9/"})] {
-        let config = with(shared.clone(), &json!({"providers": [{"provider": "callback"}, entry]}));
+        let config = with(&shared, &json!({"providers": [{"provider": "callback"}, entry]}));
         let run = refused(config.to_string(), &entry.to_string()).says("callback");
         assert!(names(&run.stderr, "provider"), "{entry}: `provider` is not named: {}", run.stderr);
     }
@@ -213,7 +213,7 @@ fn b_dns_must_be_callback_and_the_error_says_so() {
 #[test]
 fn b_an_entry_without_any_domain_is_an_error() {
     for none in [json!({}), json!({"ipv4": []}), json!({"ipv4": "", "ipv6": []})] {
-        let config = with(without(wrong(&json!({})), "ipv4"), &none);
+        let config = with(&without(wrong(&json!({})), "ipv4"), &none);
         let run = refused(config.to_string(), &none.to_string());
         assert!(names(&run.stderr, "ipv4"), "{none}: `ipv4` is not named: {}", run.stderr);
     }
@@ -223,7 +223,7 @@ fn b_an_entry_without_any_domain_is_an_error() {
 fn b_what_belongs_outside_of_providers_is_refused_inside() {
     for (field, value) in [("log", json!({"level": "INFO"})), ("interval", json!(5)), ("concurrency", json!(1))] {
         let entries = json!([{"provider": "callback"}, {"provider": "callback", field: value}]);
-        let config = with(without(wrong(&json!({})), "dns"), &json!({"providers": entries}));
+        let config = with(&without(wrong(&json!({})), "dns"), &json!({"providers": entries}));
         let run = refused(config.to_string(), field);
         assert!(names(&run.stderr, field), "`{field}` is not named: {}", run.stderr);
     }
@@ -231,9 +231,9 @@ fn b_what_belongs_outside_of_providers_is_refused_inside() {
 
 #[test]
 fn b_with_several_providers_a_line_says_which_endpoint_is_meant() {
-    let (good, bad) = (Receiver::new(), Receiver::answering(|_| Answer::status(500)));
+    let (good, bad) = (Receiver::new(), Receiver::responding(|_| Response::status(500)));
     let entries = json!([{"provider": "callback", "id": good.url("/")}, {"provider": "callback", "id": bad.url("/")}]);
-    let config = with(without(basic(&good), "dns"), &json!({"providers": entries}));
+    let config = with(&without(basic(&good), "dns"), &json!({"providers": entries}));
     let run = Sandbox::new().sync(&config).expect(1);
     run.says(&format!("accepted by http://127.0.0.1:{}", good.port()))
         .says(&format!("http://127.0.0.1:{} answered 500", bad.port()));
@@ -244,7 +244,7 @@ fn b_debug_inside_of_providers_holds_for_the_file() {
     let receiver = Receiver::new();
     let entries =
         json!([{"provider": "callback", "$schema": "x"}, {"provider": "callback", "debug": true, "line": "x"}]);
-    let config = with(without(basic(&receiver), "dns"), &json!({"providers": entries}));
+    let config = with(&without(basic(&receiver), "dns"), &json!({"providers": entries}));
     Sandbox::new().sync(&config).expect(0).says("debug: > GET");
 }
 
@@ -272,7 +272,7 @@ fn b_an_address_with_another_scheme_a_bad_host_or_a_bad_port_is_refused() {
     for address in addresses {
         for field in ["id", "endpoint"] {
             let case = format!("{field} {address}");
-            let config = with(without(wrong(&json!({})), "id"), &json!({field: address}));
+            let config = with(&without(wrong(&json!({})), "id"), &json!({field: address}));
             let run = refused(config.to_string(), &case);
             assert!(names(&run.stderr, field), "{case}: the field is not named: {}", run.stderr);
             assert!(run.stderr.contains("bad.json:1:"), "{case}: no position: {}", run.stderr);
@@ -312,7 +312,7 @@ fn b8_errors_in_the_environment_and_in_options_name_variable_and_option() {
     for (field, value) in cases {
         let (variable, option) = (format!("DDNS_{}", field.to_uppercase()), format!("--{}", field.replace('_', "-")));
         let receiver = Receiver::new();
-        let config = with(basic(&receiver), &json!({"index4": receiver.index4(), "index6": receiver.index6()}));
+        let config = with(&basic(&receiver), &json!({"index4": receiver.index4(), "index6": receiver.index6()}));
         let absent = if field == "endpoint" { "id" } else { field };
         let config = without(config, absent).to_string();
 
@@ -332,7 +332,7 @@ fn b8_errors_in_the_environment_and_in_options_name_variable_and_option() {
         ends(&run, 2, &format!("{option} {value}"));
         clean(&run, &option);
         assert!(run.stderr.contains(&option), "{option} is not named: {}", run.stderr);
-        assert_eq!((receiver.callbacks().len(), receiver.look_ups()), (0, 0), "{field}: something was sent");
+        assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0), "{field}: something was sent");
     }
     for (variable, value) in
         [("DDNS_EXTRA", "[1]"), ("DDNS_DEBUG", "perhaps"), ("DDNS_TIMEOUT", "soon"), ("DDNS_CONCURRENCY", "many")]
@@ -375,7 +375,7 @@ fn g2_no_secret_in_an_error_about_another_field() {
         for (field, value) in
             [("ttl", json!("ten")), ("ipv4", json!("a..b")), ("dns", json!("other")), ("tll", json!(5))]
         {
-            let config = with(wrong(&secret), &json!({field: value, "index4": "nonsense"}));
+            let config = with(&wrong(&secret), &json!({field: value, "index4": "nonsense"}));
             // Everything on one line, so that a quoted source line holds the secret too; and over several.
             for text in [config.to_string(), format!("{config:#}")] {
                 let case = format!("{place}, bad {field}");

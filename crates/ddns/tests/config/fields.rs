@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::basic::{basic, ends, targets, told, with, without};
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::given::{basic, ends, sent_by, targets, with, without};
+use crate::support::{Received, Receiver, Response, Sandbox};
 
 /// How many callbacks two synchronizations in a row make.
 fn sent_by_two_runs(sandbox: &Sandbox, receiver: &Receiver, config: &Value) -> [usize; 2] {
@@ -23,10 +23,10 @@ fn sent_by_two_runs(sandbox: &Sandbox, receiver: &Receiver, config: &Value) -> [
 #[test]
 fn b_schema_is_accepted_and_changes_nothing() {
     let receiver = Receiver::new();
-    let plain = told(&receiver, &basic(&receiver), "no schema").line;
+    let plain = sent_by(&receiver, &basic(&receiver), "no schema").line;
     for version in ["v4.0", "v4.1"] {
         let schema = format!("https://ddns.example/schema/{version}.json");
-        let run = Sandbox::new().sync(&with(basic(&receiver), &json!({"$schema": schema}))).expect(0);
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"$schema": schema}))).expect(0);
         run.never_says("warning");
         assert_eq!(receiver.take().remove(0).line, plain, "{version}");
     }
@@ -35,14 +35,14 @@ fn b_schema_is_accepted_and_changes_nothing() {
 #[test]
 fn b_debug_writes_the_request_line_to_the_log() {
     let receiver = Receiver::new();
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"debug": false}))).expect(0).never_says("GET ");
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"debug": true}))).expect(0).says("GET ").says("/hook");
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"debug": false}))).expect(0).never_says("GET ");
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"debug": true}))).expect(0).says("GET ").says("/hook");
 }
 
 #[test]
 fn b_ttl_and_line_are_the_values_of_their_placeholders() {
     let receiver = Receiver::new();
-    let config = with(basic(&receiver), &json!({"id": receiver.url("/hook?ttl=__TTL__&line=__LINE__")}));
+    let config = with(&basic(&receiver), &json!({"id": receiver.url("/hook?ttl=__TTL__&line=__LINE__")}));
     let cases = [
         (json!({"ttl": 600, "line": "east"}), "/hook?ttl=600&line=east"),
         (json!({"ttl": "600", "line": "600"}), "/hook?ttl=600&line=600"),
@@ -51,7 +51,7 @@ fn b_ttl_and_line_are_the_values_of_their_placeholders() {
         (json!({}), "/hook?ttl=&line="),
     ];
     for (fields, target) in cases {
-        assert_eq!(told(&receiver, &with(config.clone(), &fields), target).target(), target, "{fields}");
+        assert_eq!(sent_by(&receiver, &with(&config, &fields), target).target(), target, "{fields}");
     }
 }
 
@@ -65,7 +65,7 @@ fn b_ipv4_and_ipv6_take_an_array_or_one_string() {
         ] {
             let receiver = Receiver::new();
             let fields = json!({field: domains, index: format!("shell:echo {address}")});
-            let run = Sandbox::new().sync(&with(without(basic(&receiver), "ipv4"), &fields));
+            let run = Sandbox::new().sync(&with(&without(basic(&receiver), "ipv4"), &fields));
             ends(&run, 0, &fields.to_string());
             let expected: Vec<_> = names.iter().map(|name| format!("/hook?d={name}&ip={address}")).collect();
             assert_eq!(targets(&receiver), expected, "{fields}");
@@ -78,7 +78,7 @@ fn b_ipv4_and_ipv6_take_an_array_or_one_string() {
 fn b_an_empty_list_of_domains_is_none() {
     for none in [json!([]), json!("")] {
         let receiver = Receiver::new();
-        let run = Sandbox::new().sync(&with(basic(&receiver), &json!({"ipv6": none, "index6": "shell:exit 1"})));
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"ipv6": none, "index6": "shell:exit 1"})));
         ends(&run, 0, &none.to_string());
         receiver.only();
     }
@@ -93,12 +93,12 @@ fn b_index_takes_an_array_or_one_value_and_the_first_address_wins() {
         json!(["shell:exit 1", "cmd:echo 203.0.113.7", "shell:echo 203.0.113.9"]),
         json!(["shell:echo no address here", receiver.index4()]),
     ] {
-        let request = told(&receiver, &with(basic(&receiver), &json!({"index4": sources})), &sources.to_string());
+        let request = sent_by(&receiver, &with(&basic(&receiver), &json!({"index4": sources})), &sources.to_string());
         assert_eq!(request.target(), "/hook?d=home.example.com&ip=203.0.113.7", "{sources}");
     }
     let config = json!({"dns": "callback", "id": receiver.url("/__IP__"), "ipv6": "home.example.com"});
     let sources = json!({"index6": ["shell:echo 203.0.113.7", receiver.index6()]});
-    let request = told(&receiver, &with(config, &sources), "index6 passes over an address of the other family");
+    let request = sent_by(&receiver, &with(&config, &sources), "index6 passes over an address of the other family");
     assert_eq!(request.target(), "/2001:db8::7");
 }
 
@@ -110,7 +110,7 @@ fn b_index_false_switches_the_family_off() {
     ] {
         let receiver = Receiver::new();
         let more = json!({"ipv6": "home.example.com", "index4": index4, "index6": index6});
-        Sandbox::new().sync(&with(basic(&receiver), &more)).expect(0);
+        Sandbox::new().sync(&with(&basic(&receiver), &more)).expect(0);
         assert_eq!(targets(&receiver), [told]);
     }
 }
@@ -119,7 +119,7 @@ fn b_index_false_switches_the_family_off() {
 fn b_proxy_takes_an_array_or_a_string() {
     let receiver = Receiver::new();
     for proxy in [json!("DIRECT"), json!(["DIRECT"]), json!([])] {
-        told(&receiver, &with(basic(&receiver), &json!({"proxy": proxy})), &proxy.to_string());
+        sent_by(&receiver, &with(&basic(&receiver), &json!({"proxy": proxy})), &proxy.to_string());
     }
 }
 
@@ -141,7 +141,7 @@ fn b_cache_true_is_the_default_and_remembers() {
 fn b_cache_false_sends_every_time_and_leaves_no_file() {
     for cache in [json!(false), json!("false")] {
         let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
-        let config = with(basic(&receiver), &json!({"cache": cache}));
+        let config = with(&basic(&receiver), &json!({"cache": cache}));
         assert_eq!(sent_by_two_runs(&sandbox, &receiver, &config), [1, 1], "{cache}");
         assert!(!sandbox.cache_file().exists() && !sandbox.path("false").exists(), "{cache}: a file was left");
     }
@@ -151,7 +151,7 @@ fn b_cache_false_sends_every_time_and_leaves_no_file() {
 fn b_cache_path_is_the_file_and_its_folder_is_made() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     for path in ["state/deep/own.json".to_owned(), sandbox.path("elsewhere/own").to_string_lossy().into_owned()] {
-        let config = with(basic(&receiver), &json!({"cache": path}));
+        let config = with(&basic(&receiver), &json!({"cache": path}));
         assert_eq!(sent_by_two_runs(&sandbox, &receiver, &config), [1, 0], "{path}");
         assert!(sandbox.path(&path).is_file(), "no file at {path}");
     }
@@ -162,7 +162,7 @@ fn b_cache_path_is_the_file_and_its_folder_is_made() {
 fn b_cache_max_age_zero_always_sends() {
     for (age, sent) in [(json!(0), [1, 1]), (json!(3600), [1, 0])] {
         let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
-        let config = with(basic(&receiver), &json!({"cache_max_age": age}));
+        let config = with(&basic(&receiver), &json!({"cache_max_age": age}));
         assert_eq!(sent_by_two_runs(&sandbox, &receiver, &config), sent, "{age}");
     }
 }
@@ -170,7 +170,7 @@ fn b_cache_max_age_zero_always_sends() {
 #[test]
 fn b_log_level_hides_what_is_below_it() {
     let receiver = Receiver::new();
-    let log = |level: &str| Sandbox::new().sync(&with(basic(&receiver), &json!({"log": {"level": level}}))).expect(0);
+    let log = |level: &str| Sandbox::new().sync(&with(&basic(&receiver), &json!({"log": {"level": level}}))).expect(0);
     log("ERROR").never_says("accepted");
     log("INFO").says("home.example.com A 203.0.113.7: accepted (200").never_says("GET ");
     log("DEBUG").says("GET ");
@@ -182,7 +182,7 @@ fn b_log_goes_to_standard_error_by_default_and_to_log_file_where_set() {
     let run = sandbox.sync(&basic(&receiver)).expect(0).says(": accepted (200");
     assert_eq!(run.stdout, "", "a synchronization prints nothing on standard output");
 
-    let config = with(basic(&receiver), &json!({"log": {"file": "logs/deep/ddns.log"}, "cache": false}));
+    let config = with(&basic(&receiver), &json!({"log": {"file": "logs/deep/ddns.log"}, "cache": false}));
     sandbox.sync(&config).expect(0).never_says("accepted");
     sandbox.sync(&config).expect(0);
     let log = sandbox.read("logs/deep/ddns.log");
@@ -193,7 +193,7 @@ fn b_log_goes_to_standard_error_by_default_and_to_log_file_where_set() {
 #[test]
 fn b_log_format_and_datefmt_shape_the_lines() {
     let receiver = Receiver::new();
-    let log = |log: Value| Sandbox::new().sync(&with(basic(&receiver), &json!({"log": log}))).expect(0);
+    let log = |log: Value| Sandbox::new().sync(&with(&basic(&receiver), &json!({"log": log}))).expect(0);
     log(json!({"format": "<%(levelname)s> %(message)s"})).says("<INFO> home.example.com A 203.0.113.7: accepted");
     let dated = json!({"format": "%(asctime)s|%(message)s", "datefmt": "year %Y"});
     log(dated).says("year 2").says("|home.example.com A 203.0.113.7: accepted").never_says("year %Y");
@@ -205,9 +205,9 @@ fn b_log_format_and_datefmt_shape_the_lines() {
 
 #[test]
 fn b_timeout_ends_a_request() {
-    let receiver = Receiver::answering(|_| Answer::status(200).after(Duration::from_secs(20)));
+    let receiver = Receiver::responding(|_| Response::status(200).after(Duration::from_secs(20)));
     let started = Instant::now();
-    let run = Sandbox::new().sync(&with(basic(&receiver), &json!({"timeout": 1}))).expect(1);
+    let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": 1}))).expect(1);
     run.says("home.example.com A 203.0.113.7: failed");
     let took = started.elapsed();
     assert!(took > Duration::from_millis(900) && took < Duration::from_secs(10), "{took:?} for a limit of one second");
@@ -216,12 +216,12 @@ fn b_timeout_ends_a_request() {
 #[test]
 fn b_concurrency_one_keeps_strict_order() {
     // The first answers take longest, so that any overlap would change the order.
-    let receiver = Receiver::answering(|request| {
+    let receiver = Receiver::responding(|request| {
         let first = request.target().contains("h0");
-        Answer::status(200).after(Duration::from_millis(if first { 150 } else { 5 }))
+        Response::status(200).after(Duration::from_millis(if first { 150 } else { 5 }))
     });
     let domains: Vec<_> = (0..6).map(|n| format!("h{n}.example")).collect();
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"ipv4": domains, "concurrency": 1}))).expect(0);
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"ipv4": domains, "concurrency": 1}))).expect(0);
     let arrived: Vec<_> = receiver.callbacks().iter().map(|request| request.target().to_owned()).collect();
     let expected: Vec<_> = domains.iter().map(|domain| format!("/hook?d={domain}&ip=203.0.113.7")).collect();
     assert_eq!(arrived, expected);
@@ -232,14 +232,14 @@ fn b_concurrency_is_the_number_of_requests_under_way_at_once() {
     for (concurrency, at_least, at_most) in [(json!(1), 1, 1), (json!(3), 2, 3), (json!("auto"), 1, 9)] {
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (counted, highest) = (now, most.clone());
-        let receiver = Receiver::answering(move |_| {
+        let receiver = Receiver::responding(move |_| {
             highest.fetch_max(counted.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             thread::sleep(Duration::from_millis(40));
             counted.fetch_sub(1, Ordering::SeqCst);
-            Answer::status(200)
+            Response::status(200)
         });
         let domains: Vec<_> = (0..9).map(|n| format!("h{n}.example")).collect();
-        let config = with(basic(&receiver), &json!({"ipv4": domains, "concurrency": concurrency}));
+        let config = with(&basic(&receiver), &json!({"ipv4": domains, "concurrency": concurrency}));
         ends(&Sandbox::new().sync(&config), 0, &concurrency.to_string());
         assert_eq!(receiver.callbacks().len(), 9, "concurrency {concurrency}");
         let most = most.load(Ordering::SeqCst);
@@ -255,7 +255,7 @@ fn b_extra_holds_variables_whose_keys_look_like_placeholders() {
         "token": {"at": "__SITE__", "plain": "plain"},
         "extra": {"__SITE__": "berlin", "plain": "never", "SITE": "never"},
     });
-    let request = told(&receiver, &with(basic(&receiver), &more), "extra");
+    let request = sent_by(&receiver, &with(&basic(&receiver), &more), "extra");
     assert_eq!(request.target(), "/hook/berlin?plain=plain&site=SITE");
     assert_eq!(request.json(), json!({"at": "berlin", "plain": "plain"}));
 }
@@ -330,7 +330,7 @@ fn b8_an_unknown_field_is_a_warning_with_the_nearest_name_and_the_run_goes_on() 
     ];
     for (fields, name, hint) in cases {
         let receiver = Receiver::new();
-        let run = Sandbox::new().sync(&with(basic(&receiver), &fields));
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &fields));
         ends(&run, 0, name);
         receiver.only();
         for text in ["config.json:1:", "warning:", "unknown field", name, hint] {
@@ -340,7 +340,7 @@ fn b8_an_unknown_field_is_a_warning_with_the_nearest_name_and_the_run_goes_on() 
     }
     let receiver = Receiver::new();
     let entry = json!([{"provider": "callback", "id": receiver.url("/hook"), "lin": "x"}]);
-    let config = with(without(without(basic(&receiver), "dns"), "id"), &json!({"providers": entry}));
+    let config = with(&without(without(basic(&receiver), "dns"), "id"), &json!({"providers": entry}));
     Sandbox::new().sync(&config).expect(0).says("warning:").says("did you mean `line`?");
     receiver.only();
 }
@@ -351,7 +351,7 @@ fn b9_a_string_list_is_separated_by_commas_or_semicolons() {
         ["a.example,b.example", "a.example;b.example", " a.example , b.example ", "a.example;b.example,a.example"]
     {
         let receiver = Receiver::new();
-        ends(&Sandbox::new().sync(&with(basic(&receiver), &json!({"ipv4": list}))), 0, list);
+        ends(&Sandbox::new().sync(&with(&basic(&receiver), &json!({"ipv4": list}))), 0, list);
         let expected = ["/hook?d=a.example&ip=203.0.113.7", "/hook?d=b.example&ip=203.0.113.7"];
         assert_eq!(targets(&receiver), expected, "{list}");
     }
@@ -359,14 +359,14 @@ fn b9_a_string_list_is_separated_by_commas_or_semicolons() {
 
 #[test]
 fn b9_what_follows_the_kind_of_a_source_is_taken_whole() {
-    let receiver = Receiver::answering(|request| {
+    let receiver = Receiver::responding(|request| {
         let asked = request.target().starts_with("/address");
-        Answer::with_body(200, if asked { "203.0.113.7" } else { "" })
+        Response::with_body(200, if asked { "203.0.113.7" } else { "" })
     });
     let page = receiver.url("/address?a=1,2;b=3");
     for index4 in ["shell:echo one, two; echo 203.0.113.7", "cmd:echo 1,2;3 203.0.113.7", &format!("url:{page}")] {
         for sources in [json!(index4), json!([index4])] {
-            let run = Sandbox::new().sync(&with(basic(&receiver), &json!({"index4": sources})));
+            let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"index4": sources})));
             ends(&run, 0, index4);
             let seen = receiver.take();
             let told = seen.last().map(Received::target);
@@ -396,7 +396,7 @@ fn b10_domains_are_trimmed_lower_cased_and_kept_once() {
     for (domains, names) in cases {
         let receiver = Receiver::new();
         let more = json!({"ipv4": domains, "id": receiver.url("/hook"), "token": {"name": "__DOMAIN__"}});
-        ends(&Sandbox::new().sync(&with(basic(&receiver), &more)), 0, &domains.to_string());
+        ends(&Sandbox::new().sync(&with(&basic(&receiver), &more)), 0, &domains.to_string());
         let told: Vec<_> = receiver.callbacks().iter().map(|request| request.json()["name"].clone()).collect();
         assert_eq!(told, names, "{domains}");
     }
@@ -422,13 +422,13 @@ fn b10_an_impossible_domain_is_an_error_naming_the_entry() {
         for field in ["ipv4", "ipv6"] {
             let receiver = Receiver::new();
             let more = json!({"ipv4": "good.example", "index4": receiver.index4(), "index6": receiver.index6()});
-            let config = with(with(basic(&receiver), &more), &json!({field: ["fine.example", domain]}));
+            let config = with(&with(&basic(&receiver), &more), &json!({field: ["fine.example", domain]}));
             let run = Sandbox::new().sync(&config);
             ends(&run, 2, domain);
             for text in ["config.json:1:", "error:", &format!("`{field}"), named] {
                 assert!(run.stderr.contains(text), "{domain:?}: {text:?} is missing: {}", run.stderr);
             }
-            assert_eq!((receiver.callbacks().len(), receiver.look_ups()), (0, 0), "{domain:?} in {field}");
+            assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0), "{domain:?} in {field}");
         }
     }
 }
@@ -437,7 +437,7 @@ fn b10_an_impossible_domain_is_an_error_naming_the_entry() {
 fn b13_ssl_takes_booleans_and_words() {
     let receiver = Receiver::new();
     for ssl in [json!("auto"), json!(true), json!("true")] {
-        told(&receiver, &with(basic(&receiver), &json!({"ssl": ssl})), &ssl.to_string());
+        sent_by(&receiver, &with(&basic(&receiver), &json!({"ssl": ssl})), &ssl.to_string());
     }
 }
 

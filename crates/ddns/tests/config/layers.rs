@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::basic::{basic, ends, targets, with, without};
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::given::{basic, ends, targets, with, without};
+use crate::support::{Receiver, Response, Sandbox};
 
 #[test]
 fn b11_command_line_over_file_over_environment() {
@@ -68,7 +68,7 @@ fn b11_command_line_over_file_over_environment() {
 fn b11_layers_join_before_endpoint_and_id_are_merged() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new().env("DDNS_ENDPOINT", receiver.url("/api"));
-    sandbox.sync(&with(basic(&receiver), &json!({"id": "/hook"}))).expect(0);
+    sandbox.sync(&with(&basic(&receiver), &json!({"id": "/hook"}))).expect(0);
     assert_eq!(receiver.only().target(), "/api/hook");
 }
 
@@ -79,7 +79,7 @@ fn b11_cache_and_log_level_follow_the_layers() {
     sandbox.sync(&basic(&receiver)).expect(0).never_says("accepted");
     assert!(sandbox.path("env.json").is_file(), "the environment names the cache");
 
-    sandbox.sync(&with(basic(&receiver), &json!({"cache": "file.json", "log": {"level": "INFO"}}))).expect(0);
+    sandbox.sync(&with(&basic(&receiver), &json!({"cache": "file.json", "log": {"level": "INFO"}}))).expect(0);
     assert!(sandbox.path("file.json").is_file(), "the file names the cache");
 
     let run = sandbox.run(&["-c", "config.json", "--cache", "option.json", "--log-level", "ERROR"]).expect(0);
@@ -149,7 +149,7 @@ fn b11_lists_in_the_environment_are_json_or_separated() {
     }
     let receiver = Receiver::new();
     let sandbox = Sandbox::new().env("DDNS_INDEX6", "false");
-    sandbox.sync(&with(basic(&receiver), &json!({"ipv6": "home.example.com"}))).expect(0);
+    sandbox.sync(&with(&basic(&receiver), &json!({"ipv6": "home.example.com"}))).expect(0);
     assert_eq!(targets(&receiver), ["/hook?d=home.example.com&ip=203.0.113.7"], "DDNS_INDEX6=false switches it off");
 }
 
@@ -214,7 +214,7 @@ fn b11_options_alone_are_a_configuration() {
 fn b11_cache_max_age_and_bare_ssl_are_options_over_the_file() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new();
-    sandbox.write("config.json", with(basic(&receiver), &json!({"cache_max_age": 3600})).to_string());
+    sandbox.write("config.json", with(&basic(&receiver), &json!({"cache_max_age": 3600})).to_string());
     for expected in [1, 2] {
         sandbox.run(&["-c", "config.json", "--cache-max-age", "0", "--ssl"]).expect(0);
         assert_eq!(receiver.callbacks().len(), expected, "an age of 0 sends every time");
@@ -250,7 +250,7 @@ fn b11_secrets_are_read_from_files() {
     assert_eq!((request.target(), request.text()), ("/hook/own", r#"{"key":"s3cr3t-key-0123456789"}"#));
 
     // They are of the environment's layer: what a file says wins.
-    sandbox.sync(&with(basic(&receiver), &json!({"id": receiver.url("/file"), "token": {"from": "file"}}))).expect(0);
+    sandbox.sync(&with(&basic(&receiver), &json!({"id": receiver.url("/file"), "token": {"from": "file"}}))).expect(0);
     let request = receiver.only();
     assert_eq!((request.target(), request.text()), ("/file", r#"{"from":"file"}"#));
 }
@@ -262,7 +262,7 @@ fn b11_a_secret_in_two_places_or_in_a_missing_file_is_an_error() {
     {
         let receiver = Receiver::new();
         let (name, file) = (format!("DDNS_{field}"), format!("DDNS_{field}_FILE"));
-        let config = without(with(basic(&receiver), &json!({"endpoint": receiver.url("/")})), "id");
+        let config = without(with(&basic(&receiver), &json!({"endpoint": receiver.url("/")})), "id");
 
         let sandbox = Sandbox::new();
         let path = sandbox.write("secret", value);
@@ -282,9 +282,9 @@ fn b11_layers_reach_into_providers_and_into_every_file() {
     let sandbox = Sandbox::new().env("DDNS_TTL", "1").env("DDNS_LINE", "env");
     let entry = json!([{"provider": "callback", "id": receiver.url("/entry/__TTL__/__LINE__"), "ttl": 2}]);
     let config = without(without(basic(&receiver), "dns"), "id");
-    sandbox.write("one.json", with(config, &json!({"providers": entry, "cache": false})).to_string());
+    sandbox.write("one.json", with(&config, &json!({"providers": entry, "cache": false})).to_string());
     let two = json!({"id": receiver.url("/two/__TTL__/__LINE__"), "cache": false});
-    sandbox.write("two.json", with(basic(&receiver), &two).to_string());
+    sandbox.write("two.json", with(&basic(&receiver), &two).to_string());
 
     sandbox.run(&["-c", "one.json", "two.json"]).expect(0);
     assert_eq!(targets(&receiver), ["/entry/2/env", "/two/1/env"]);
@@ -302,7 +302,7 @@ fn b12_without_a_named_file_the_first_place_that_exists_is_taken() {
     let places = ["config.json", "home/.ddns/config.json", "home/.ddns.json"];
     for place in places {
         let id = receiver.url(&format!("/{place}"));
-        sandbox.write(place, with(basic(&receiver), &json!({"id": id})).to_string());
+        sandbox.write(place, with(&basic(&receiver), &json!({"id": id})).to_string());
     }
     for place in places {
         sandbox.run(&[]).expect(0);
@@ -316,14 +316,14 @@ fn b12_without_a_named_file_the_first_place_that_exists_is_taken() {
 #[test]
 fn b12_several_files_and_files_with_providers_are_all_run() {
     let receiver = Receiver::new();
-    let config = |name: &str| with(basic(&receiver), &json!({"id": receiver.url(name), "cache": false})).to_string();
+    let config = |name: &str| with(&basic(&receiver), &json!({"id": receiver.url(name), "cache": false})).to_string();
     let sandbox = Sandbox::new();
     sandbox.write("config.json", config("/default"));
     sandbox.write("a.json", config("/a"));
     sandbox.write("b.json", config("/b"));
     let entries = ["/c1", "/c2"].map(|name| json!({"provider": "callback", "id": receiver.url(name)}));
     let common = json!({"ipv4": "home.example.com", "index4": "shell:echo 203.0.113.7", "cache": false});
-    sandbox.write("c.json", with(common, &json!({"providers": entries})).to_string());
+    sandbox.write("c.json", with(&common, &json!({"providers": entries})).to_string());
 
     let all = ["/a", "/b", "/c1", "/c2"];
     for args in [
@@ -350,16 +350,16 @@ fn b12_several_files_and_files_with_providers_are_all_run() {
 
 /// A receiver that serves `config` at `/config.json` and nothing else.
 fn serving(config: String) -> Receiver {
-    Receiver::answering(move |request| match request.target() {
-        "/config.json" => Answer::with_body(200, &config),
-        _ => Answer::status(404),
+    Receiver::responding(move |request| match request.target() {
+        "/config.json" => Response::with_body(200, &config),
+        _ => Response::status(404),
     })
 }
 
 #[test]
 fn b12_a_configuration_at_an_address_is_fetched() {
     let receiver = Receiver::new();
-    let config = with(basic(&receiver), &json!({"index4": receiver.index4()}));
+    let config = with(&basic(&receiver), &json!({"index4": receiver.index4()}));
     let server = serving(format!("// fetched\n{config}"));
     Sandbox::new().run(&["-c", &server.url("/config.json")]).expect(0);
     assert_eq!(receiver.take().remove(0).target(), "/hook?d=home.example.com&ip=203.0.113.7");
@@ -378,12 +378,12 @@ fn b12_a_fetched_configuration_may_not_run_commands() {
     let basic = basic(&receiver);
     let entry = json!([{"provider": "callback", "id": receiver.url("/hook"), "index4": "shell:touch ran"}]);
     let cases = [
-        ("index4", with(basic.clone(), &json!({"index4": "shell:touch ran; echo 203.0.113.7"}))),
-        ("index4", with(basic.clone(), &json!({"index4": [receiver.index4(), "cmd:touch ran"]}))),
-        ("index6", with(basic.clone(), &json!({"index4": receiver.index4(), "index6": "cmd:touch ran"}))),
+        ("index4", with(&basic, &json!({"index4": "shell:touch ran; echo 203.0.113.7"}))),
+        ("index4", with(&basic, &json!({"index4": [receiver.index4(), "cmd:touch ran"]}))),
+        ("index6", with(&basic, &json!({"index4": receiver.index4(), "index6": "cmd:touch ran"}))),
         (
             "index4",
-            with(without(without(basic, "dns"), "id"), &json!({"index4": receiver.index4(), "providers": entry})),
+            with(&without(without(basic, "dns"), "id"), &json!({"index4": receiver.index4(), "providers": entry})),
         ),
     ];
     for (field, config) in cases {
@@ -402,10 +402,10 @@ fn b12_a_configuration_that_cannot_be_fetched_is_an_error_and_nothing_is_sent() 
     let receiver = Receiver::new();
     let config = basic(&receiver).to_string();
     let body = config.clone();
-    let server = Receiver::answering(move |request| match request.target() {
-        "/missing" => Answer::with_body(404, &body),
-        "/broken" => Answer::with_body(200, &body[..body.len() - 1]),
-        _ => Answer::Close,
+    let server = Receiver::responding(move |request| match request.target() {
+        "/missing" => Response::with_body(404, &body),
+        "/broken" => Response::with_body(200, &body[..body.len() - 1]),
+        _ => Response::Close,
     });
     let sandbox = Sandbox::new();
     sandbox.write("good.json", config);

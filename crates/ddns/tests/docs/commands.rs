@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::support::pages::{ENDPOINT, pages, root};
-use crate::support::{Answer, Receiver, Run, Sandbox};
+use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
 const OTHERS: [&str; 9] =
@@ -63,7 +63,7 @@ impl Reader {
     fn new() -> Self {
         let status = Arc::new(AtomicU16::new(200));
         let answered = status.clone();
-        let receiver = Receiver::answering(move |_| Answer::status(answered.load(Ordering::SeqCst)));
+        let receiver = Receiver::responding(move |_| Response::status(answered.load(Ordering::SeqCst)));
         let sandbox = Sandbox::new();
         let wrapper = sandbox.write("bin/ddns", WRAPPER.replace("PROGRAM", env!("CARGO_BIN_EXE_ddns")));
         fs::set_permissions(wrapper, fs::Permissions::from_mode(0o755)).expect("it can be run");

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::given::{home, sent, with};
 use crate::support::odd_server::{endless, refusing, serve, serve_at, stalling};
 use crate::support::secret_forms::base64;
-use crate::support::{Answer, Receiver, Run, Sandbox};
+use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// One update against a server at `address`, with a short time limit, and how long it took.
 fn update(address: SocketAddr, timeout: u64) -> (Run, Duration) {
@@ -95,17 +95,17 @@ fn d2_credentials_of_endpoint_count_too() {
 #[test]
 fn d4_what_the_body_says_does_not_matter() {
     for answer in [
-        Answer::with_body(200, r#"{"success": false, "error": "bad token"}"#),
-        Answer::with_body(200, "badauth"),
-        Answer::with_body(200, "{broken json"),
-        Answer::with_body(200, &"x".repeat(3_000_000)),
-        Answer::with_body(201, "made").header("Location", "/elsewhere"),
-        Answer::status(204),
-        Answer::with_body(200, "\0\u{1b}[2J"),
-        Answer::with_body(200, "not gzip").header("Content-Encoding", "gzip"),
+        Response::with_body(200, r#"{"success": false, "error": "bad token"}"#),
+        Response::with_body(200, "badauth"),
+        Response::with_body(200, "{broken json"),
+        Response::with_body(200, &"x".repeat(3_000_000)),
+        Response::with_body(201, "made").header("Location", "/elsewhere"),
+        Response::status(204),
+        Response::with_body(200, "\0\u{1b}[2J"),
+        Response::with_body(200, "not gzip").header("Content-Encoding", "gzip"),
     ] {
         let given = answer.clone();
-        let receiver = Receiver::answering(move |_| given.clone());
+        let receiver = Receiver::responding(move |_| given.clone());
         let sandbox = Sandbox::new();
         let run = sandbox.sync(&home(&receiver.url("/"))).says("accepted");
         let shown = format!("{answer:?}").chars().take(150).collect::<String>();
@@ -125,7 +125,7 @@ fn d4_a_broken_body_does_not_matter() {
         "HTTP/1.0 200 OK\r\n\r\n",
         "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
     ] {
-        let receiver = Receiver::answering(move |_| Answer::Raw(answer.into()));
+        let receiver = Receiver::responding(move |_| Response::Raw(answer.into()));
         let run = Sandbox::new().sync(&home(&receiver.url("/")));
         assert_eq!(run.code, 0, "{answer:?}: {}", run.stderr);
         receiver.only();
@@ -186,7 +186,7 @@ fn e2_an_answer_that_is_not_http_is_a_failure() {
     for answer in
         ["", "\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "\0\0\0"]
     {
-        let receiver = Receiver::answering(move |_| Answer::Raw(answer.into()));
+        let receiver = Receiver::responding(move |_| Response::Raw(answer.into()));
         let run = Sandbox::new().sync(&home(&receiver.url("/")));
         assert_eq!(run.code, 1, "{answer:?}: {}", run.stderr);
         run.says("failed");

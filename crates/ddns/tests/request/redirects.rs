@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::authority::Authority;
 use crate::support::odd_server::stalling;
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 fn config(id: &str, token: &Value) -> Value {
     json!({
@@ -17,9 +17,9 @@ fn config(id: &str, token: &Value) -> Value {
 /// Sends `/start` on to `location` with a status; everything else is accepted.
 fn sending_on(status: u16, location: &str) -> Receiver {
     let location = location.to_owned();
-    Receiver::answering(move |request| match request.target() {
-        "/start" => Answer::status(status).header("Location", &location),
-        _ => Answer::status(204),
+    Receiver::responding(move |request| match request.target() {
+        "/start" => Response::status(status).header("Location", &location),
+        _ => Response::status(204),
     })
 }
 
@@ -39,9 +39,9 @@ fn d3_method_and_body_are_kept_but_for_303() {
 
 #[test]
 fn d3_the_final_status_counts() {
-    let receiver = Receiver::answering(|request| match request.target() {
-        "/start" => Answer::status(302).header("Location", "gone"),
-        _ => Answer::status(404),
+    let receiver = Receiver::responding(|request| match request.target() {
+        "/start" => Response::status(302).header("Location", "gone"),
+        _ => Response::status(404),
     });
     Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says("404");
     assert_eq!(receiver.callbacks()[1].target(), "/gone");
@@ -50,7 +50,7 @@ fn d3_the_final_status_counts() {
 #[test]
 fn d3_without_a_location_the_redirection_is_the_final_answer() {
     for status in [300, 302, 304] {
-        let receiver = Receiver::answering(move |_| Answer::status(status));
+        let receiver = Receiver::responding(move |_| Response::status(status));
         Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says(&status.to_string());
         receiver.only();
     }
@@ -97,7 +97,7 @@ fn d3_a_location_that_is_no_address_is_a_failure() {
 #[test]
 fn d3_the_time_limit_holds_for_all_of_it() {
     let receiver =
-        Receiver::answering(|_| Answer::status(302).header("Location", "/next").after(Duration::from_millis(400)));
+        Receiver::responding(|_| Response::status(302).header("Location", "/next").after(Duration::from_millis(400)));
     let mut config = config(&receiver.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let begun = Instant::now();
@@ -108,8 +108,9 @@ fn d3_the_time_limit_holds_for_all_of_it() {
 /// Where the keys went is told for every hop, whatever the next one does.
 #[test]
 fn d3_every_origin_that_got_the_keys_is_told() {
-    let end =
-        Receiver::answering(|request| if request.target() == "/end" { Answer::status(204) } else { Answer::Close });
+    let end = Receiver::responding(
+        |request| if request.target() == "/end" { Response::status(204) } else { Response::Close },
+    );
     for (last, code) in [("/end", 0), ("/closes", 1)] {
         let between = sending_on(307, &end.url(last));
         let back = between.url("/start");

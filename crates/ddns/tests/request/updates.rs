@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::basic::{basic, ends, targets, with};
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::given::{basic, ends, targets, with};
+use crate::support::{Received, Receiver, Response, Sandbox};
 
 /// An address on loopback at which nobody listens: a free port could soon be that of another test's receiver.
 const NOBODY: &str = "http://127.0.0.1:1/hook";
@@ -56,7 +56,7 @@ fn a1_only_what_must_be_updated_is_sent() {
     assert_eq!(targets(&receiver), ["/hook?a.example,203.0.113.8", "/hook?b.example,203.0.113.8"]);
     receiver.take();
 
-    let more = with(config, &json!({"ipv4": ["a.example", "b.example", "new.example"]}));
+    let more = with(&config, &json!({"ipv4": ["a.example", "b.example", "new.example"]}));
     sandbox.sync(&more).expect(0);
     assert_eq!(targets(&receiver), ["/hook?new.example,203.0.113.8"], "a new domain is told, the known ones are not");
 }
@@ -65,7 +65,7 @@ fn a1_only_what_must_be_updated_is_sent() {
 fn a2_no_token_is_a_get_and_a_token_is_a_post_with_a_json_body() {
     let receiver = Receiver::new();
     Sandbox::new().sync(&basic(&receiver)).expect(0);
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"token": {"key": "k-1"}}))).expect(0);
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"token": {"key": "k-1"}}))).expect(0);
     let seen = receiver.callbacks();
     assert_eq!(seen.iter().map(Received::method).collect::<Vec<_>>(), ["GET", "POST"]);
     assert_eq!((seen[0].text(), seen[1].text()), ("", r#"{"key":"k-1"}"#));
@@ -105,24 +105,24 @@ fn a3_placeholders_are_replaced_by_the_values_of_the_update() {
 fn a4_any_status_from_200_to_299_is_success_whatever_the_body_says() {
     let error = r#"{"error": "unknown domain", "status": 500, "success": false}"#;
     let answers = [
-        Answer::status(200),
-        Answer::with_body(200, error),
-        Answer::with_body(200, "badauth"),
-        Answer::with_body(201, error),
-        Answer::status(202),
-        Answer::status(204),
-        Answer::with_body(206, "nohost"),
-        Answer::with_body(299, error).header("Content-Type", "application/json"),
-        Answer::with_body(200, "{broken").header("Content-Type", "application/json"),
-        Answer::Raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\xff\xfe\x00 no text".to_vec()),
+        Response::status(200),
+        Response::with_body(200, error),
+        Response::with_body(200, "badauth"),
+        Response::with_body(201, error),
+        Response::status(202),
+        Response::status(204),
+        Response::with_body(206, "nohost"),
+        Response::with_body(299, error).header("Content-Type", "application/json"),
+        Response::with_body(200, "{broken").header("Content-Type", "application/json"),
+        Response::Raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\xff\xfe\x00 no text".to_vec()),
         // The status was said; that the body ends early is nothing to read into it.
-        Answer::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\ncut".to_vec()),
+        Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\ncut".to_vec()),
         // An interim answer is not the final one.
-        Answer::Raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec()),
+        Response::Raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec()),
     ];
     for answer in answers {
         let case = format!("{answer:?}");
-        let receiver = Receiver::answering(move |_| answer.clone());
+        let receiver = Receiver::responding(move |_| answer.clone());
         let run = Sandbox::new().sync(&basic(&receiver));
         ends(&run, 0, &case);
         assert!(run.stderr.contains("home.example.com A 203.0.113.7: accepted (2"), "{case}: {}", run.stderr);
@@ -134,13 +134,13 @@ fn a4_any_status_from_200_to_299_is_success_whatever_the_body_says() {
 fn a4_any_other_status_is_a_failure_whatever_the_body_says() {
     let plain = [300, 302, 304, 400, 401, 403, 404, 409, 410, 418, 429, 500, 502, 503, 599];
     let mut answers: Vec<_> =
-        plain.into_iter().map(|status| (status, Answer::with_body(status, r#"{"success": true}"#))).collect();
-    answers[2].1 = Answer::Raw(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_vec());
+        plain.into_iter().map(|status| (status, Response::with_body(status, r#"{"success": true}"#))).collect();
+    answers[2].1 = Response::Raw(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_vec());
     let interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\ngood";
-    answers.push((404, Answer::Raw(interim.to_vec())));
+    answers.push((404, Response::Raw(interim.to_vec())));
     for (status, answer) in answers {
         let case = format!("{answer:?}");
-        let receiver = Receiver::answering(move |_| answer.clone());
+        let receiver = Receiver::responding(move |_| answer.clone());
         let run = Sandbox::new().sync(&basic(&receiver));
         ends(&run, 1, &case);
         assert!(run.stderr.contains("home.example.com A 203.0.113.7: failed"), "{case}: {}", run.stderr);
@@ -153,11 +153,11 @@ fn a4_any_other_status_is_a_failure_whatever_the_body_says() {
 fn a5_a_success_is_cached_and_a_failure_is_sent_again() {
     let mended = Arc::new(AtomicBool::new(false));
     let works = mended.clone();
-    let receiver = Receiver::answering(move |request| {
+    let receiver = Receiver::responding(move |request| {
         let fails = request.target().contains("bad") && !works.load(Ordering::SeqCst);
-        Answer::status(if fails { 503 } else { 204 })
+        Response::status(if fails { 503 } else { 204 })
     });
-    let config = with(basic(&receiver), &json!({"ipv4": ["bad.example", "good.example"]}));
+    let config = with(&basic(&receiver), &json!({"ipv4": ["bad.example", "good.example"]}));
     let sandbox = Sandbox::new();
     sandbox.sync(&config).expect(1);
     assert_eq!(receiver.take().len(), 2);
@@ -177,16 +177,16 @@ fn a5_a_success_is_cached_and_a_failure_is_sent_again() {
 
 #[test]
 fn a6_a_failing_domain_keeps_no_other_from_being_sent() {
-    for (case, answer) in [("500", Answer::status(500)), ("no answer", Answer::Close)] {
+    for (case, answer) in [("500", Response::status(500)), ("no answer", Response::Close)] {
         // Strict order and the failing one first, then many at once.
         for concurrency in [json!(1), json!("auto")] {
             let case = format!("{case}, concurrency {concurrency}");
             let answer = answer.clone();
-            let receiver = Receiver::answering(move |request| {
-                if request.target().contains("bad") { answer.clone() } else { Answer::status(200) }
+            let receiver = Receiver::responding(move |request| {
+                if request.target().contains("bad") { answer.clone() } else { Response::status(200) }
             });
             let domains = json!(["bad.example", "good.example", "fine.example"]);
-            let config = with(basic(&receiver), &json!({"ipv4": domains, "concurrency": concurrency}));
+            let config = with(&basic(&receiver), &json!({"ipv4": domains, "concurrency": concurrency}));
             let run = Sandbox::new().sync(&config);
             ends(&run, 1, &case);
             assert_eq!(targets(&receiver).len(), 3, "{case}: {:?}", targets(&receiver));
@@ -205,7 +205,7 @@ fn a6_a_family_without_an_address_keeps_the_other_from_nothing() {
     ] {
         let receiver = Receiver::new();
         let more = json!({"ipv6": "home.example.com", "index4": index4, "index6": index6});
-        let run = Sandbox::new().sync(&with(basic(&receiver), &more));
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &more));
         ends(&run, 1, told);
         assert_eq!(targets(&receiver), [told], "{}", run.stderr);
     }
@@ -234,7 +234,7 @@ fn a6_a_failing_provider_entry_keeps_no_other_from_being_sent() {
 fn a6_a_failing_configuration_file_keeps_no_other_from_being_sent() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new();
-    sandbox.write("first.json", with(basic(&receiver), &json!({"id": NOBODY, "timeout": 5})).to_string());
+    sandbox.write("first.json", with(&basic(&receiver), &json!({"id": NOBODY, "timeout": 5})).to_string());
     sandbox.write("second.json", basic(&receiver).to_string());
     sandbox.run(&["-c", "first.json", "second.json"]).expect(1);
     assert_eq!(receiver.only().target(), "/hook?d=home.example.com&ip=203.0.113.7");
@@ -244,21 +244,21 @@ fn a6_a_failing_configuration_file_keeps_no_other_from_being_sent() {
 
 #[test]
 fn a7_a_request_that_may_have_arrived_is_not_sent_again() {
-    let cut = Answer::Raw(b"HTTP/1.1 200 O".to_vec());
+    let cut = Response::Raw(b"HTTP/1.1 200 O".to_vec());
     let answers = [
-        ("408", Answer::status(408)),
-        ("425", Answer::status(425)),
-        ("429 with Retry-After", Answer::status(429).header("Retry-After", "0")),
-        ("500", Answer::status(500)),
-        ("503 with Retry-After", Answer::status(503).header("Retry-After", "0")),
-        ("closed without an answer", Answer::Close),
+        ("408", Response::status(408)),
+        ("425", Response::status(425)),
+        ("429 with Retry-After", Response::status(429).header("Retry-After", "0")),
+        ("500", Response::status(500)),
+        ("503 with Retry-After", Response::status(503).header("Retry-After", "0")),
+        ("closed without an answer", Response::Close),
         ("closed in the status line", cut),
-        ("no HTTP at all", Answer::Raw(b"hello\r\n\r\n".to_vec())),
-        ("no answer in time", Answer::status(200).after(Duration::from_secs(20))),
+        ("no HTTP at all", Response::Raw(b"hello\r\n\r\n".to_vec())),
+        ("no answer in time", Response::status(200).after(Duration::from_secs(20))),
     ];
     for (case, answer) in answers {
-        let receiver = Receiver::answering(move |_| answer.clone());
-        let config = with(basic(&receiver), &json!({"timeout": 1, "token": {"ip": "__IP__"}}));
+        let receiver = Receiver::responding(move |_| answer.clone());
+        let config = with(&basic(&receiver), &json!({"timeout": 1, "token": {"ip": "__IP__"}}));
         let run = Sandbox::new().sync(&config);
         ends(&run, 1, case);
         assert_eq!(receiver.callbacks().len(), 1, "{case}: {:#?}", receiver.callbacks());
@@ -267,9 +267,9 @@ fn a7_a_request_that_may_have_arrived_is_not_sent_again() {
 
 #[test]
 fn a7_each_update_goes_out_once_where_the_endpoint_closes_after_every_answer() {
-    let receiver = Receiver::answering(|_| Answer::status(200).header("Connection", "close"));
+    let receiver = Receiver::responding(|_| Response::status(200).header("Connection", "close"));
     let domains: Vec<_> = (0..12).map(|n| format!("h{n:02}.example")).collect();
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"ipv4": domains}))).expect(0);
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"ipv4": domains}))).expect(0);
     let expected: Vec<_> = domains.iter().map(|domain| format!("/hook?d={domain}&ip=203.0.113.7")).collect();
     assert_eq!(targets(&receiver), expected);
 }
@@ -280,6 +280,6 @@ fn a7_each_update_goes_out_once_where_the_endpoint_closes_after_every_answer() {
 fn a7_a_connection_that_was_never_made_moves_on_to_the_next_address_of_the_host() {
     let receiver = Receiver::new();
     let id = format!("http://localhost:{}/hook", receiver.port());
-    Sandbox::new().sync(&with(basic(&receiver), &json!({"id": id}))).expect(0);
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"id": id}))).expect(0);
     assert_eq!(receiver.only().target(), "/hook");
 }

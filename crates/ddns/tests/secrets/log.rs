@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::support::given::{home, with};
-use crate::support::{Answer, Receiver, Run, Sandbox};
+use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// The sentence of one accepted update, as people read it.
 const ACCEPTED: &str = "home.example.com A 203.0.113.7: accepted (204";
 
 fn accepting() -> Receiver {
-    Receiver::answering(|_| Answer::status(204))
+    Receiver::responding(|_| Response::status(204))
 }
 
 /// One accepted update with these fields.
@@ -46,7 +46,7 @@ fn years() -> [String; 2] {
 
 #[test]
 fn g1_debug_shows_request_line_headers_body_status_and_time() {
-    let receiver = Receiver::answering(|_| Answer::with_body(202, "queued-for-later"));
+    let receiver = Receiver::responding(|_| Response::with_body(202, "queued-for-later"));
     let more = json!({"debug": true, "token": {"address": "__IP__", "name": "__DOMAIN__"}});
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/hook?d=__DOMAIN__")), &more)).expect(0);
     let said = run.stderr.to_lowercase();
@@ -67,7 +67,7 @@ fn g1_debug_shows_request_line_headers_body_status_and_time() {
 
 #[test]
 fn g1_debug_shows_a_get_and_a_failure_too() {
-    let receiver = Receiver::answering(|_| Answer::with_body(418, "short-and-stout"));
+    let receiver = Receiver::responding(|_| Response::with_body(418, "short-and-stout"));
     let more = json!({"debug": true});
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/hook?ip=__IP__")), &more)).expect(1);
     run.says("GET /hook?ip=203.0.113.7").says("418").says("short-and-stout");
@@ -84,7 +84,7 @@ fn g1_without_debug_the_log_is_short() {
 /// The body of an answer can be long: it is shown cut.
 #[test]
 fn g1_d4_a_long_answer_is_shown_cut() {
-    let receiver = Receiver::answering(|_| Answer::with_body(200, &"long-answer ".repeat(100_000)));
+    let receiver = Receiver::responding(|_| Response::with_body(200, &"long-answer ".repeat(100_000)));
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &json!({"debug": true}))).expect(0);
     let shown = run.stderr.matches("long-answer").count();
     assert!((1..7000).contains(&shown), "shown {shown} of 100000 times");
@@ -118,7 +118,7 @@ fn g3_a_log_file_is_made_with_its_folder_and_grows() {
 #[test]
 fn g3_the_level_decides_what_is_shown() {
     let receiver =
-        Receiver::answering(|request| Answer::status(if request.target() == "/bad.example" { 500 } else { 204 }));
+        Receiver::responding(|request| Response::status(if request.target() == "/bad.example" { 500 } else { 204 }));
     let names = json!({"ipv4": ["good.example", "bad.example", "known.example"]});
     let config = with(&home(&receiver.url("/__DOMAIN__")), &names);
     for (level, accepted, known) in
@@ -189,7 +189,7 @@ fn g3_format_json_makes_each_line_an_object() {
 /// Neither our colours nor what an endpoint sends may reach a file or a pipe as an escape code.
 #[test]
 fn g3_no_escape_codes_where_there_is_no_terminal() {
-    let receiver = Receiver::answering(|_| Answer::with_body(500, "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J"));
+    let receiver = Receiver::responding(|_| Response::with_body(500, "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J"));
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "xterm-256color")] {
         for more in [json!({"debug": true}), json!({"log": {"level": "DEBUG", "file": "log.txt"}})] {
             let sandbox = Sandbox::new().env(name, value);

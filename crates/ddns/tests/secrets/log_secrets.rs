@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::given::with;
 use crate::support::odd_server::refusing;
 use crate::support::secret_forms::{SECRETS, assert_no_secret, config, echo};
-use crate::support::{Answer, Receiver, Run, Sandbox};
+use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// Every amount of talk.
 fn levels() -> Vec<Value> {
@@ -52,10 +52,10 @@ fn g2_the_request_itself_is_not_masked() {
 #[test]
 fn g2_no_secret_at_any_level_when_the_endpoint_echoes_everything() {
     for status in [200, 500] {
-        let receiver = Receiver::answering(move |request| {
+        let receiver = Receiver::responding(move |request| {
             let heads: Vec<_> = request.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             let body = format!("{}\n{}\n{}\n{}", request.line, heads.join("\n"), request.text(), echo());
-            Answer::with_body(status, &body).header("X-Echo", SECRETS[5]).header("WWW-Authenticate", SECRETS[1])
+            Response::with_body(status, &body).header("X-Echo", SECRETS[5]).header("WWW-Authenticate", SECRETS[1])
         });
         for more in levels() {
             assert_kept(&at(&receiver), &more, i32::from(status == 500));
@@ -66,14 +66,14 @@ fn g2_no_secret_at_any_level_when_the_endpoint_echoes_everything() {
 
 #[test]
 fn g2_no_secret_at_any_level_when_the_connection_fails() {
-    let closing = Receiver::answering(|_| Answer::Close);
-    let garbage = Receiver::answering(|_| Answer::Raw(echo().into_bytes()));
+    let closing = Receiver::responding(|_| Response::Close);
+    let garbage = Receiver::responding(|_| Response::Raw(echo().into_bytes()));
     for more in levels() {
         assert_kept(&refusing().to_string(), &more, 1);
         assert_kept(&at(&closing), &more, 1);
         assert_kept(&at(&garbage), &more, 1);
     }
-    let silent = Receiver::answering(|_| Answer::status(200).after(Duration::from_secs(60)));
+    let silent = Receiver::responding(|_| Response::status(200).after(Duration::from_secs(60)));
     assert_kept(&at(&silent), &json!({"debug": true}), 1);
 }
 
@@ -82,7 +82,7 @@ fn g2_no_secret_at_any_level_when_the_connection_fails() {
 fn g2_the_cut_of_a_long_answer_leaves_no_part_of_a_secret() {
     for shift in 0..4 {
         let body = format!("{}{}", "-".repeat(shift * 5), SECRETS[5].repeat(8000));
-        let receiver = Receiver::answering(move |_| Answer::with_body(200, &body));
+        let receiver = Receiver::responding(move |_| Response::with_body(200, &body));
         let run = assert_kept(&at(&receiver), &json!({"debug": true}), 0);
         let shown = ["marke", "-nested-", "nested-v"].iter().find(|part| run.stderr.contains(**part));
         assert_eq!(shown, None, "shift {shift}: a part of a secret is shown:\n{}", run.stderr);
@@ -91,7 +91,7 @@ fn g2_the_cut_of_a_long_answer_leaves_no_part_of_a_secret() {
 
 #[test]
 fn g2_a_string_token_is_masked_like_an_object() {
-    let receiver = Receiver::answering(|_| Answer::with_body(500, &echo()));
+    let receiver = Receiver::responding(|_| Response::with_body(500, &echo()));
     let token = config("x")["token"].to_string();
     assert_kept(&at(&receiver), &json!({"debug": true, "token": token}), 1);
     let bare = token.replace("\"__IP__\"", "__IP__");

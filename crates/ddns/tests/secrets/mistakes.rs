@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use serde_json::json;
 
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 const SECRET: &str = "s3cr3t-key-0123456789";
 
@@ -61,7 +61,7 @@ fn g2_a_value_that_stands_alone_is_not_shown() {
 
 #[test]
 fn g2_a_fetched_configuration_is_named_without_its_keys() {
-    let server = Receiver::answering(|_| Answer::with_body(200, r#"{"dns": "callback", "tokn": 1, "id": "x"}"#));
+    let server = Receiver::responding(|_| Response::with_body(200, r#"{"dns": "callback", "tokn": 1, "id": "x"}"#));
     let address = server.url("/c.json").replace("http://", &format!("http://u:{SECRET}@"));
     let run = Sandbox::new().run(&["-c", &format!("{address}?key={SECRET}")]);
     run.expect(2).says("/c.json").never_says(SECRET);
@@ -76,7 +76,7 @@ fn g2_a_key_in_place_of_an_address_is_not_shown() {
 
 #[test]
 fn g2_a_password_with_an_at_sign_is_masked_in_an_answer() {
-    let receiver = Receiver::answering(|_| Answer::with_body(200, "you are user with p@ssw0rd-XYZ"));
+    let receiver = Receiver::responding(|_| Response::with_body(200, "you are user with p@ssw0rd-XYZ"));
     let id = receiver.url("/").replace("http://", "http://user:p@ssw0rd-XYZ@");
     let config = json!({
         "dns": "callback", "id": id, "ipv4": "a.example", "index4": "shell:echo 203.0.113.7", "debug": true,
@@ -111,7 +111,7 @@ fn b12_a_fetched_configuration_names_no_files_of_this_host() {
         let mut config = json!({"dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example"});
         config.as_object_mut().expect("an object").extend(field.as_object().expect("an object").clone());
         let text = config.to_string();
-        let server = Receiver::answering(move |_| Answer::with_body(200, &text));
+        let server = Receiver::responding(move |_| Response::with_body(200, &text));
         Sandbox::new().run(&["-c", &server.url("/c.json")]).expect(2).says("fetched");
     }
 }

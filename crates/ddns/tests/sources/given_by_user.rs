@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::support::given::{home, with};
 use crate::support::odd_server::{endless, refusing, stalling};
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 /// The address that a family's source leads to: what the callback tells, or none (exit 1 and nothing sent).
 #[track_caller]
 fn found(family: u8, source: &Value) -> Option<String> {
-    let receiver = Receiver::answering(|_| Answer::status(204));
+    let receiver = Receiver::responding(|_| Response::status(204));
     let (domains, index) = if family == 4 { ("ipv4", "index4") } else { ("ipv6", "index6") };
     let mut config = json!({"dns": "callback", "id": receiver.url("/__IP__"), "timeout": 3});
     config[domains] = json!(["home.example.com"]);
@@ -32,8 +32,8 @@ fn found(family: u8, source: &Value) -> Option<String> {
 
 /// What a page that answers `answer` leads to.
 #[track_caller]
-fn found_on_page(family: u8, answer: Answer) -> Option<String> {
-    let page = Receiver::answering(move |_| answer.clone());
+fn found_on_page(family: u8, answer: Response) -> Option<String> {
+    let page = Receiver::responding(move |_| answer.clone());
     found(family, &json!(format!("url:{}", page.url("/page"))))
 }
 
@@ -101,9 +101,9 @@ fn f1_sources_are_tried_in_order_and_the_first_usable_address_wins() {
     ] {
         assert_eq!(found(4, &sources).as_deref(), Some(expected), "sources {sources}");
     }
-    let asked = page.look_ups();
+    let asked = page.lookups();
     found(4, &json!(["shell:echo 203.0.113.1", page.index4()]));
-    assert_eq!(page.look_ups(), asked, "what comes after a found address is not asked");
+    assert_eq!(page.lookups(), asked, "what comes after a found address is not asked");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn f4_the_first_address_of_the_right_family_in_the_text() {
         (6, "2001:db8::12345", None),
         (6, "203.0.113.7", None),
     ] {
-        let told = found_on_page(family, Answer::with_body(200, text));
+        let told = found_on_page(family, Response::with_body(200, text));
         assert_eq!(told.as_deref(), expected, "IPv{family} in {text:?}");
     }
 }
@@ -144,7 +144,7 @@ fn f4_the_first_address_of_the_right_family_in_the_text() {
 #[test]
 fn f4_only_a_2xx_page_counts() {
     for (status, expected) in [(200, true), (203, true), (300, false), (404, false), (429, false), (500, false)] {
-        let told = found_on_page(4, Answer::with_body(status, "203.0.113.7"));
+        let told = found_on_page(4, Response::with_body(status, "203.0.113.7"));
         assert_eq!(told.is_some(), expected, "a page with status {status}");
     }
 }
@@ -152,7 +152,7 @@ fn f4_only_a_2xx_page_counts() {
 #[test]
 fn f4_a_page_is_read_up_to_64_kib() {
     for (blanks, expected) in [(60_000, true), (70_000, false), (3_000_000, false)] {
-        let told = found_on_page(4, Answer::with_body(200, &format!("{}203.0.113.7", " ".repeat(blanks))));
+        let told = found_on_page(4, Response::with_body(200, &format!("{}203.0.113.7", " ".repeat(blanks))));
         assert_eq!(told.is_some(), expected, "an address after {blanks} blanks");
     }
 }
@@ -261,6 +261,6 @@ fn f7_any_unicast_address_that_the_user_gave_passes_and_others_never_do() {
     ] {
         let expected = passes.then_some(address);
         assert_eq!(found(family, &json!(format!("shell:echo {address}"))).as_deref(), expected, "shell: {address}");
-        assert_eq!(found_on_page(family, Answer::with_body(200, address)).as_deref(), expected, "url: {address}");
+        assert_eq!(found_on_page(family, Response::with_body(200, address)).as_deref(), expected, "url: {address}");
     }
 }

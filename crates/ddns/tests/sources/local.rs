@@ -6,7 +6,7 @@ use std::net::{IpAddr, UdpSocket};
 
 use serde_json::json;
 
-use crate::support::asking::{ask, asking, character, refused};
+use crate::support::lookup::{character, look_up, lookup_config, refused};
 use crate::support::{Receiver, Sandbox};
 
 /// What the kernel would use toward the internet; connecting UDP sends no packet.
@@ -33,8 +33,8 @@ fn has_ipv6() -> bool {
 fn f5_f7_a_number_never_tells_an_address_that_is_of_no_use_outside() {
     for family in [4, 6] {
         for number in [json!(0), json!("0"), json!([0]), json!(["0"]), json!(1), json!("1")] {
-            let asked = ask(family, &number);
-            let Some(told) = asked.told else { continue };
+            let looked_up = look_up(family, &number);
+            let Some(told) = looked_up.sent else { continue };
             let ip: IpAddr = told.parse().unwrap_or_else(|_| panic!("IPv{family}, {number}: {told}"));
             assert_eq!(ip.is_ipv4(), family == 4, "IPv{family}, {number}: {told} is of the other family");
             assert!(usable_from_outside(ip), "IPv{family}, {number}: {told}");
@@ -47,8 +47,8 @@ fn f5_a_host_with_an_address_toward_the_internet_has_a_number_0() {
     for family in [4, 6] {
         if kernel_address(family).is_some_and(usable_from_outside) {
             for number in [json!(0), json!("0")] {
-                let asked = ask(family, &number);
-                assert!(asked.told.is_some(), "IPv{family}, {number}:\n{}", asked.run.stderr);
+                let looked_up = look_up(family, &number);
+                assert!(looked_up.sent.is_some(), "IPv{family}, {number}:\n{}", looked_up.run.stderr);
             }
         }
     }
@@ -58,9 +58,13 @@ fn f5_a_host_with_an_address_toward_the_internet_has_a_number_0() {
 fn f5_a_number_beyond_the_last_interface_tells_none() {
     for family in [4, 6] {
         for number in [json!(99), json!("99"), json!([99, "98"]), json!("99,98"), json!("4294967295")] {
-            let asked = ask(family, &number);
-            assert_eq!(asked.told, None, "IPv{family}, {number}");
-            assert!(asked.run.stderr.contains("no interface number"), "IPv{family}, {number}:\n{}", asked.run.stderr);
+            let looked_up = look_up(family, &number);
+            assert_eq!(looked_up.sent, None, "IPv{family}, {number}");
+            assert!(
+                looked_up.run.stderr.contains("no interface number"),
+                "IPv{family}, {number}:\n{}",
+                looked_up.run.stderr
+            );
         }
     }
 }
@@ -88,11 +92,11 @@ fn f5_f7_a_pattern_may_name_loopback() {
         table.extend([(6, json!("regex:::1$"), Some("::1")), (6, json!("regex:db8::1$"), None)]);
     }
     for (family, source, expected) in table {
-        let asked = ask(family, &source);
-        match (expected, &asked.told) {
+        let looked_up = look_up(family, &source);
+        match (expected, &looked_up.sent) {
             (Some(start), Some(told)) => assert!(told.starts_with(start), "IPv{family}, {source}: {told}"),
-            (None, None) => assert!(asked.run.stderr.contains("matches"), "{source}:\n{}", asked.run.stderr),
-            (_, told) => panic!("IPv{family}, {source}: {told:?}\n{}", asked.run.stderr),
+            (None, None) => assert!(looked_up.run.stderr.contains("matches"), "{source}:\n{}", looked_up.run.stderr),
+            (_, told) => panic!("IPv{family}, {source}: {told:?}\n{}", looked_up.run.stderr),
         }
     }
 }
@@ -105,11 +109,11 @@ fn f5_f7_the_loopback_interface_and_one_that_is_not_there_tell_none() {
         (6, "interface:nope", "nope"),
         (6, "interface:lo", "lo"),
     ] {
-        let asked = ask(family, &json!(source));
-        assert_eq!(asked.told, None, "IPv{family}, {source}");
-        assert!(asked.run.stderr.contains(source), "IPv{family}, {source} is not named:\n{}", asked.run.stderr);
-        let reason = asked.run.stderr.replace(source, "");
-        assert!(reason.contains(why), "IPv{family}, {source}: no word of {why:?}:\n{}", asked.run.stderr);
+        let looked_up = look_up(family, &json!(source));
+        assert_eq!(looked_up.sent, None, "IPv{family}, {source}");
+        assert!(looked_up.run.stderr.contains(source), "IPv{family}, {source} is not named:\n{}", looked_up.run.stderr);
+        let reason = looked_up.run.stderr.replace(source, "");
+        assert!(reason.contains(why), "IPv{family}, {source}: no word of {why:?}:\n{}", looked_up.run.stderr);
     }
 }
 
@@ -118,26 +122,26 @@ fn f2_default_is_what_the_kernel_uses_toward_the_internet() {
     let expected = kernel_address(4).filter(|ip| usable_from_outside(*ip)).map(|ip| ip.to_string());
     for source in [json!("default"), json!(["default"]), json!("99,default"), json!([99, "interface:nope", "default"])]
     {
-        let asked = ask(4, &source);
-        assert_eq!(asked.told, expected, "{source}:\n{}", asked.run.stderr);
+        let looked_up = look_up(4, &source);
+        assert_eq!(looked_up.sent, expected, "{source}:\n{}", looked_up.run.stderr);
     }
-    let asked = ask(6, &json!("default"));
+    let looked_up = look_up(6, &json!("default"));
     let usable = |told: &String| told.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv6() && usable_from_outside(ip));
-    assert!(asked.told.iter().all(usable), "{:?}", asked.told);
+    assert!(looked_up.sent.iter().all(usable), "{:?}", looked_up.sent);
 }
 
-/// Each source that has nothing is told with its reason, and the next one is asked.
+/// Each source that has nothing is logged with its reason, and the next one is tried.
 #[test]
 fn f1_a_local_source_that_fails_gives_way_to_the_next_and_says_why() {
     let sources = json!([99, "interface:nope", "interface:lo", r"regex:999\.", "shell:echo 203.0.113.9"]);
-    let asked = ask(4, &sources);
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.9"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &sources);
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.9"), "{}", looked_up.run.stderr);
     for part in ["no interface number 99", "interface:nope", "interface:lo", r"regex:999\."] {
-        assert!(asked.run.stderr.contains(part), "no word of {part}:\n{}", asked.run.stderr);
+        assert!(looked_up.run.stderr.contains(part), "no word of {part}:\n{}", looked_up.run.stderr);
     }
     // Sources that are separated in one string are the same.
-    let asked = ask(4, &json!("99; interface:nope, interface:lo, shell:echo 203.0.113.9"));
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.9"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &json!("99; interface:nope, interface:lo, shell:echo 203.0.113.9"));
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.9"), "{}", looked_up.run.stderr);
 }
 
 /// Without an address nothing is known to have changed: what was remembered stays as it is.
@@ -145,12 +149,12 @@ fn f1_a_local_source_that_fails_gives_way_to_the_next_and_says_why() {
 fn f5_e2_when_every_source_fails_the_cache_is_untouched() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let id = receiver.url("/__IP__");
-    sandbox.sync(&asking(4, &json!("shell:echo 203.0.113.7"), &id)).expect(0);
+    sandbox.sync(&lookup_config(4, &json!("shell:echo 203.0.113.7"), &id)).expect(0);
     let before = std::fs::read(sandbox.cache_file()).expect("the cache is written");
-    sandbox.sync(&asking(4, &json!([99, "interface:nope"]), &id)).expect(1);
+    sandbox.sync(&lookup_config(4, &json!([99, "interface:nope"]), &id)).expect(1);
     assert_eq!(std::fs::read(sandbox.cache_file()).expect("the cache is there"), before, "the cache was changed");
     assert_eq!(receiver.take().len(), 1, "only the first run has an address");
-    sandbox.sync(&asking(4, &json!("shell:echo 203.0.113.7"), &id)).expect(0);
+    sandbox.sync(&lookup_config(4, &json!("shell:echo 203.0.113.7"), &id)).expect(0);
     assert_eq!(receiver.take().len(), 0, "the address is still known");
 }
 

@@ -5,27 +5,16 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 use crate::support::addresses::{addresses, local};
-use crate::support::asking::ask;
-use crate::support::tools::{inside, sh};
+use crate::support::lookup::look_up;
+use crate::support::tools::{LOOPBACK, inside, sh};
 
-/// Loopback, and `d0` that is up, without waiting for addresses to be known as unique.
-const ONE_INTERFACE: &str = "
-    ip link set lo up
-    interface() {
-        { ip link add $1 type veth peer name p-$1 || ip link add $1 type dummy; } 2>/dev/null || exit 77
-        echo 0 >/proc/sys/net/ipv6/conf/$1/accept_dad || exit 77
-        echo 0 >/proc/sys/net/ipv6/conf/$1/dad_transmits || exit 77
-        if ip link show p-$1 >/dev/null 2>&1; then
-            echo 1 >/proc/sys/net/ipv6/conf/p-$1/disable_ipv6
-            ip link set p-$1 up
-        fi
-        ip link set $1 up
-    }
-    interface d0
-";
+/// One interface, `d0`.
+fn one_interface() -> String {
+    format!("{LOOPBACK}\ninterface d0\n")
+}
 
 fn with_three_interfaces() -> String {
-    format!("{ONE_INTERFACE}\ninterface d1\ninterface d2\n")
+    one_interface() + "\ninterface d1\ninterface d2\n"
 }
 
 fn flags(row: &Value) -> Vec<&str> {
@@ -49,7 +38,7 @@ fn verdict(report: &Value, family: &str) -> String {
 
 #[test]
 fn f2_f7_an_address_is_added_deprecated_and_removed() {
-    if !inside("sources::namespaces::f2_f7_an_address_is_added_deprecated_and_removed", ONE_INTERFACE) {
+    if !inside("sources::namespaces::f2_f7_an_address_is_added_deprecated_and_removed", &one_interface()) {
         return;
     }
     let report = addresses();
@@ -67,8 +56,8 @@ fn f2_f7_an_address_is_added_deprecated_and_removed() {
     assert_eq!(report["chosen"]["A"]["ip"], "203.0.113.7", "{report:#}");
     assert_eq!(report["chosen"]["A"]["source"], "default", "{report:#}");
     assert!(verdict(&report, "IPv4").contains("d0"), "the reason names the interface: {report:#}");
-    assert_eq!(ask(4, &json!("default")).told.as_deref(), Some("203.0.113.7"));
-    assert_eq!(ask(4, &json!("interface:d0")).told.as_deref(), Some("203.0.113.7"));
+    assert_eq!(look_up(4, &json!("default")).sent.as_deref(), Some("203.0.113.7"));
+    assert_eq!(look_up(4, &json!("interface:d0")).sent.as_deref(), Some("203.0.113.7"));
 
     sh("ip addr change 203.0.113.7/24 dev d0 valid_lft 600 preferred_lft 0");
     let report = addresses();
@@ -80,11 +69,11 @@ fn f2_f7_an_address_is_added_deprecated_and_removed() {
     assert_eq!(report["chosen"]["A"], Value::Null, "{report:#}");
     assert!(verdict(&report, "IPv4").contains("deprecated"), "{report:#}");
     for source in [json!("default"), json!("interface:d0"), json!(0)] {
-        let asked = ask(4, &source);
-        assert_eq!(asked.told, None, "{source}");
+        let looked_up = look_up(4, &source);
+        assert_eq!(looked_up.sent, None, "{source}");
     }
-    let asked = ask(4, &json!(r"regex:203\."));
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "a pattern may name it: {}", asked.run.stderr);
+    let looked_up = look_up(4, &json!(r"regex:203\."));
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "a pattern may name it: {}", looked_up.run.stderr);
 
     sh("ip addr del 203.0.113.7/24 dev d0");
     let report = addresses();
@@ -94,22 +83,22 @@ fn f2_f7_an_address_is_added_deprecated_and_removed() {
 
 #[test]
 fn f7_an_address_of_an_interface_that_is_down_is_not_told() {
-    if !inside("sources::namespaces::f7_an_address_of_an_interface_that_is_down_is_not_told", ONE_INTERFACE) {
+    if !inside("sources::namespaces::f7_an_address_of_an_interface_that_is_down_is_not_told", &one_interface()) {
         return;
     }
     sh("ip addr add 203.0.113.7/24 dev d0; ip link set d0 down");
     let report = addresses();
     let off = row(&report, "203.0.113.7");
     assert!(off["verdict"].as_str().is_some_and(|why| why.contains("down")), "{off}");
-    assert_eq!(ask(4, &json!("interface:d0")).told, None);
-    assert_eq!(ask(4, &json!(0)).told, None);
+    assert_eq!(look_up(4, &json!("interface:d0")).sent, None);
+    assert_eq!(look_up(4, &json!(0)).sent, None);
     sh("ip link set d0 up");
-    assert_eq!(ask(4, &json!("interface:d0")).told.as_deref(), Some("203.0.113.7"));
+    assert_eq!(look_up(4, &json!("interface:d0")).sent.as_deref(), Some("203.0.113.7"));
 }
 
 #[test]
 fn f2_the_stable_address_is_told_in_place_of_the_temporary_one() {
-    let setup = format!("{ONE_INTERFACE}\necho 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77\n");
+    let setup = one_interface() + "\necho 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77\n";
     if !inside("sources::namespaces::f2_the_stable_address_is_told_in_place_of_the_temporary_one", &setup) {
         return;
     }
@@ -135,10 +124,10 @@ fn f2_the_stable_address_is_told_in_place_of_the_temporary_one() {
 
     assert_eq!(report["chosen"]["AAAA"]["ip"], "2001:db8:1::7", "{report:#}");
     assert!(verdict(&report, "IPv6").contains("temporary"), "the reason: {report:#}");
-    assert_eq!(ask(6, &json!("default")).told.as_deref(), Some("2001:db8:1::7"));
-    let told = ask(6, &json!("interface:d0")).told.expect("an address");
+    assert_eq!(look_up(6, &json!("default")).sent.as_deref(), Some("2001:db8:1::7"));
+    let told = look_up(6, &json!("interface:d0")).sent.expect("an address");
     assert!(["2001:db8:1::7", "2001:db8:2::a"].contains(&told.as_str()), "a stable one: {told}");
-    let told = ask(6, &json!(format!("regex:{ip}"))).told;
+    let told = look_up(6, &json!(format!("regex:{ip}"))).sent;
     assert_eq!(told.as_deref(), Some(ip), "a pattern may name the temporary one");
 
     sh("ip -6 addr del 2001:db8:1::7/64 dev d0");
@@ -149,7 +138,7 @@ fn f2_the_stable_address_is_told_in_place_of_the_temporary_one() {
 #[test]
 fn f7_a_tentative_address_and_a_link_local_one_are_not_told() {
     // A dummy interface knows no tentative addresses.
-    let setup = format!("{ONE_INTERFACE}\nip link show p-d0 >/dev/null 2>&1 || exit 77\n");
+    let setup = one_interface() + "\nip link show p-d0 >/dev/null 2>&1 || exit 77\n";
     if !inside("sources::namespaces::f7_a_tentative_address_and_a_link_local_one_are_not_told", &setup) {
         return;
     }
@@ -169,11 +158,11 @@ fn f7_a_tentative_address_and_a_link_local_one_are_not_told() {
     for (family, source, why) in
         [(6, "interface:d0", "d0"), (6, "0", "no interface number"), (4, "interface:d0", "link")]
     {
-        let asked = ask(family, &json!(source));
-        assert_eq!(asked.told, None, "IPv{family}, {source}");
-        assert!(asked.run.stderr.contains(why), "IPv{family}, {source}: {}", asked.run.stderr);
+        let looked_up = look_up(family, &json!(source));
+        assert_eq!(looked_up.sent, None, "IPv{family}, {source}");
+        assert!(looked_up.run.stderr.contains(why), "IPv{family}, {source}: {}", looked_up.run.stderr);
     }
-    assert_eq!(ask(4, &json!(r"regex:169\.254")).told.as_deref(), Some("169.254.3.3"));
+    assert_eq!(look_up(4, &json!(r"regex:169\.254")).sent.as_deref(), Some("169.254.3.3"));
 }
 
 #[test]
@@ -209,11 +198,11 @@ fn f5_numbers_names_and_patterns_choose_exactly() {
         (4, json!("default"), None),
         (6, json!("default"), None),
     ] {
-        let asked = ask(family, &source);
-        assert_eq!(asked.told.as_deref(), expected, "IPv{family}, {source}:\n{}", asked.run.stderr);
+        let looked_up = look_up(family, &source);
+        assert_eq!(looked_up.sent.as_deref(), expected, "IPv{family}, {source}:\n{}", looked_up.run.stderr);
     }
     sh("ip route add default dev d2");
-    assert_eq!(ask(4, &json!("default")).told.as_deref(), Some("10.0.0.3"), "the route's interface counts");
+    assert_eq!(look_up(4, &json!("default")).sent.as_deref(), Some("10.0.0.3"), "the route's interface counts");
 }
 
 /// Two ways in which the kernel describes an IPv4 address that are easily misread: a label in place of the interface's
@@ -230,8 +219,8 @@ fn f5_labels_and_point_to_point_addresses_are_read_rightly() {
     let report = addresses();
     for (ip, interface) in [("203.0.113.7", "d0"), ("198.51.100.7", "d1"), ("2001:db8::7", "d2")] {
         assert_eq!(row(&report, ip)["interface"], interface, "{ip}");
-        let asked = ask(if ip.contains(':') { 6 } else { 4 }, &json!(format!("interface:{interface}")));
-        assert_eq!(asked.told.as_deref(), Some(ip), "{interface}: {}", asked.run.stderr);
+        let looked_up = look_up(if ip.contains(':') { 6 } else { 4 }, &json!(format!("interface:{interface}")));
+        assert_eq!(looked_up.sent.as_deref(), Some(ip), "{interface}: {}", looked_up.run.stderr);
     }
     let peers = ["198.51.100.8", "2001:db8::8"];
     assert!(local(&report).iter().all(|row| peers.iter().all(|peer| row["ip"] != *peer)), "a peer: {report:#}");
@@ -240,7 +229,7 @@ fn f5_labels_and_point_to_point_addresses_are_read_rightly() {
 /// More than one answer of the kernel holds.
 #[test]
 fn f5_every_one_of_many_addresses_is_listed() {
-    if !inside("sources::namespaces::f5_every_one_of_many_addresses_is_listed", ONE_INTERFACE) {
+    if !inside("sources::namespaces::f5_every_one_of_many_addresses_is_listed", &one_interface()) {
         return;
     }
     let sandbox = Sandbox::new();
@@ -259,7 +248,7 @@ fn f5_every_one_of_many_addresses_is_listed() {
     let six = listed.iter().filter(|ip| ip.starts_with("\"2001:db8::")).count();
     assert_eq!((four, six), (400, 400), "of {} rows", local(&report).len());
     // The last one is as good as the first.
-    assert_eq!(ask(4, &json!(r"regex:10\.0\.1\.151$")).told.as_deref(), Some("10.0.1.151"));
+    assert_eq!(look_up(4, &json!(r"regex:10\.0\.1\.151$")).sent.as_deref(), Some("10.0.1.151"));
 }
 
 #[test]
@@ -277,7 +266,7 @@ fn f_addresses_a_host_without_any_address_is_told_as_that() {
 /// The longest names and addresses that there are still fit a terminal; `--wide` may need more.
 #[test]
 fn f_addresses_lines_fit_a_terminal() {
-    if !inside("sources::namespaces::f_addresses_lines_fit_a_terminal", &format!("{ONE_INTERFACE}\ninterface d1")) {
+    if !inside("sources::namespaces::f_addresses_lines_fit_a_terminal", &(one_interface() + "\ninterface d1")) {
         return;
     }
     sh("ip link set d1 down; ip link set d1 name wlan-0123456789; ip link set wlan-0123456789 up

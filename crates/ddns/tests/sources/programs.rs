@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::asking::ask;
+use crate::support::lookup::look_up;
 
 #[test]
 fn f6_long_output_is_listened_to_as_far_as_the_limit() {
@@ -16,8 +16,8 @@ fn f6_long_output_is_listened_to_as_far_as_the_limit() {
     ];
     for (source, expected) in cases {
         let begun = Instant::now();
-        let asked = ask(4, &json!(source));
-        assert_eq!(asked.told.as_deref(), expected, "{source}: {}", asked.run.stderr);
+        let looked_up = look_up(4, &json!(source));
+        assert_eq!(looked_up.sent.as_deref(), expected, "{source}: {}", looked_up.run.stderr);
         assert!(begun.elapsed() < Duration::from_secs(10), "{source}");
     }
 }
@@ -26,8 +26,8 @@ fn f6_long_output_is_listened_to_as_far_as_the_limit() {
 fn f6_what_a_program_leaves_in_the_background_is_not_waited_for() {
     for source in ["shell:sleep 20 & echo 203.0.113.7", "shell:echo 203.0.113.7; yes xxxx & exit 0"] {
         let begun = Instant::now();
-        let asked = ask(4, &json!(source));
-        assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{source}: {}", asked.run.stderr);
+        let looked_up = look_up(4, &json!(source));
+        assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{source}: {}", looked_up.run.stderr);
         assert!(begun.elapsed() < Duration::from_secs(10), "{source}: {:?}", begun.elapsed());
     }
 }

@@ -15,7 +15,7 @@ use rustls::{ServerConfig, ServerConnection};
 use serde_json::json;
 
 use crate::support::Sandbox;
-use crate::support::asking::{ask, ask_in, refused};
+use crate::support::lookup::{look_up, look_up_in, refused};
 use crate::support::tools::{inside, sh};
 
 /// The hosts behind `https://` in a text, in their order, each once.
@@ -38,10 +38,10 @@ fn f3_public_without_a_network_says_for_each_service_why_not() {
     }
     for family in [4, 6] {
         let begun = Instant::now();
-        let asked = ask(family, &json!("public"));
+        let looked_up = look_up(family, &json!("public"));
         let took = begun.elapsed();
-        let said = &asked.run.stderr;
-        assert_eq!(asked.told, None, "IPv{family}");
+        let said = &looked_up.run.stderr;
+        assert_eq!(looked_up.sent, None, "IPv{family}");
         let named = hosts(said);
         assert!(named.len() >= 5, "IPv{family}: at least five services: {named:?}\n{said}");
         let plain = said.replace("http://127.0.0.1", "");
@@ -55,9 +55,9 @@ fn f3_public_gives_way_to_the_next_source() {
     if !inside("sources::public::f3_public_gives_way_to_the_next_source", "ip link set lo up") {
         return;
     }
-    let asked = ask(4, &json!(["public", "shell:echo 203.0.113.9"]));
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.9"), "{}", asked.run.stderr);
-    assert!(asked.run.stderr.contains("public"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &json!(["public", "shell:echo 203.0.113.9"]));
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.9"), "{}", looked_up.run.stderr);
+    assert!(looked_up.run.stderr.contains("public"), "{}", looked_up.run.stderr);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn f3_public_asks_in_turn_over_the_right_family_until_one_answers() {
     if !inside("sources::public::f3_public_asks_in_turn_over_the_right_family_until_one_answers", "ip link set lo up") {
         return;
     }
-    let services = [4, 6].map(|family| hosts(&ask(family, &json!("public")).run.stderr));
+    let services = [4, 6].map(|family| hosts(&look_up(family, &json!("public")).run.stderr));
     let names: Vec<String> = services.concat();
     let sandbox = Sandbox::new();
     let known: Vec<_> = names.iter().map(|name| format!("127.0.0.1 {name}\n::1 {name}\n")).collect();
@@ -148,27 +148,27 @@ fn f3_public_asks_in_turn_over_the_right_family_until_one_answers() {
             *pages.lock().expect("no test thread failed") =
                 pages_now.iter().map(|(host, page)| ((*host).clone(), *page)).collect();
             seen.lock().expect("no test thread failed").clear();
-            let asked = ask_in(&sandbox, family, &json!("public"));
-            (asked, seen.lock().expect("no test thread failed").clone())
+            let looked_up = look_up_in(&sandbox, family, &json!("public"));
+            (looked_up, seen.lock().expect("no test thread failed").clone())
         };
         let order = |count: usize| services[..count].iter().map(|host| (family, host.clone())).collect::<Vec<_>>();
 
-        let (asked, requests) = run(&[]);
-        assert_eq!(asked.told, None, "IPv{family}: an error page holds no address");
-        assert_eq!(requests, order(services.len()), "IPv{family}: all in turn\n{}", asked.run.stderr);
+        let (looked_up, requests) = run(&[]);
+        assert_eq!(looked_up.sent, None, "IPv{family}: an error page holds no address");
+        assert_eq!(requests, order(services.len()), "IPv{family}: all in turn\n{}", looked_up.run.stderr);
 
-        let (asked, requests) = run(&[(&services[0], BOTH)]);
-        assert_eq!(asked.told.as_deref(), Some(expected), "IPv{family}: the first\n{}", asked.run.stderr);
+        let (looked_up, requests) = run(&[(&services[0], BOTH)]);
+        assert_eq!(looked_up.sent.as_deref(), Some(expected), "IPv{family}: the first\n{}", looked_up.run.stderr);
         assert_eq!(requests, order(1), "IPv{family}: no more than the first");
 
-        let (asked, requests) = run(&[(&services[0], NO_ADDRESS), (&services[1], USELESS), (&services[2], BOTH)]);
-        assert_eq!(asked.told.as_deref(), Some(expected), "IPv{family}: the third\n{}", asked.run.stderr);
+        let (looked_up, requests) = run(&[(&services[0], NO_ADDRESS), (&services[1], USELESS), (&services[2], BOTH)]);
+        assert_eq!(looked_up.sent.as_deref(), Some(expected), "IPv{family}: the third\n{}", looked_up.run.stderr);
         assert_eq!(requests, order(3), "IPv{family}: up to the third");
     }
     // A certificate that nobody vouches for is as good as no answer.
     fs::write(roots, another_authority()).expect("the file is written");
-    let asked = ask_in(&sandbox, 4, &json!("public"));
-    assert_eq!(asked.told, None, "{}", asked.run.stderr);
+    let looked_up = look_up_in(&sandbox, 4, &json!("public"));
+    assert_eq!(looked_up.sent, None, "{}", looked_up.run.stderr);
 }
 
 /// The certificate of an authority that signed nothing.

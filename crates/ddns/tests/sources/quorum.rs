@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::asking::{ask, asking, character, refused};
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::lookup::{character, look_up, lookup_config, refused};
+use crate::support::{Receiver, Response, Sandbox};
 
 #[test]
 fn f_quorum_tells_what_enough_sources_agree_on() {
@@ -33,20 +33,20 @@ fn f_quorum_tells_what_enough_sources_agree_on() {
         (4, "quorum:1(cmd:false)", None),
     ] {
         for sources in [json!([source]), json!(source)] {
-            let asked = ask(family, &sources);
-            assert_eq!(asked.told.as_deref(), expected, "IPv{family}, {sources}:\n{}", asked.run.stderr);
+            let looked_up = look_up(family, &sources);
+            assert_eq!(looked_up.sent.as_deref(), expected, "IPv{family}, {sources}:\n{}", looked_up.run.stderr);
         }
     }
 }
 
 #[test]
 fn f_quorum_without_agreement_says_who_said_what() {
-    let (one, two) = (Receiver::new(), Receiver::answering(|_| Answer::with_body(200, "198.51.100.2")));
+    let (one, two) = (Receiver::new(), Receiver::responding(|_| Response::with_body(200, "198.51.100.2")));
     let source =
         |first: &str| format!("quorum:2({first}, url:{}, cmd:false, cmd:echo 192.0.2.3)", two.url("/two?key=s3cr3t"));
-    let asked = ask(4, &json!([source(&one.index4())]));
-    assert_eq!(asked.told, None);
-    let said = &asked.run.stderr;
+    let looked_up = look_up(4, &json!([source(&one.index4())]));
+    assert_eq!(looked_up.sent, None);
+    let said = &looked_up.run.stderr;
     for part in [
         "203.0.113.7",
         "198.51.100.2",
@@ -58,25 +58,25 @@ fn f_quorum_without_agreement_says_who_said_what() {
     ] {
         assert!(said.contains(part), "no word of {part}:\n{said}");
     }
-    asked.run.never_says("s3cr3t");
-    ask(4, &json!([source("shell:echo s3cr3t 203.0.113.7")])).run.expect(1).never_says("s3cr3t");
+    looked_up.run.never_says("s3cr3t");
+    look_up(4, &json!([source("shell:echo s3cr3t 203.0.113.7")])).run.expect(1).never_says("s3cr3t");
 }
 
 #[test]
 fn f_quorum_without_agreement_gives_way_to_the_next_source() {
     let sources = json!(["quorum:2(shell:echo 203.0.113.7, shell:echo 198.51.100.1)", "shell:echo 192.0.2.9"]);
-    let asked = ask(4, &sources);
-    assert_eq!(asked.told.as_deref(), Some("192.0.2.9"), "{}", asked.run.stderr);
-    assert!(asked.run.stderr.contains("quorum"), "the failing source is not named:\n{}", asked.run.stderr);
+    let looked_up = look_up(4, &sources);
+    assert_eq!(looked_up.sent.as_deref(), Some("192.0.2.9"), "{}", looked_up.run.stderr);
+    assert!(looked_up.run.stderr.contains("quorum"), "the failing source is not named:\n{}", looked_up.run.stderr);
 }
 
 #[test]
 fn f_quorum_asks_its_sources_at_the_same_time() {
     let slow = "shell:sleep 0.5; echo 203.0.113.7";
     let begun = Instant::now();
-    let asked = ask(4, &json!([format!("quorum:3({slow}, {slow}, {slow})")]));
+    let looked_up = look_up(4, &json!([format!("quorum:3({slow}, {slow}, {slow})")]));
     let took = begun.elapsed();
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{}", asked.run.stderr);
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
     assert!(took >= Duration::from_millis(500), "took only {took:?}");
     assert!(took < Duration::from_millis(1400), "three sources of 0.5 s took {took:?}");
 }
@@ -123,8 +123,8 @@ fn f_quorum_with_a_wrong_source_in_it_is_an_error() {
 fn f_quorum_b12_a_fetched_configuration_may_not_run_a_program_in_it() {
     for source in ["quorum:1(shell:touch ran; echo 203.0.113.7)", "quorum:1(default, cmd:touch ran)"] {
         let callback = Receiver::new();
-        let config = asking(4, &json!([source]), &callback.url("/")).to_string();
-        let server = Receiver::answering(move |_| Answer::with_body(200, &config));
+        let config = lookup_config(4, &json!([source]), &callback.url("/")).to_string();
+        let server = Receiver::responding(move |_| Response::with_body(200, &config));
         let sandbox = Sandbox::new();
         let run = sandbox.run(&["-c", &server.url("/config.json")]);
         assert_eq!(run.code, 2, "{source}:\n{}", run.stderr);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::Sandbox;
-use crate::support::asking::{ask, refused};
+use crate::support::lookup::{look_up, refused};
 use crate::support::odd_server::refusing;
 use crate::support::tools::{skipped, tool};
 
@@ -23,7 +23,7 @@ const ERROR_CODE: u16 = 0x0009;
 const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 const SOFTWARE: u16 = 0x8022;
 
-/// Told by whatever is asked after the source under test.
+/// The address of the source behind the one under test.
 const NEXT: &str = "203.0.113.99";
 /// Only ever in answers that must not count.
 const FALSE_V4: &str = "198.51.100.66";
@@ -123,12 +123,12 @@ fn told(family: u8, script: Script) -> (String, Duration, Server) {
     let server = Server::at(if family == 4 { "127.0.0.1:0" } else { "[::1]:0" }, script);
     let next = if family == 4 { NEXT } else { "2001:db8::99" };
     let begun = Instant::now();
-    let asked = ask(family, &json!([server.source(), format!("shell:echo {next}")]));
+    let looked_up = look_up(family, &json!([server.source(), format!("shell:echo {next}")]));
     let took = begun.elapsed();
-    let told = asked.told.unwrap_or_else(|| panic!("no address at all:\n{}", asked.run.stderr));
+    let told = looked_up.sent.unwrap_or_else(|| panic!("no address at all:\n{}", looked_up.run.stderr));
     let failed = told == next;
-    let names = asked.run.stderr.contains(&server.source());
-    assert!(!failed || names, "it failed and is not named:\n{}", asked.run.stderr);
+    let names = looked_up.run.stderr.contains(&server.source());
+    assert!(!failed || names, "it failed and is not named:\n{}", looked_up.run.stderr);
     (told, took, server)
 }
 
@@ -346,16 +346,16 @@ fn f_stun_an_answer_from_another_port_is_not_listened_to() {
             let _ = server.send_to(&success("203.0.113.7", &id), client);
         }
     });
-    let asked = ask(4, &json!(format!("stun:{address}")));
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &json!(format!("stun:{address}")));
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
 }
 
 #[test]
 fn f_stun_each_run_has_a_random_transaction() {
     let server = Server::at("127.0.0.1:0", |_, id| vec![success("203.0.113.7", id)]);
     for _ in 0..3 {
-        let asked = ask(4, &json!(server.source()));
-        assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{}", asked.run.stderr);
+        let looked_up = look_up(4, &json!(server.source()));
+        assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
     }
     let mut transactions: Vec<_> = server.requests().iter().map(|request| request[8..20].to_vec()).collect();
     assert_eq!(transactions.len(), 3, "one packet for each run");
@@ -367,17 +367,17 @@ fn f_stun_each_run_has_a_random_transaction() {
 #[test]
 fn f_stun_a_host_may_be_a_name() {
     let server = Server::at("127.0.0.1:0", |_, id| vec![success("203.0.113.7", id)]);
-    let asked = ask(4, &json!(format!("stun:localhost:{}", server.address.port())));
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &json!(format!("stun:localhost:{}", server.address.port())));
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
 }
 
 #[test]
 fn f_stun_a_name_that_is_not_there_and_a_port_that_nobody_has_give_way_to_the_next_source() {
     for source in [format!("stun:{}", refusing()), "stun:nobody.invalid".to_owned()] {
         let begun = Instant::now();
-        let asked = ask(4, &json!([source, format!("shell:echo {NEXT}")]));
-        assert_eq!(asked.told.as_deref(), Some(NEXT), "{source}:\n{}", asked.run.stderr);
-        assert!(asked.run.stderr.contains(&source), "{source} is not named:\n{}", asked.run.stderr);
+        let looked_up = look_up(4, &json!([source, format!("shell:echo {NEXT}")]));
+        assert_eq!(looked_up.sent.as_deref(), Some(NEXT), "{source}:\n{}", looked_up.run.stderr);
+        assert!(looked_up.run.stderr.contains(&source), "{source} is not named:\n{}", looked_up.run.stderr);
         assert!(begun.elapsed() < Duration::from_secs(10), "{source}: took {:?}", begun.elapsed());
     }
 }
@@ -390,8 +390,8 @@ fn f_stun_the_port_is_3478_where_none_is_given() {
         return;
     };
     let server = Server::on(socket, |_, id| vec![success("203.0.113.7", id)]);
-    let asked = ask(4, &json!("stun:127.0.93.8"));
-    assert_eq!(asked.told.as_deref(), Some("203.0.113.7"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &json!("stun:127.0.93.8"));
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -428,8 +428,8 @@ fn answers(port: u16) -> bool {
     let Ok(socket) = UdpSocket::bind("127.0.0.1:0") else { return false };
     let request = message(BINDING_REQUEST, b"is it there?", &[]);
     let _ = socket.set_read_timeout(Some(Duration::from_millis(200)));
-    let asked = socket.connect(("127.0.0.1", port)).and_then(|()| socket.send(&request));
-    asked.is_ok() && socket.recv(&mut [0; 2048]).is_ok()
+    let looked_up = socket.connect(("127.0.0.1", port)).and_then(|()| socket.send(&request));
+    looked_up.is_ok() && socket.recv(&mut [0; 2048]).is_ok()
 }
 
 /// A real server on a free port; none where somebody else took the port first.
@@ -462,7 +462,7 @@ fn f_stun_a_real_server_tells_the_address() {
     let started = (0..4).find_map(|_| real_server(&turnserver, &sandbox));
     let (_server, port) = started.expect("turnserver answers");
     let begun = Instant::now();
-    let asked = ask(4, &json!(format!("stun:127.0.0.1:{port}")));
-    assert_eq!(asked.told.as_deref(), Some("127.0.0.1"), "{}", asked.run.stderr);
+    let looked_up = look_up(4, &json!(format!("stun:127.0.0.1:{port}")));
+    assert_eq!(looked_up.sent.as_deref(), Some("127.0.0.1"), "{}", looked_up.run.stderr);
     assert!(begun.elapsed() < LIMIT, "took {:?}", begun.elapsed());
 }

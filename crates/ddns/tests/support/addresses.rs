@@ -44,7 +44,7 @@ pub fn check_form(report: &Value) {
     for source in report["sources"].as_array().expect("a list") {
         assert!(["IPv4", "IPv6"].iter().any(|family| source["family"] == *family), "`family`: {source}");
         assert!(source["source"].is_string(), "`source`: {source}");
-        assert!(source["why"].as_str().is_some_and(|why| !why.is_empty()), "`why` is told in any case: {source}");
+        assert!(source["why"].as_str().is_some_and(|why| !why.is_empty()), "`why` is always there: {source}");
         assert!(source["ms"].is_number(), "`ms`: {source}");
         assert!(source.get("ip").is_some_and(|ip| ip.is_null() || ip.is_string()), "`ip` or null: {source}");
     }

@@ -1,4 +1,4 @@
-//! What the tests of sections C to G begin with: the smallest configuration that sends one update, and ways to vary it.
+//! What most tests begin with: a configuration that sends one update, ways to vary it, and what it sent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 /// A source that needs no network.
 pub const SOURCE: &str = "shell:echo 203.0.113.7";
@@ -17,11 +17,45 @@ pub fn home(id: &str) -> Value {
     json!({"dns": "callback", "id": id, "ipv4": ["home.example.com"], "index4": SOURCE})
 }
 
-/// `base` with the fields of `more` in place of its own.
+/// The same with the domain and the address in the query, sent to this receiver.
+pub fn basic(receiver: &Receiver) -> Value {
+    home(&receiver.url("/hook?d=__DOMAIN__&ip=__IP__"))
+}
+
+/// `base` with the fields of `more` in place of its own; a `null` stays a `null`.
 pub fn with(base: &Value, more: &Value) -> Value {
     let mut all = base.as_object().expect("a configuration is an object").clone();
     all.extend(more.as_object().expect("fields come as an object").clone());
     Value::Object(all)
+}
+
+/// `config` without one field.
+pub fn without(mut config: Value, field: &str) -> Value {
+    config.as_object_mut().expect("a configuration").remove(field);
+    config
+}
+
+/// The request targets that arrived, sorted: updates may run side by side.
+pub fn targets(receiver: &Receiver) -> Vec<String> {
+    let mut targets: Vec<_> = receiver.callbacks().iter().map(|request| request.target().to_owned()).collect();
+    targets.sort();
+    targets
+}
+
+/// Fails with the case and all output where the exit status is another.
+#[track_caller]
+pub fn ends(run: &Run, code: i32, case: &str) {
+    assert_eq!(run.code, code, "{case}: exit status\n--- stdout\n{}\n--- stderr\n{}", run.stdout, run.stderr);
+}
+
+/// The one request that `config` makes in a sandbox of its own.
+#[track_caller]
+pub fn sent_by(receiver: &Receiver, config: &Value, case: &str) -> Received {
+    let run = Sandbox::new().sync(config);
+    ends(&run, 0, case);
+    let mut seen = receiver.take();
+    assert_eq!(seen.len(), 1, "{case}: one callback was expected: {seen:#?}\n{}", run.stderr);
+    seen.remove(0)
 }
 
 /// The one request that [`home`] makes with a callback at `path` and these other fields.
@@ -53,7 +87,7 @@ pub fn both_forms(document: &str) -> [String; 2] {
 pub fn switched(status: u16) -> (Receiver, Arc<AtomicU16>) {
     let switch = Arc::new(AtomicU16::new(status));
     let read = switch.clone();
-    (Receiver::answering(move |_| Answer::status(read.load(Ordering::SeqCst))), switch)
+    (Receiver::responding(move |_| Response::status(read.load(Ordering::SeqCst))), switch)
 }
 
 /// Every file below a folder, in order.

@@ -2,10 +2,9 @@
 //! clean place to run the built program in (own home, own folder, an environment with nothing inherited).
 
 pub mod addresses;
-pub mod asking;
 pub mod authority;
-pub mod basic;
 pub mod given;
+pub mod lookup;
 pub mod odd_server;
 pub mod pages;
 pub mod proxies;
@@ -16,5 +15,5 @@ pub mod secret_forms;
 pub mod tools;
 pub mod watching;
 
-pub use receiver::{Answer, Received, Receiver};
+pub use receiver::{Received, Receiver, Response};
 pub use sandbox::{Run, Sandbox, mode};

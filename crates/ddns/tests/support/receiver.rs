@@ -43,7 +43,7 @@ impl Received {
 
 /// What the receiver says to one request.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum Response {
     /// A whole answer, after a delay.
     Http { status: u16, headers: Vec<(String, String)>, body: String, delay: Duration },
     /// These bytes and nothing else; then the connection is closed.
@@ -52,7 +52,7 @@ pub enum Answer {
     Close,
 }
 
-impl Answer {
+impl Response {
     pub fn status(status: u16) -> Self {
         Self::Http { status, headers: Vec::new(), body: String::new(), delay: Duration::ZERO }
     }
@@ -76,7 +76,7 @@ impl Answer {
     }
 }
 
-type Script = dyn Fn(&Received) -> Answer + Send + Sync;
+type Script = dyn Fn(&Received) -> Response + Send + Sync;
 
 /// Listens on a free port of 127.0.0.1 until the test ends.
 ///
@@ -93,15 +93,15 @@ pub struct Receiver {
 impl Receiver {
     /// Answers 200 to everything.
     pub fn new() -> Self {
-        Self::answering(|_| Answer::status(200))
+        Self::responding(|_| Response::status(200))
     }
 
-    pub fn answering(script: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn responding(script: impl Fn(&Received) -> Response + Send + Sync + 'static) -> Self {
         Self::on("127.0.0.1:0", script)
     }
 
     /// The same on another address: `0.0.0.0:0` hears what is sent to any of loopback.
-    pub fn on(address: &str, script: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn on(address: &str, script: impl Fn(&Received) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(address).expect("a free port on loopback");
         let receiver = Self {
             address: listener.local_addr().expect("the port that was bound"),
@@ -128,15 +128,15 @@ impl Receiver {
                         };
                         let answer = if let Some(text) = page {
                             looked_up.fetch_add(1, Ordering::SeqCst);
-                            Answer::with_body(200, &text)
+                            Response::with_body(200, &text)
                         } else {
                             seen.lock().unwrap().push(request.clone());
                             script(&request)
                         };
-                        if write_answer(reader.get_mut(), &answer).is_err() {
+                        if write_response(reader.get_mut(), &answer).is_err() {
                             return;
                         }
-                        if !matches!(answer, Answer::Http { .. }) {
+                        if !matches!(answer, Response::Http { .. }) {
                             return;
                         }
                     }
@@ -171,7 +171,7 @@ impl Receiver {
     }
 
     /// How often an address was asked for.
-    pub fn look_ups(&self) -> usize {
+    pub fn lookups(&self) -> usize {
         self.looked_up.load(Ordering::SeqCst)
     }
 
@@ -219,9 +219,9 @@ fn read_line(reader: &mut BufReader<TcpStream>) -> Option<String> {
     Some(text)
 }
 
-fn write_answer(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+fn write_response(stream: &mut TcpStream, answer: &Response) -> std::io::Result<()> {
     match answer {
-        Answer::Http { status, headers, body, delay } => {
+        Response::Http { status, headers, body, delay } => {
             thread::sleep(*delay);
             let mut text = format!("HTTP/1.1 {status} Answer\r\n");
             for (name, value) in headers {
@@ -234,7 +234,7 @@ fn write_answer(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> 
             text += body;
             stream.write_all(text.as_bytes())
         }
-        Answer::Raw(bytes) => stream.write_all(bytes),
-        Answer::Close => Ok(()),
+        Response::Raw(bytes) => stream.write_all(bytes),
+        Response::Close => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! A server that does exactly what a test tells it, step by step, and counts what arrives: faults byte by byte.
+//! A server that does exactly what a test says, step by step, and counts what arrives: faults byte by byte.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -26,7 +26,7 @@ pub enum Step {
     Flood(Vec<u8>),
     /// Keeps the connection and neither reads nor speaks until the client is gone.
     Stall,
-    /// Tells the test that it came so far.
+    /// Lets the test know that it came so far.
     Note(Arc<AtomicBool>),
     Close,
     /// Closes so that the client sees a reset.
@@ -173,7 +173,7 @@ fn take_step(step: &Step, reader: &mut BufReader<TcpStream>, body: usize) -> boo
         }
         Close => false,
         Reset => {
-            set_socket_linger(reader.get_ref(), Some(Duration::ZERO)).expect("a socket can be told to reset");
+            set_socket_linger(reader.get_ref(), Some(Duration::ZERO)).expect("a socket can be set to reset");
             false
         }
     }

@@ -1,8 +1,9 @@
 //! What a test needs of the system and may not find: programs that are not installed, the right to make network
-//! namespaces. Where something is missing the test is skipped with a word about it or, where the environment sets
-//! `DDNS_TEST_MUST_NOT_SKIP`, fails.
+//! namespaces. Where something is missing the test is skipped, which its output shows, or fails where the environment
+//! sets `DDNS_TEST_MUST_NOT_SKIP`.
 
 use std::env;
+use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -24,11 +25,13 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Tells that a test is skipped; fails it where nothing may be.
+/// Reports that a test is skipped; fails it where none may be.
 #[track_caller]
 pub fn skipped(why: &str) {
     assert!(env::var_os("DDNS_TEST_MUST_NOT_SKIP").is_none(), "this may not be skipped: {why}");
-    eprintln!("skipped: {why}");
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    // Not `eprintln!`: what that prints is hidden while the test passes.
+    let _ = writeln!(io::stderr(), "skipped {test}: {why}");
 }
 
 /// Runs the test of this name (`module::function`) inside a new network namespace, as a copy of this test program that
@@ -66,6 +69,9 @@ pub fn inside(test: &str, setup: &str) -> bool {
     }
     assert!(output.status.success(), "inside the namespace ({}):\n{said}", output.status);
     assert!(said.contains("1 passed"), "there is no test {test}:\n{said}");
+    if let Some(line) = said.lines().find(|line| line.starts_with("skipped ")) {
+        let _ = writeln!(io::stderr(), "{line}");
+    }
     false
 }
 
@@ -76,7 +82,23 @@ pub fn sh(line: &str) {
     assert!(output.status.success(), "{line}:\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A neighbour that never answers, over both families.
+/// Setup of a namespace: loopback is up, and `interface NAME` makes an interface that is up and does not check whether its
+/// addresses are unique.
+pub const LOOPBACK: &str = "
+    ip link set lo up
+    interface() {
+        { ip link add $1 type veth peer name p-$1 || ip link add $1 type dummy; } 2>/dev/null || exit 77
+        echo 0 >/proc/sys/net/ipv6/conf/$1/accept_dad || exit 77
+        echo 0 >/proc/sys/net/ipv6/conf/$1/dad_transmits || exit 77
+        if ip link show p-$1 >/dev/null 2>&1; then
+            echo 1 >/proc/sys/net/ipv6/conf/p-$1/disable_ipv6
+            ip link set p-$1 up
+        fi
+        ip link set $1 up
+    }
+";
+
+/// Setup of a namespace: a neighbour that never responds, over both families.
 pub const SILENT: &str = "
     ip link set lo up
     { ip link add d0 type veth peer name p0 || ip link add d0 type dummy; } 2>/dev/null || exit 77

@@ -12,25 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::{Received, Receiver, Response, Sandbox};
 
 /// Longer than anything takes that is expected to happen soon, on a machine that does many other things.
 pub const SOON: Duration = Duration::from_secs(10);
-
-/// Loopback, and a shell function that makes an interface which is up and does not look whether its addresses are unique.
-pub const LOOPBACK: &str = "
-    ip link set lo up
-    interface() {
-        { ip link add $1 type veth peer name p-$1 || ip link add $1 type dummy; } 2>/dev/null || exit 77
-        echo 0 >/proc/sys/net/ipv6/conf/$1/accept_dad || exit 77
-        echo 0 >/proc/sys/net/ipv6/conf/$1/dad_transmits || exit 77
-        if ip link show p-$1 >/dev/null 2>&1; then
-            echo 1 >/proc/sys/net/ipv6/conf/p-$1/disable_ipv6
-            ip link set p-$1 up
-        fi
-        ip link set $1 up
-    }
-";
 
 pub fn ms(number: u64) -> Duration {
     Duration::from_millis(number)
@@ -90,14 +75,14 @@ pub struct Endpoint {
 impl Endpoint {
     /// Accepts everything.
     pub fn new() -> Self {
-        Self::answering(|_| Answer::status(204))
+        Self::responding(|_| Response::status(204))
     }
 
     /// Says to the callback of this number, from 0, what the script says.
-    pub fn answering(script: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn responding(script: impl Fn(usize) -> Response + Send + Sync + 'static) -> Self {
         let arrivals: Arc<Mutex<Vec<Arrival>>> = Arc::default();
         let noted = arrivals.clone();
-        let receiver = Receiver::answering(move |request: &Received| {
+        let receiver = Receiver::responding(move |request: &Received| {
             let arrival = Arrival { at: Instant::now(), target: request.target().to_owned() };
             let number = {
                 let mut noted = noted.lock().expect("no test thread failed");
@@ -117,7 +102,7 @@ impl Endpoint {
         self.arrivals.lock().expect("no test thread failed").len()
     }
 
-    /// The addresses that were told, in the order of their arrival.
+    /// The addresses that were sent, in the order of their arrival.
     pub fn ips(&self) -> Vec<String> {
         self.arrivals().iter().map(|arrival| arrival.ip().to_owned()).collect()
     }
@@ -129,12 +114,12 @@ impl Endpoint {
         self.arrivals()[count - 1].clone()
     }
 
-    /// Where callbacks go: they tell name and address.
+    /// Where callbacks go, with name and address.
     pub fn id(&self) -> String {
         self.receiver.url("/hook?name=__DOMAIN__&ip=__IP__")
     }
 
-    /// A configuration that tells `home.example.com` the address that the receiver names, with what is in `more` changed.
+    /// A configuration that updates `home.example.com` to the address that the receiver names, changed by `more`.
     pub fn config(&self, more: &Value) -> Value {
         let mut config = json!({"dns": "callback", "id": self.id(), "ipv4": ["home.example.com"],
             "index4": self.receiver.index4(), "proxy": "DIRECT", "timeout": 60});

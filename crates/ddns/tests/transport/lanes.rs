@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::given::{home, with};
 use crate::support::odd_server::stalling;
 use crate::support::tools::{skipped, tool};
-use crate::support::{Answer, Received, Receiver, Sandbox};
+use crate::support::{Received, Receiver, Response, Sandbox};
 
 fn names(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("h{number}.example.com")).collect()
@@ -21,11 +21,11 @@ fn names(count: usize) -> Vec<String> {
 fn counting(status: u16, delay: Duration) -> (Receiver, Arc<AtomicUsize>) {
     let (most, now) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
-    let receiver = Receiver::answering(move |_| {
+    let receiver = Receiver::responding(move |_| {
         seen.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         thread::sleep(delay);
         now.fetch_sub(1, Ordering::SeqCst);
-        Answer::status(status)
+        Response::status(status)
     });
     (receiver, most)
 }
@@ -101,7 +101,7 @@ fn a6_a_source_that_hangs_does_not_hold_the_other_family() {
 #[test]
 fn concurrency_1_is_strict_order_over_all_entries_of_a_file() {
     let (receiver, most) = counting(200, Duration::from_millis(5));
-    let other = Receiver::answering(|_| Answer::status(200).after(Duration::from_millis(100)));
+    let other = Receiver::responding(|_| Response::status(200).after(Duration::from_millis(100)));
     let entry = |id: String| json!({"provider": "callback", "id": id, "ipv4": names(4), "ipv6": names(2)});
     let config = json!({
         "concurrency": 1, "index4": "shell:sleep 0.3; echo 203.0.113.7", "index6": "shell:echo 2001:db8::7",
@@ -159,7 +159,7 @@ fn two_files_for_one_origin_share_its_pace() {
 #[test]
 fn a_long_run_shows_on_a_terminal_how_far_it_is_and_nothing_of_it_in_a_pipe() {
     let Some(script) = tool("script") else { return skipped("`script` is not installed") };
-    let receiver = Receiver::answering(|_| Answer::status(200).after(Duration::from_millis(300)));
+    let receiver = Receiver::responding(|_| Response::status(200).after(Duration::from_millis(300)));
     let config =
         with(&home(&receiver.url("/__DOMAIN__")), &json!({"ipv4": names(10), "concurrency": 1, "cache": false}));
     let sandbox = Sandbox::new().env("TERM", "xterm");

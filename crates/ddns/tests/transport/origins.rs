@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::given::{home, with};
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 /// Fewer files than the queue has requests under way, and far fewer than there are origins.
 const FILES: u32 = 256;
@@ -30,7 +30,7 @@ fn a6_a_thousand_origins_need_few_open_files() {
     let hosts: Vec<String> =
         (0..ORIGINS).map(|number| format!("127.1.{}.{}", number / 250, number % 250 + 1)).collect();
     for through_proxy in [false, true] {
-        let receiver = Receiver::on("0.0.0.0:0", |_| Answer::status(200));
+        let receiver = Receiver::on("0.0.0.0:0", |_| Response::status(200));
         let sandbox = Sandbox::new();
         let proxy = if through_proxy { format!("http://127.0.0.1:{}", receiver.port()) } else { "DIRECT".to_owned() };
         let config = with(

@@ -8,7 +8,7 @@ use crate::support::authority::Authority;
 use crate::support::given::with;
 use crate::support::odd_server::refusing;
 use crate::support::proxies::{Proxy, Then, by, pass};
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 /// `proxy-user:proxy-word`
 const LOGIN: &str = "Basic cHJveHktdXNlcjpwcm94eS13b3Jk";
@@ -100,10 +100,11 @@ fn d5_the_first_route_that_works_is_taken_and_no_other() {
 /// A7: a proxy that took the request may have handed it on.
 #[test]
 fn a7_a_request_that_a_proxy_took_is_not_sent_again_directly() {
-    for answer in [Answer::Close, Answer::Raw(b"SSH-2.0-x\r\n\r\n".to_vec()), Answer::status(407), Answer::status(502)]
+    for answer in
+        [Response::Close, Response::Raw(b"SSH-2.0-x\r\n\r\n".to_vec()), Response::status(407), Response::status(502)]
     {
         let endpoint = Receiver::new();
-        let proxy = Receiver::answering(move |_| answer.clone());
+        let proxy = Receiver::responding(move |_| answer.clone());
         let config = by(&endpoint.url("/hook"), json!([proxy.url(""), "DIRECT"]));
         let run = Sandbox::new().sync(&with(&config, &json!({"token": {"ip": "__IP__"}}))).expect(1);
         run.says(&format!("proxy {}", proxy.url("")));
@@ -149,7 +150,7 @@ fn d5_a_connection_to_a_proxy_is_kept() {
 fn d3_a_redirection_chooses_its_route_anew() {
     let end = Receiver::new();
     let onward = end.url("/end");
-    let proxy = Receiver::answering(move |_| Answer::status(307).header("Location", &onward));
+    let proxy = Receiver::responding(move |_| Response::status(307).header("Location", &onward));
     let sandbox = Sandbox::new().env("http_proxy", proxy.url("")).env("no_proxy", "127.0.0.1");
     sandbox.sync(&by("http://dns.example.com/start", "SYSTEM")).expect(0);
     assert_eq!(proxy.only().target(), "http://dns.example.com/start");
@@ -162,7 +163,7 @@ fn d5_sources_of_addresses_go_directly() {
     let config = by("http://dns.example.com/hook?ip=__IP__", json!([proxy.url("")]));
     let sandbox = Sandbox::new().env("http_proxy", proxy.url("")).env("ALL_PROXY", proxy.url(""));
     sandbox.sync(&with(&config, &json!({"index4": receiver.index4()}))).expect(0);
-    assert_eq!(receiver.look_ups(), 1);
+    assert_eq!(receiver.lookups(), 1);
     assert_eq!(proxy.only().target(), "http://dns.example.com/hook?ip=203.0.113.7");
 }
 

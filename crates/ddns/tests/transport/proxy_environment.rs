@@ -124,7 +124,7 @@ fn d5_a_wrong_variable_is_an_error_only_where_it_would_be_used() {
 #[test]
 fn d5_a_wrong_variable_that_only_a_redirection_meets_is_told() {
     let first =
-        Receiver::answering(|_| crate::support::Answer::status(307).header("Location", "http://dns.example.com/x"));
+        Receiver::responding(|_| crate::support::Response::status(307).header("Location", "http://dns.example.com/x"));
     let sandbox = Sandbox::new().env("http_proxy", "ftp://proxy-word@p").env("no_proxy", "127.0.0.1");
     let run = sandbox.sync(&home(&first.url("/"))).expect(1);
     run.says("http_proxy of the environment names a proxy with the scheme `ftp`").never_says("proxy-word");
@@ -188,7 +188,7 @@ fn d5_an_ipv6_proxy_stands_in_brackets() {
 fn b12_a_configuration_is_fetched_through_the_environments_proxy() {
     let endpoint = Receiver::new();
     let text = home(&endpoint.url("/hook")).to_string().replace("shell:echo 203.0.113.7", &endpoint.index4());
-    let proxy = Receiver::answering(move |_| crate::support::Answer::with_body(200, &text));
+    let proxy = Receiver::responding(move |_| crate::support::Response::with_body(200, &text));
     let sandbox = Sandbox::new().env("http_proxy", proxy.url("")).env("no_proxy", "127.0.0.1");
     sandbox.run(&["-c", "http://config.example.com/ddns.json"]).expect(0);
     assert_eq!(proxy.only().target(), "http://config.example.com/ddns.json");

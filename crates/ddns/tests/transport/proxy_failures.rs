@@ -104,7 +104,7 @@ fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
         run.says(&format!("{part}{}", proxy.url()));
     }
-    let endpoint = Receiver::answering(|_| crate::support::Answer::status(502));
+    let endpoint = Receiver::responding(|_| crate::support::Response::status(502));
     Sandbox::new().sync(&by(&endpoint.url("/"), "DIRECT")).expect(1).says("502 Bad Gateway").never_says("proxy");
 }
 
@@ -131,7 +131,7 @@ fn e2_a_silent_proxy_leaves_time_for_the_next_route() {
 
 #[test]
 fn d5_many_requests_do_not_wait_for_the_same_dead_proxy() {
-    let receiver = Receiver::answering(|_| crate::support::Answer::status(200).header("Connection", "close"));
+    let receiver = Receiver::responding(|_| crate::support::Response::status(200).header("Connection", "close"));
     let silent = Proxy::serving(|mut stream, seen| {
         seen.lock().expect("no test thread failed").push(String::new());
         let _ = std::io::copy(&mut stream, &mut std::io::sink());

@@ -13,11 +13,11 @@ use crate::support::odd_server::stalling;
 use crate::support::proxies::{Proxy, Then, by};
 use crate::support::tools::{SILENT, hosts};
 use crate::support::tools::{inside, sh};
-use crate::support::{Answer, Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 /// Accepts everything, each time on a new connection.
 fn closing() -> Receiver {
-    Receiver::answering(|_| Answer::status(200).header("Connection", "close"))
+    Receiver::responding(|_| Response::status(200).header("Connection", "close"))
 }
 
 /// A SOCKS5 proxy that says these words to the last number of the address that is asked for, or hangs; it answers the
@@ -72,7 +72,7 @@ fn d5_a_proxy_that_cannot_be_reached_is_waited_for_once_for_all_origins() {
     if !inside("transport::proxy_time::d5_a_proxy_that_cannot_be_reached_is_waited_for_once_for_all_origins", SILENT) {
         return;
     }
-    let receiver = Receiver::on("0.0.0.0:0", |_| Answer::status(200));
+    let receiver = Receiver::on("0.0.0.0:0", |_| Response::status(200));
     let id = format!("http://__DOMAIN__:{}/", receiver.port());
     let origins = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"];
     let config = with(

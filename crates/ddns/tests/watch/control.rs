@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
-use crate::support::{Answer, Sandbox};
+use crate::support::{Response, Sandbox};
 
 #[test]
 fn watch_sigusr1_synchronizes() {
@@ -27,10 +27,10 @@ fn watch_sigusr1_synchronizes() {
 #[test]
 fn sync_waits_and_says_what_it_came_to() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| match number {
-        0 => Answer::status(204),
-        1 => Answer::status(204).after(ms(1000)),
-        _ => Answer::status(404),
+    let endpoint = Endpoint::responding(|number| match number {
+        0 => Response::status(204),
+        1 => Response::status(204).after(ms(1000)),
+        _ => Response::status(404),
     });
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
@@ -78,7 +78,7 @@ fn sync_without_a_service_says_so() {
 #[test]
 fn sync_says_that_the_service_ended_before_it_was_done() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 0 { 0 } else { 20_000 })));
+    let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 0 { 0 } else { 20_000 })));
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     watch.says("accepted");
@@ -96,7 +96,7 @@ fn sync_says_that_the_service_ended_before_it_was_done() {
 #[test]
 fn sync_by_many_at_once_is_answered_to_all() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(300)));
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(300)));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     watch.says("watching");
@@ -142,7 +142,7 @@ fn status_of_a_service_that_is_up_to_date() {
 #[test]
 fn status_of_a_service_with_a_failing_endpoint_tells_why_and_when() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "60"));
+    let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     watch.says("failed");
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
@@ -162,7 +162,7 @@ fn status_of_a_service_with_a_failing_endpoint_tells_why_and_when() {
 #[test]
 fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204));
+    let endpoint = Endpoint::responding(|_| Response::status(204));
     let long = format!("{}.{}.example.com", "a".repeat(40), "b".repeat(40));
     let dead = Sandbox::new();
     let missing = dead.path("nothing").display().to_string();
@@ -189,7 +189,7 @@ fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() 
 #[test]
 fn status_while_a_request_is_under_way() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(2000)));
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(2000)));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     let (report, code) = status(&sandbox);

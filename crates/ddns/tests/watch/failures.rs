@@ -7,7 +7,7 @@ use std::thread;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::Answer;
+use crate::support::Response;
 use crate::support::watching::{Arrival, Endpoint, SOON, Watch, host, ms, status, until};
 
 /// One more than the first step of the backoff, for a machine that is busy.
@@ -17,7 +17,7 @@ const FIRST_STEP: u64 = 6000;
 fn watch_a_failure_is_tried_again_within_the_first_step() {
     for code in [500, 503, 429, 404] {
         let sandbox = host();
-        let endpoint = Endpoint::answering(move |number| Answer::status(if number == 0 { code } else { 204 }));
+        let endpoint = Endpoint::responding(move |number| Response::status(if number == 0 { code } else { 204 }));
         let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
         let first = endpoint.wait(1, SOON);
         let second = endpoint.wait(2, ms(FIRST_STEP));
@@ -35,9 +35,9 @@ fn watch_a_failure_is_tried_again_within_the_first_step() {
 fn watch_retry_after_rests_the_whole_origin() {
     for code in [503, 429] {
         let sandbox = host();
-        let endpoint = Endpoint::answering(move |number| match number {
-            0 => Answer::status(code).header("Retry-After", "3"),
-            _ => Answer::status(204),
+        let endpoint = Endpoint::responding(move |number| match number {
+            0 => Response::status(code).header("Retry-After", "3"),
+            _ => Response::status(204),
         });
         let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
         let first = endpoint.wait(1, SOON);
@@ -59,7 +59,7 @@ fn watch_retry_after_rests_the_whole_origin() {
 #[test]
 fn watch_retry_after_of_one_origin_does_not_hold_another() {
     let sandbox = host();
-    let tired = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "30"));
+    let tired = Endpoint::responding(|_| Response::status(503).header("Retry-After", "30"));
     let endpoint = Endpoint::new();
     let config = json!({"index4": endpoint.receiver.index4(), "ipv4": "home.example.com", "proxy": "DIRECT",
         "providers": [{"provider": "callback", "id": tired.id()}, {"provider": "callback", "id": endpoint.id()}]});
@@ -76,10 +76,10 @@ fn watch_retry_after_of_one_origin_does_not_hold_another() {
 #[test]
 fn watch_retry_after_as_a_date_is_respected() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| {
+    let endpoint = Endpoint::responding(|number| {
         let date = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(8);
         let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-        if number == 0 { Answer::status(503).header("Retry-After", &date) } else { Answer::status(204) }
+        if number == 0 { Response::status(503).header("Retry-After", &date) } else { Response::status(204) }
     });
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     let first = endpoint.wait(1, SOON);
@@ -150,9 +150,9 @@ fn watch_an_endpoint_that_refuses_connections_is_tried_again_by_itself() {
 fn watch_a_new_address_waits_for_the_old_one_that_is_under_way() {
     for code in [204, 503] {
         let sandbox = host();
-        let endpoint = Endpoint::answering(move |number| match number {
-            0 => Answer::status(code).after(ms(1500)),
-            _ => Answer::status(204),
+        let endpoint = Endpoint::responding(move |number| match number {
+            0 => Response::status(code).after(ms(1500)),
+            _ => Response::status(204),
         });
         let watch = Watch::start(&sandbox, &endpoint.config(&json!({"concurrency": 8})));
         let old = endpoint.wait(1, SOON);
@@ -172,14 +172,14 @@ fn watch_a_new_address_waits_for_the_old_one_that_is_under_way() {
 #[test]
 fn watch_an_address_that_came_back_while_it_was_under_way_is_told_once() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(2000)));
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(2000)));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     for ip in ["203.0.113.8", "203.0.113.7"] {
-        let before = endpoint.receiver.look_ups();
+        let before = endpoint.receiver.lookups();
         endpoint.receiver.set_ip(ip);
         watch.signal(Signal::USR1);
-        until(SOON, "it is looked up", || endpoint.receiver.look_ups() > before);
+        until(SOON, "it is looked up", || endpoint.receiver.lookups() > before);
         thread::sleep(ms(100));
     }
     watch.says("accepted");
@@ -203,7 +203,7 @@ fn watch_a_source_that_fails_is_asked_again_within_the_first_step() {
 #[test]
 fn watch_an_endpoint_that_is_overloaded_sees_no_burst() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(503));
+    let endpoint = Endpoint::responding(|_| Response::status(503));
     let domains: Vec<String> = (0..200).map(|number| format!("d{number}.example.com")).collect();
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": domains})));
     endpoint.wait(1, SOON);

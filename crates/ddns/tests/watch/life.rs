@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, sockets, status, until};
-use crate::support::{Answer, mode};
+use crate::support::{Response, mode};
 
 #[test]
 fn watch_tells_at_once_and_stays() {
@@ -61,7 +61,7 @@ fn watch_synchronizes_again_at_the_interval() {
 fn watch_a_signal_lets_the_request_under_way_end_and_starts_nothing_new() {
     for signal in [Signal::TERM, Signal::INT] {
         let sandbox = host();
-        let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(1000)));
+        let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(1000)));
         let domains = json!(["a.example.com", "b.example.com"]);
         let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": domains, "concurrency": 1})));
         endpoint.wait(1, SOON);
@@ -80,7 +80,7 @@ fn watch_a_signal_lets_the_request_under_way_end_and_starts_nothing_new() {
 #[test]
 fn watch_a_request_that_hangs_is_given_five_seconds() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(30_000)));
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(30_000)));
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     let asked = Instant::now();
@@ -94,7 +94,7 @@ fn watch_a_request_that_hangs_is_given_five_seconds() {
 fn watch_a_second_signal_ends_it_at_once() {
     for signals in [[Signal::TERM, Signal::TERM], [Signal::INT, Signal::TERM]] {
         let sandbox = host();
-        let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(30_000)));
+        let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(30_000)));
         let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
         endpoint.wait(1, SOON);
         watch.signal(signals[0]);

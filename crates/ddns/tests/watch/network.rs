@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
-use crate::support::tools::{inside, sh};
-use crate::support::watching::{Endpoint, LOOPBACK, SOON, Watch, host, median, ms, until};
+use crate::support::tools::{LOOPBACK, inside, sh};
+use crate::support::watching::{Endpoint, SOON, Watch, host, median, ms, until};
 
 /// Within this time of a look, what follows is taken together; after it, a change is looked at at once.
 const QUIET: Duration = Duration::from_millis(2600);

@@ -10,15 +10,15 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::tools::{inside, sh};
-use crate::support::watching::{Endpoint, LOOPBACK, SOON, Watch, host, ms, status, until};
-use crate::support::{Answer, Receiver};
+use crate::support::tools::{LOOPBACK, inside, sh};
+use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
+use crate::support::{Receiver, Response};
 
 /// An update that rests because the endpoint asked for it has not been told: whoever asks must hear of it.
 #[test]
 fn sync_of_an_update_that_rests_is_no_success() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "60"));
+    let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     watch.says("next try in");
     assert_eq!(status(&sandbox).1, 1);
@@ -32,7 +32,7 @@ fn sync_of_an_update_that_rests_is_no_success() {
 #[test]
 fn sync_of_updates_whose_endpoint_is_left_alone_does_not_wait_for_them() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(503).header("Retry-After", "60"));
+    let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
     watch.says("next try in");
     let begun = Instant::now();
@@ -48,7 +48,7 @@ fn sync_of_updates_whose_endpoint_is_left_alone_does_not_wait_for_them() {
 #[test]
 fn watch_a_file_that_changes_during_a_reload_is_loaded() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 0 { 2500 } else { 0 })));
+    let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 0 { 2500 } else { 0 })));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
     endpoint.wait(1, SOON);
     sandbox.write("config.json", endpoint.config(&json!({"ipv4": ["b.example.com"]})).to_string());
@@ -64,7 +64,7 @@ fn watch_a_file_that_changes_during_a_reload_is_loaded() {
 #[test]
 fn watch_a_signal_during_a_reload_stops() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 0 { 2500 } else { 0 })));
+    let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 0 { 2500 } else { 0 })));
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
     endpoint.wait(1, SOON);
     sandbox.write("config.json", endpoint.config(&json!({"ipv4": ["b.example.com"]})).to_string());
@@ -79,7 +79,7 @@ fn watch_a_signal_during_a_reload_stops() {
 #[test]
 fn sync_that_meets_a_reload_is_answered() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| Answer::status(204).after(ms(if number == 1 { 2000 } else { 0 })));
+    let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 1 { 2000 } else { 0 })));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
     endpoint.wait(1, SOON);
     watch.says("accepted");
@@ -103,9 +103,9 @@ fn watch_a_configuration_that_is_fetched_slowly_does_not_hold_the_service() {
     let text = endpoint.config(&json!({})).to_string();
     let fetched = Arc::new(AtomicUsize::new(0));
     let counter = fetched.clone();
-    let server = Receiver::answering(move |_| {
+    let server = Receiver::responding(move |_| {
         let number = counter.fetch_add(1, Ordering::SeqCst);
-        Answer::with_body(200, &text).after(ms(if number == 0 { 0 } else { 20_000 }))
+        Response::with_body(200, &text).after(ms(if number == 0 { 0 } else { 20_000 }))
     });
     let url = server.url("/config.json");
     let mut watch = Watch::run(sandbox.command(&["watch", "-c", &url]));

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, sockets, status, until};
-use crate::support::{Answer, Sandbox};
+use crate::support::{Response, Sandbox};
 
 /// What it says when a new configuration takes the place of the old one.
 const RELOADING: &str = "the configuration changed: reloading";
@@ -137,7 +137,7 @@ fn watch_what_does_not_change_the_configuration_is_no_reload() {
     let sandbox = host();
     let (endpoint, watch) = running(&sandbox);
     let text = sandbox.read("config.json");
-    let (lines, look_ups) = (watch.log().lines().count(), endpoint.receiver.look_ups());
+    let (lines, look_ups) = (watch.log().lines().count(), endpoint.receiver.lookups());
     for _ in 0..5 {
         sandbox.write("neighbour.json", "{");
         fs::remove_file(sandbox.path("neighbour.json")).expect("it is removed");
@@ -150,7 +150,7 @@ fn watch_what_does_not_change_the_configuration_is_no_reload() {
     thread::sleep(ms(1000));
     assert_eq!(watch.lines_with(RELOADING), 0, "{}", watch.log());
     assert!(watch.log().lines().count() <= lines + 2, "{}", watch.log());
-    assert_eq!((endpoint.count(), endpoint.receiver.look_ups()), (1, look_ups));
+    assert_eq!((endpoint.count(), endpoint.receiver.lookups()), (1, look_ups));
     watch.stop();
 }
 
@@ -198,7 +198,7 @@ fn watch_a_new_cache_that_another_service_holds_keeps_the_old_configuration() {
 #[test]
 fn watch_a_domain_that_is_taken_out_is_not_tried_again() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| Answer::status(if number == 0 { 500 } else { 204 }));
+    let endpoint = Endpoint::responding(|number| Response::status(if number == 0 { 500 } else { 204 }));
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
     watch.says("next try in");
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
@@ -213,7 +213,7 @@ fn watch_a_domain_that_is_taken_out_is_not_tried_again() {
 #[test]
 fn watch_a_reload_waits_for_the_request_under_way() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(1500)));
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(1500)));
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
     endpoint.wait(1, SOON);
     sandbox.write("config.json", of(&endpoint, &["a.example.com", "b.example.com"]).to_string());
@@ -227,9 +227,9 @@ fn watch_a_reload_waits_for_the_request_under_way() {
 #[test]
 fn watch_a_rest_that_was_asked_for_outlives_a_reload() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|number| match number {
-        0 => Answer::status(503).header("Retry-After", "5"),
-        _ => Answer::status(204),
+    let endpoint = Endpoint::responding(|number| match number {
+        0 => Response::status(503).header("Retry-After", "5"),
+        _ => Response::status(204),
     });
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
     let first = endpoint.wait(1, SOON);

@@ -8,8 +8,8 @@ use std::thread;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::tools::{inside, sh, skipped, tool};
-use crate::support::watching::{Endpoint, LOOPBACK, SOON, Watch, host, ms, status, until};
+use crate::support::tools::{LOOPBACK, inside, sh, skipped, tool};
+use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
 
 /// How often any of its threads went to sleep.
 fn naps(watch: &Watch) -> u64 {
@@ -46,8 +46,8 @@ fn watch_says_nothing_where_nothing_happens_and_beats_at_debug() {
     watch.says("accepted");
     let before = watch.log();
     assert_eq!(before.lines().count(), 2, "what is watched, and what was told:\n{before}");
-    let looked = endpoint.receiver.look_ups();
-    until(ms(13_000), "a round", || endpoint.receiver.look_ups() > looked);
+    let looked = endpoint.receiver.lookups();
+    until(ms(13_000), "a round", || endpoint.receiver.lookups() > looked);
     thread::sleep(ms(500));
     assert_eq!(watch.log(), before);
     watch.stop();

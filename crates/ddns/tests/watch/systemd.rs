@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
-use crate::support::{Answer, Sandbox};
+use crate::support::{Response, Sandbox};
 
 /// The end at which systemd would listen.
 struct Systemd(UnixDatagram);
@@ -90,7 +90,7 @@ fn watch_tells_systemd_when_it_is_ready_reloads_and_stops() {
 #[test]
 fn watch_tells_systemd_what_is_wrong() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(503));
+    let endpoint = Endpoint::responding(|_| Response::status(503));
     let path = sandbox.path("notify");
     let systemd = Systemd::at(&path);
     let watch = start(&sandbox, &endpoint.config(&json!({})), &[("NOTIFY_SOCKET", &path.display().to_string())]);
@@ -149,7 +149,7 @@ fn watch_gives_signs_of_life_twice_as_often_as_asked() {
 #[test]
 fn watch_signs_of_life_go_on_while_a_request_and_a_source_hang() {
     let sandbox = host();
-    let endpoint = Endpoint::answering(|_| Answer::status(204).after(ms(20_000)));
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(20_000)));
     let path = sandbox.path("notify");
     let systemd = Systemd::at(&path);
     let config = endpoint.config(&json!({"ipv6": "home.example.com", "index6": "shell:sleep 20"}));

@@ -1,18 +1,18 @@
-//! One source, asked by the built program: what the callback then tells, or that the configuration is refused.
+//! One lookup by the built program: the address that is then sent, or the configuration that is refused.
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Receiver, Run, Sandbox};
+use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// How a synchronization with one list of sources ended.
-pub struct Asked {
-    /// The address that the callback told; none where the run ended with 1 and nothing was sent.
-    pub told: Option<String>,
+pub struct LookedUp {
+    /// The address in the request; `None` where the run ended with 1 and nothing was sent.
+    pub sent: Option<String>,
     pub run: Run,
 }
 
-/// A configuration that takes one family's address from `sources` and tells it to `id`.
-pub fn asking(family: u8, sources: &Value, id: &str) -> Value {
+/// A configuration that takes one family's address from `sources` and sends it to `id`.
+pub fn lookup_config(family: u8, sources: &Value, id: &str) -> Value {
     let (domains, index) = if family == 4 { ("ipv4", "index4") } else { ("ipv6", "index6") };
     let mut config = json!({"dns": "callback", "id": id, "timeout": 3});
     config[domains] = json!(["home.example.com"]);
@@ -20,33 +20,33 @@ pub fn asking(family: u8, sources: &Value, id: &str) -> Value {
     config
 }
 
-/// Asks and tells; fails the test where the configuration is refused or the program crashes.
+/// Looks up and sends; fails the test where the configuration is refused or the program crashes.
 #[track_caller]
-pub fn ask(family: u8, sources: &Value) -> Asked {
-    ask_in(&Sandbox::new(), family, sources)
+pub fn look_up(family: u8, sources: &Value) -> LookedUp {
+    look_up_in(&Sandbox::new(), family, sources)
 }
 
 #[track_caller]
-pub fn ask_in(sandbox: &Sandbox, family: u8, sources: &Value) -> Asked {
-    let receiver = Receiver::answering(|_| Answer::status(204));
-    let run = sandbox.sync(&asking(family, sources, &receiver.url("/__IP__")));
+pub fn look_up_in(sandbox: &Sandbox, family: u8, sources: &Value) -> LookedUp {
+    let receiver = Receiver::responding(|_| Response::status(204));
+    let run = sandbox.sync(&lookup_config(family, sources, &receiver.url("/__IP__")));
     let seen = receiver.callbacks();
-    let told = match run.code {
+    let sent = match run.code {
         0 => Some(receiver.only().target()[1..].to_owned()),
         1 => None,
         other => panic!("IPv{family} from {sources}: exit {other}:\n{}", run.stderr),
     };
-    assert!(told.is_some() || seen.is_empty(), "IPv{family} from {sources}: sent without an address: {seen:?}");
-    Asked { told, run }
+    assert!(sent.is_some() || seen.is_empty(), "IPv{family} from {sources}: sent without an address: {seen:?}");
+    LookedUp { sent, run }
 }
 
 /// The configuration is wrong: exit 2, the field is named, nothing is sent, nothing crashes.
 #[track_caller]
 pub fn refused(family: u8, sources: &Value) -> Run {
     let receiver = Receiver::new();
-    let run = Sandbox::new().sync(&asking(family, sources, &receiver.url("/__IP__")));
+    let run = Sandbox::new().sync(&lookup_config(family, sources, &receiver.url("/__IP__")));
     let (code, said) = (run.code, &run.stderr);
-    assert_eq!(code, 2, "IPv{family} from {sources}: exit status, having told {:?}\n{said}", receiver.callbacks());
+    assert_eq!(code, 2, "IPv{family} from {sources}: exit status, having sent {:?}\n{said}", receiver.callbacks());
     assert!(said.contains(&format!("index{family}")), "{sources}: the field is not named:\n{said}");
     assert!(!said.contains("panicked"), "{sources}: a crash:\n{said}");
     assert_eq!(receiver.callbacks().len(), 0, "{sources}: something was sent");
