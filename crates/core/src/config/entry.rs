@@ -246,7 +246,8 @@ impl Maker<'_, '_> {
             },
             _ => (setting.node.clone(), false),
         };
-        if document.value.members().is_some_and(<[_]>::is_empty) {
+        // A string that is not blank is not empty: `"{}"` is a body (B7).
+        if !in_string && document.value.members().is_some_and(<[_]>::is_empty) {
             return None;
         }
         match Body::new(&document, variables, unknown) {

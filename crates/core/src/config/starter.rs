@@ -144,9 +144,8 @@ fn tidy(field: &Field, value: &Value) -> Value {
             _ => Value::list(split_list(text).into_iter().map(Value::string)),
         },
         Kind::Document => match read(Dialect::STRICT) {
-            Ok(Value::Object(members)) if members.is_empty() => Value::Null,
-            Ok(document @ (Value::Object(_) | Value::Array(_))) => document,
-            // A placeholder outside quotes can stand in a string only.
+            Ok(document @ (Value::Object(_) | Value::Array(_))) if !is_empty_object(&document) => document,
+            // An empty object is a body only in a string (B7), and so is a placeholder outside quotes possible only there.
             _ => value.clone(),
         },
         Kind::Whole | Kind::Number | Kind::WholeOrText => match read(Dialect::STRICT) {
@@ -161,6 +160,10 @@ fn tidy(field: &Field, value: &Value) -> Value {
         Kind::Object => read(Dialect::STRICT).unwrap_or_else(|_| value.clone()),
         Kind::Text | Kind::Objects => value.clone(),
     }
+}
+
+fn is_empty_object(value: &Value) -> bool {
+    value.members().is_some_and(<[_]>::is_empty)
 }
 
 /// Whether it is as good as not set.
@@ -287,6 +290,15 @@ mod tests {
         let text = text(&raw(&[(Key::Id, "https://h.example/"), (Key::Token, r#"{"ttl": __TTL__}"#)]));
         assert!(text.contains(r#""token": "{\"ttl\": __TTL__}","#), "{text}");
         loaded(&text);
+    }
+
+    #[test]
+    fn b7_an_empty_object_in_a_string_stays_a_body() {
+        let settings = raw(&[(Key::Id, "https://h.example/"), (Key::Ipv4, "a.example"), (Key::Token, "{}")]);
+        let text = text(&settings);
+        assert!(text.contains("\"token\": \"{}\","), "{text}");
+        assert_eq!(loaded(&text), checked(&settings).expect("it is valid").0);
+        assert!(loaded(&text).entries[0].callback.body.is_some());
     }
 
     #[test]

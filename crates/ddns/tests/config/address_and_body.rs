@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::given::{basic, ends, sent_by, with, without};
-use crate::support::{Receiver, Sandbox};
+use crate::support::{Received, Receiver, Sandbox};
 
 #[test]
 fn b1_endpoint_and_id_must_not_both_be_empty() {
@@ -131,12 +131,28 @@ fn b7_a_string_token_may_be_an_array() {
 #[test]
 fn b7_empty_tokens_select_get() {
     let receiver = Receiver::new();
-    for token in [json!(null), json!(""), json!("  \t\n"), json!({}), json!("{}"), json!(" { } ")] {
+    for token in [json!(null), json!(""), json!("  \t\n"), json!({})] {
         let request = sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), &token.to_string());
         assert_eq!(request.line, "GET /hook?d=home.example.com&ip=203.0.113.7 HTTP/1.1", "{token}");
         assert!(request.body.is_empty(), "{token}: a GET has no body: {:?}", request.text());
     }
     assert_eq!(sent_by(&receiver, &basic(&receiver), "no token at all").method(), "GET");
+}
+
+#[test]
+fn b7_an_empty_object_in_a_string_is_a_body() {
+    let receiver = Receiver::new();
+    let is_post = |request: &Received, case: &str| {
+        assert_eq!((request.method(), request.text()), ("POST", "{}"), "{case}");
+        assert_eq!(request.header("Content-Type"), Some("application/json"), "{case}");
+    };
+    for token in ["{}", " { } "] {
+        is_post(&sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), token), token);
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", basic(&receiver).to_string());
+    sandbox.run(&["--token", "{}"]).expect(0);
+    is_post(&receiver.take().remove(0), "--token");
 }
 
 #[test]
