@@ -48,13 +48,11 @@ impl Config {
     pub fn secrets(&self) -> Secrets {
         let domains = self.entries.iter().flat_map(|entry| entry.domains.iter().flatten());
         let public: Vec<&str> = domains.map(Domain::as_str).collect();
-        let mut literals = Vec::new();
-        for entry in &self.entries {
-            literals.extend(entry.callback.literals());
-            entry.proxies.literals(&mut literals);
-            entry.sources.iter().flatten().for_each(|source| source.literals(&mut literals));
-        }
-        Secrets::new(literals, &public)
+        let secrets = self.entries.iter().flat_map(|entry| {
+            let sources = entry.sources.iter().flatten().flat_map(Source::secrets);
+            entry.callback.secrets().into_iter().chain(entry.proxies.secrets()).chain(sources)
+        });
+        Secrets::new(secrets, &public)
     }
 }
 

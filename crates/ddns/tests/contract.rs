@@ -24,6 +24,7 @@ mod cache {
     mod file;
     mod in_doubt;
     mod long_runs;
+    mod old_version;
     mod outcome;
 }
 

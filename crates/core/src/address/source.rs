@@ -130,16 +130,12 @@ impl Source {
     }
 
     /// What the user typed that must not be seen: the query and credentials of an address, long parts of its path.
-    pub fn literals(&self, into: &mut Vec<String>) {
+    pub fn secrets(&self) -> Vec<String> {
         match self {
-            Self::Url(url) => {
-                let page = Target::new("", url, &Variables::default(), &mut Vec::new());
-                if let Ok(page) = page {
-                    page.literals(into);
-                }
-            }
-            Self::Quorum(_, sources) => sources.iter().for_each(|source| source.literals(into)),
-            _ => {}
+            Self::Url(url) => Target::new("", url, &Variables::default(), &mut Vec::new())
+                .map_or_else(|_| Vec::new(), |page| page.secrets()),
+            Self::Quorum(_, sources) => sources.iter().flat_map(Self::secrets).collect(),
+            _ => Vec::new(),
         }
     }
 

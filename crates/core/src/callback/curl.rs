@@ -19,7 +19,7 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
             }
         }
     }
-    if request.url.starts_with("https:") {
+    if request.url.secure {
         add(&["--http1.1"]);
         match ssl {
             Ssl::Auto | Ssl::Verify => {}
@@ -28,7 +28,7 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
         }
     }
     for (name, value) in &request.headers {
-        match (*name, &request.credentials) {
+        match (*name, &request.url.credentials) {
             // Made by curl from the address and the body.
             ("Host" | "Content-Length", _) => {}
             ("User-Agent", _) => add(&["-A", value]),
@@ -43,7 +43,7 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
     } else if request.method == Method::Post {
         add(&["-X", "POST"]);
     }
-    add(&[&request.url]);
+    add(&[&request.url.to_string()]);
     words
 }
 

@@ -1,33 +1,26 @@
-//! A request for somebody's eyes: rendered by the code that renders what is sent, from the masked callback unless the
-//! user asked for the secrets themselves (G2).
+//! A request for somebody's eyes: rendered by the code that renders what is sent, with what the user typed as `***` unless
+//! they asked for the secrets themselves (G2).
 
+use super::piece::Show;
 use super::request::{Method, Request};
 use super::{Callback, Timestamp};
 use crate::net::proxy::Server;
+use crate::net::url::Url;
 use crate::text::secrets::{MASK, Secrets};
 use crate::update::Update;
 
-/// Shows the requests of one callback.
-pub struct Preview<'a> {
-    sent: &'a Callback,
-    /// None where the secrets are to be seen.
-    masked: Option<Callback>,
-}
-
-/// A request as it may be shown. What is left out of a masked one would tell something about a secret, or be wrong.
+/// A request as it may be seen. What is left out of a redacted one would reveal something about a secret, or be wrong.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Redacted {
     /// GET or POST.
     pub method: Method,
-    /// The whole address without its credentials: they are sent as a header.
-    pub url: String,
-    /// The headers in the order in which they are sent. The length of a masked body is left out: it is another one.
+    /// The address. Its credentials are sent as a header.
+    pub url: Url,
+    /// The headers in the order in which they are sent. Without the length of a redacted body: it is another one.
     pub headers: Vec<(&'static str, String)>,
-    /// User and password, or their masks.
-    pub credentials: Option<(String, String)>,
-    /// The JSON body.
+    /// The JSON body; none for GET.
     pub body: Option<String>,
-    /// The proxy that is tried first.
+    /// The proxy that is tried first; none where the request goes out directly.
     pub proxy: Option<RedactedProxy>,
 }
 
@@ -40,34 +33,43 @@ pub struct RedactedProxy {
     pub credentials: Option<(String, String)>,
 }
 
-impl<'a> Preview<'a> {
-    /// Shows with `reveal` what the user typed, too.
-    pub fn new(callback: &'a Callback, reveal: bool) -> Self {
-        Self { sent: callback, masked: (!reveal).then(|| callback.masked()) }
-    }
-
-    /// The request that tells an update, or why there can be none: a sentence that goes on from `the address`.
-    pub fn request(&self, update: &Update<'_>, now: Timestamp, user_agent: &str) -> Result<Redacted, String> {
-        let sent = self.sent.render(update, now).map_err(|why| self.explained(&why.to_string()))?;
-        let Some(masked) = &self.masked else { return Ok(Redacted::new(&sent, sent.headers(user_agent))) };
-        // A port that is a value of `extra` is no number once it is masked.
-        let request = masked.render(update, now).unwrap_or_else(|_| {
-            let values = masked.variables.with(update, now);
-            let body = masked.body.as_ref().map(|body| body.render(&values));
-            Request { url: masked.target.render_path(&values, &sent.url), body }
-        });
-        Ok(Redacted::new(&request, request.masked_headers(user_agent)))
-    }
-
-    fn explained(&self, why: &str) -> String {
-        match self.masked {
-            Some(_) => Secrets::new(self.sent.literals(), &[]).mask(why).into_owned(),
-            None => why.to_owned(),
+impl Callback {
+    /// The request for an update as it may be seen, or why there is none: a sentence that goes on from `the address`. With
+    /// `reveal` nothing is redacted.
+    pub fn redacted(
+        &self,
+        update: &Update<'_>,
+        now: Timestamp,
+        user_agent: &str,
+        reveal: bool,
+    ) -> Result<Redacted, String> {
+        let sent = self.render(update, now).map_err(|why| {
+            let why = why.to_string();
+            if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
+        })?;
+        if reveal {
+            return Ok(Redacted::new(sent, user_agent));
         }
+        let values = self.variables.with(update, now);
+        // A port that is a value of `extra` is no number once it is redacted.
+        let url = self.target.render(&values, Show::Redacted);
+        let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));
+        let body = self.body.as_ref().map(|body| body.render(&values, Show::Redacted));
+        let mut redacted = Redacted::new(Request { url, body }, user_agent);
+        redacted.headers.retain(|(name, _)| *name != "Content-Length");
+        for (_, value) in redacted.headers.iter_mut().filter(|(name, _)| *name == "Authorization") {
+            *value = format!("Basic {MASK}");
+        }
+        Ok(redacted)
     }
 }
 
 impl Redacted {
+    fn new(request: Request, user_agent: &str) -> Self {
+        let (method, headers) = (request.method(), request.headers(user_agent));
+        Self { method, headers, url: request.url, body: request.body, proxy: None }
+    }
+
     /// With the proxy that would be tried first; `reveal` shows its credentials, too.
     #[must_use]
     pub fn through(self, server: Option<&Server>, reveal: bool) -> Self {
@@ -79,15 +81,15 @@ impl Redacted {
         Self { proxy, ..self }
     }
 
-    fn new(request: &Request, headers: Vec<(&'static str, String)>) -> Self {
-        Self {
-            method: request.method(),
-            url: request.url.to_string(),
-            headers,
-            credentials: request.url.credentials.clone(),
-            body: request.body.clone(),
-            proxy: None,
+    /// The request as text, line by line.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("{} {} HTTP/1.1", self.method.as_str(), self.url.path)];
+        lines.extend(self.headers.iter().map(|(name, value)| format!("{name}: {value}")));
+        if let Some(body) = &self.body {
+            lines.push(String::new());
+            lines.push(body.clone());
         }
+        lines
     }
 }
 

@@ -6,10 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::net::url::Url;
-use crate::text::secrets::MASK;
 
-/// One request. Prints itself without what the user typed only when it was rendered from a masked callback; its
-/// `Debug` shows neither path nor body.
+/// One request, secrets included; its `Debug` shows neither path nor body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
     /// Where to.
@@ -56,28 +54,6 @@ impl Request {
             headers.push(("Content-Length", body.len().to_string()));
         }
         headers
-    }
-
-    /// The same as they may be shown: credentials masked in any case. The length of a masked body is not the one that is
-    /// sent, and that of the real one tells something about a secret: it is left out.
-    pub(super) fn masked_headers(&self, user_agent: &str) -> Vec<(&'static str, String)> {
-        let mut headers = self.headers(user_agent);
-        headers.retain(|(name, _)| *name != "Content-Length");
-        for (_, value) in headers.iter_mut().filter(|(name, _)| *name == "Authorization") {
-            *value = format!("Basic {MASK}");
-        }
-        headers
-    }
-
-    /// The request as text, line by line, as it may be shown where it was rendered from a masked callback.
-    pub fn lines(&self, user_agent: &str) -> Vec<String> {
-        let mut lines = vec![format!("{} {} HTTP/1.1", self.method().as_str(), self.url.path)];
-        lines.extend(self.masked_headers(user_agent).iter().map(|(name, value)| format!("{name}: {value}")));
-        if let Some(body) = &self.body {
-            lines.push(String::new());
-            lines.push(body.clone());
-        }
-        lines
     }
 }
 

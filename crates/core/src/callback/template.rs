@@ -1,256 +1,42 @@
 //! Texts with placeholders: parsed once, substituted in one pass, never changed, never searched again (C4).
 
-use std::borrow::Cow;
-use std::fmt;
+use super::variables::{Variable, Variables};
+use crate::text::json::is_placeholder_name;
 
-use crate::text::json::Value;
-use crate::text::secrets::MASK;
-use crate::update::Update;
-
-/// Seconds since the epoch with a fractional part, read once per request (C9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timestamp {
-    /// Whole seconds.
-    pub seconds: u64,
-    /// Microseconds beyond them.
-    pub micros: u32,
-}
-
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}", self.seconds, self.micros)
-    }
-}
-
-/// A placeholder that has a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Variable {
-    Domain,
-    Ip,
-    RecordType,
-    Ttl,
-    Line,
-    Timestamp,
-    /// One of `extra`, by its place.
-    Extra(usize),
-}
-
-const BUILT_IN: [(&str, Variable); 6] = [
-    ("__DOMAIN__", Variable::Domain),
-    ("__IP__", Variable::Ip),
-    ("__RECORDTYPE__", Variable::RecordType),
-    ("__TTL__", Variable::Ttl),
-    ("__LINE__", Variable::Line),
-    ("__TIMESTAMP__", Variable::Timestamp),
-];
-
-impl Variable {
-    /// The placeholder's name; one for all of `extra`.
-    pub(super) fn name(self) -> &'static str {
-        BUILT_IN.iter().find(|(_, variable)| *variable == self).map_or("__EXTRA__", |(name, _)| name)
-    }
-}
-
-/// The values that a configuration gives: `ttl`, `line` and `extra`. Does not show the values of `extra` when printed:
-/// the user typed them, so they may be keys.
-#[derive(Clone, PartialEq, Default)]
-pub struct Variables {
-    ttl: Option<u32>,
-    line: Option<String>,
-    /// `extra`: names of the form `__NAME__` and their scalar values.
-    extra: Vec<(String, Value)>,
-}
-
-impl Variables {
-    /// `ttl` and `line`; none where they are not set.
-    pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
-        Self { ttl, line, extra: Vec::new() }
-    }
-
-    /// Every name that has a value, for messages.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        BUILT_IN.iter().map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
-    }
-
-    /// The name of a variable.
-    pub(super) fn name_of(&self, variable: Variable) -> &str {
-        match variable {
-            Variable::Extra(at) => self.extra.get(at).map_or(MASK, |(name, _)| name),
-            built_in => built_in.name(),
-        }
-    }
-
-    /// Adds a variable of the user's. Refuses what is no scalar, and the name of a built-in.
-    pub fn add(&mut self, name: &str, value: Value) -> Result<(), &'static str> {
-        if BUILT_IN.iter().any(|(known, _)| *known == name) {
-            return Err("is the name of a placeholder that the program fills in itself");
-        }
-        match value {
-            Value::String(_) | Value::Number(_) | Value::Bool(_) => {
-                self.extra.retain(|(known, _)| known != name);
-                self.extra.push((name.to_owned(), value));
-            }
-            _ => return Err("must be a string, a number or a boolean"),
-        }
-        Ok(())
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<Variable> {
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, variable)| *variable);
-        built_in.or_else(|| self.extra.iter().position(|(known, _)| known == name).map(Variable::Extra))
-    }
-
-    pub(super) fn with<'a>(&'a self, update: &Update<'a>, now: Timestamp) -> Values<'a> {
-        Values { update: *update, now, variables: self }
-    }
-
-    pub(super) fn masked(&self) -> Self {
-        let extra = self.extra.iter().map(|(name, _)| (name.clone(), Value::string(MASK))).collect();
-        Self { ttl: self.ttl, line: self.line.clone(), extra }
-    }
-
-    pub(super) fn literals(&self, into: &mut Vec<String>) {
-        into.extend(self.extra.iter().map(|(_, value)| scalar_text(value).into_owned()));
-    }
-
-    pub(super) fn describe(&self, into: &mut String) {
-        *into += &format!("{:?} {:?} {:?}", self.ttl, self.line, self.extra);
-    }
-}
-
-impl fmt::Debug for Variables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.extra.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Variables").field("ttl", &self.ttl).field("line", &self.line).field("extra", &names).finish()
-    }
-}
-
-fn scalar_text(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::String(text) | Value::Number(text) | Value::Placeholder(text) => Cow::Borrowed(text),
-        Value::Bool(value) => Cow::Owned(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => Cow::Borrowed(""),
-    }
-}
-
-/// The values of one request; made text where they are used.
-pub(super) struct Values<'a> {
-    update: Update<'a>,
-    now: Timestamp,
-    variables: &'a Variables,
-}
-
-impl Values<'_> {
-    /// The value as text; what is not set is the empty text (C5).
-    pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
-        match variable {
-            Variable::Domain => self.update.domain.as_str().into(),
-            Variable::Ip => self.update.ip.to_string().into(),
-            Variable::RecordType => self.update.family.record_type().into(),
-            Variable::Ttl => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
-            Variable::Line => self.variables.line.as_deref().unwrap_or_default().into(),
-            Variable::Timestamp => self.now.to_string().into(),
-            Variable::Extra(at) => self.variables.extra.get(at).map_or("".into(), |(_, value)| scalar_text(value)),
-        }
-    }
-
-    /// The value as JSON of its own kind, for a placeholder outside quotes (C7).
-    pub(super) fn json(&self, variable: Variable) -> Value {
-        match variable {
-            Variable::Ttl => self.variables.ttl.map_or(Value::Null, |ttl| Value::Number(ttl.to_string())),
-            Variable::Line => self.variables.line.clone().map_or(Value::Null, Value::String),
-            Variable::Timestamp => Value::Number(self.now.to_string()),
-            Variable::Extra(at) => self.variables.extra.get(at).map_or(Value::Null, |(_, value)| value.clone()),
-            Variable::Domain | Variable::Ip | Variable::RecordType => Value::String(self.text(variable).into_owned()),
-        }
-    }
-}
-
-/// A piece of a template.
+/// A part of a text with placeholders.
 #[derive(Clone, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum Part {
     Literal(String),
     Variable(Variable),
 }
 
-/// A text with placeholders. Does not show its literal parts when printed.
-#[derive(Clone, PartialEq)]
-pub(super) struct Template {
-    pub(super) pieces: Vec<Piece>,
-}
-
-impl Template {
-    /// Finds the placeholders. What has the form of one and no value stays as it is and is added to `unknown`.
-    pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Self {
-        let mut pieces = Vec::new();
-        let (mut literal, mut at) = (0, 0);
-        while let Some(start) = text[at..].find("__").map(|skip| at + skip) {
-            let Some(name) = name_at(&text[start..]) else {
-                unknown.extend(in_another_case(&text[start..], variables));
-                at = start + 1;
-                continue;
-            };
-            let end = start + name.len();
-            if let Some(variable) = variables.find(name) {
-                if literal < start {
-                    pieces.push(Piece::Literal(text[literal..start].to_owned()));
-                }
-                pieces.push(Piece::Variable(variable));
-                (literal, at) = (end, end);
-            } else {
-                unknown.push(name.to_owned());
-                // The closing underscores may open the next name: `__A__IP__`.
-                at = end - 2;
+/// Finds the placeholders. What has the form of one and no value stays as it is and is added to `unknown`.
+pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut literal, mut at) = (0, 0);
+    while let Some(start) = text[at..].find("__").map(|skip| at + skip) {
+        let Some(name) = name_at(&text[start..]) else {
+            unknown.extend(in_another_case(&text[start..], variables));
+            at = start + 1;
+            continue;
+        };
+        let end = start + name.len();
+        if let Some(variable) = variables.find(name) {
+            if literal < start {
+                parts.push(Part::Literal(text[literal..start].to_owned()));
             }
-        }
-        if literal < text.len() {
-            pieces.push(Piece::Literal(text[literal..].to_owned()));
-        }
-        Self { pieces }
-    }
-
-    /// Puts the values in: `literal` writes what the user typed, `value` what came from the update.
-    pub(super) fn render(
-        &self,
-        out: &mut String,
-        values: &Values<'_>,
-        literal: fn(&mut String, &str),
-        value: fn(&mut String, &str),
-    ) {
-        for piece in &self.pieces {
-            match piece {
-                Piece::Literal(text) => literal(out, text),
-                Piece::Variable(variable) => value(out, &values.text(*variable)),
-            }
+            parts.push(Part::Variable(variable));
+            (literal, at) = (end, end);
+        } else {
+            unknown.push(name.to_owned());
+            // The closing underscores may open the next name: `__A__IP__`.
+            at = end - 2;
         }
     }
-
-    /// The literal parts.
-    pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Literal(text) => Some(text.as_str()),
-            Piece::Variable(_) => None,
-        })
+    if literal < text.len() {
+        parts.push(Part::Literal(text[literal..].to_owned()));
     }
-
-    /// Everything of it, as a text that differs where two templates differ.
-    pub(super) fn describe(&self, into: &mut String) {
-        for piece in &self.pieces {
-            match piece {
-                Piece::Literal(text) => *into += &format!("{text:?}"),
-                Piece::Variable(variable) => *into += &format!("{variable:?}"),
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Template {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.pieces.iter().try_for_each(|piece| match piece {
-            Piece::Literal(_) => f.write_str(MASK),
-            Piece::Variable(variable) => write!(f, "{variable:?}"),
-        })
-    }
+    parts
 }
 
 /// What a text begins with, where it would be a placeholder in capital letters: names are case-sensitive (C4), and so
@@ -266,5 +52,5 @@ fn name_at(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("__")?;
     let length = inner.find("__")?;
     let name = &text[..length + 4];
-    crate::text::json::is_placeholder_name(name).then_some(name)
+    is_placeholder_name(name).then_some(name)
 }

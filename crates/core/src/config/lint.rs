@@ -36,7 +36,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
 
 /// Keys that anybody on the way can read.
 fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
-    if entry.callback.target.is_secure() || entry.callback.literals().is_empty() {
+    if entry.callback.target.is_secure() || entry.callback.secrets().is_empty() {
         return;
     }
     let Some(host) = sample(entry).filter(|url| !url.is_local()).map(|url| url.host) else { return };

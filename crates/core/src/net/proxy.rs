@@ -12,7 +12,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::net::url::{Url, bracketed, is_local_host, read_port, split_credentials, split_host, split_scheme};
+use crate::net::url::{
+    Url, bracketed, credential_secrets, is_local_host, read_port, split_credentials, split_host, split_scheme,
+};
 
 pub use no_proxy::NoProxy;
 
@@ -124,11 +126,8 @@ impl Server {
     }
 
     /// What must not be seen of it.
-    pub fn literals(&self, into: &mut Vec<String>) {
-        if let Some((user, password)) = &self.credentials {
-            into.extend([format!("{user}:{password}"), user.clone(), password.clone(), self.written.clone()]);
-            into.extend(self.written.split(':').map(str::to_owned));
-        }
+    fn secrets(&self) -> Vec<String> {
+        if self.written.is_empty() { Vec::new() } else { credential_secrets(&self.written) }
     }
 }
 
@@ -346,17 +345,15 @@ impl Proxies {
     }
 
     /// What must not be seen of them.
-    pub fn literals(&self, into: &mut Vec<String>) {
-        for way in &self.ways {
-            match way {
-                Way::Direct => {}
-                Way::Server(server) => server.literals(into),
-                Way::System(system) => {
-                    let servers = system.named.iter().flatten().filter_map(|named| named.server.as_ref().ok());
-                    servers.for_each(|server| server.literals(into));
-                }
+    pub fn secrets(&self) -> Vec<String> {
+        let servers = self.ways.iter().flat_map(|way| match way {
+            Way::Direct => Vec::new(),
+            Way::Server(server) => vec![server],
+            Way::System(system) => {
+                system.named.iter().flatten().filter_map(|named| named.server.as_ref().ok()).collect()
             }
-        }
+        });
+        servers.flat_map(|server| server.secrets()).collect()
     }
 }
 

@@ -166,6 +166,14 @@ pub(crate) fn split_credentials(text: &str) -> (String, String) {
     (percent_decode(user), percent_decode(password))
 }
 
+/// What must not be seen of user and password: as they were written, decoded, and as the pair that is sent.
+pub(crate) fn credential_secrets(written: &str) -> Vec<String> {
+    let (user, password) = split_credentials(written);
+    let mut secrets = vec![written.to_owned(), format!("{user}:{password}"), user, password];
+    secrets.extend(written.split(':').map(str::to_owned));
+    secrets
+}
+
 /// A host without brackets, and the digits of its port.
 pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
     let wrong = || UrlError::Host(text.to_owned());

@@ -15,7 +15,10 @@ use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
 
 /// The form of the text that this version writes.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
+
+/// The form whose callbacks have keys that nobody can make any more: it is read, and its entries do not count.
+const OLD_VERSION: &str = "1";
 
 /// Entries are kept for so long at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);
@@ -149,13 +152,16 @@ impl State {
         text
     }
 
-    /// Reads what [`State::to_text`] wrote; none where it is damaged or of another version.
+    /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
+    /// no entries: everything is sent once more.
     pub fn from_text(text: &str) -> Option<Self> {
         let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
-        let mut state = None;
+        let (mut state, mut is_old) = (None, false);
         for member in members {
             match (member.key.as_str(), member.node.value) {
-                ("version", Value::Number(version)) if version == VERSION => {}
+                ("version", Value::Number(version)) if version == VERSION || version == OLD_VERSION => {
+                    is_old = version == OLD_VERSION;
+                }
                 ("salt", Value::String(salt)) => state = Some(Self::new(hex::bytes(&salt)?)),
                 ("callbacks", Value::Object(callbacks)) => {
                     let state = state.as_mut()?;
@@ -167,7 +173,11 @@ impl State {
                 _ => return None,
             }
         }
-        state.filter(|state| !state.salt.is_empty())
+        let mut state = state.filter(|state| !state.salt.is_empty())?;
+        if is_old {
+            state.callbacks.clear();
+        }
+        Some(state)
     }
 }
 
@@ -254,10 +264,17 @@ mod tests {
         for end in 0..text.len() - 2 {
             assert_eq!(State::from_text(&text[..end]), None, "cut at {end}");
         }
-        for (from, to) in [("\"version\":1", "\"version\":2"), ("203.0", "2001:"), (" A\"", " MX\""), ("1000", "\"x\"")]
+        for (from, to) in [("\"version\":2", "\"version\":3"), ("203.0", "2001:"), (" A\"", " MX\""), ("1000", "\"x\"")]
         {
             assert_eq!(State::from_text(&text.replacen(from, to, 1)), None, "{from}");
         }
+    }
+
+    #[test]
+    fn e4_a_text_of_the_old_version_is_read_and_has_no_entries() {
+        let old = state_with("a.example", 1000).to_text().replacen("\"version\":2", "\"version\":1", 1);
+        assert_eq!(State::from_text(&old), Some(State::new(vec![1, 2, 3])));
+        assert_eq!(State::from_text(&old.replacen("203.0", "2001:", 1)), None, "damaged all the same");
     }
 
     #[test]

@@ -140,10 +140,9 @@ async fn round(
 }
 
 fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -> io::Result<()> {
-    let request = entry.callback.masked().render(update, unix_time());
-    let request = request.map_err(|why| io::Error::other(why.to_string()))?;
+    let request = entry.callback.redacted(update, unix_time(), USER_AGENT, false).map_err(io::Error::other)?;
     writeln!(out, "   {update}")?;
-    for (at, line) in request.lines(USER_AGENT).iter().enumerate() {
+    for (at, line) in request.lines().iter().enumerate() {
         let label = if at == 0 { "sent" } else { "" };
         writeln!(out, "{}", format!("     {label:<9} {line}").trim_end())?;
     }

@@ -264,8 +264,8 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
 
 /// The request of an update as it may be shown.
 fn sent(entry: &Entry, update: &Update<'_>) -> String {
-    let lines = match entry.callback.masked().render(update, unix_time()) {
-        Ok(request) => request.lines(USER_AGENT),
+    let lines = match entry.callback.redacted(update, unix_time(), USER_AGENT, false) {
+        Ok(request) => request.lines(),
         Err(why) => return format!("    nothing: the address {why}\n"),
     };
     let mut text: String = lines.iter().flat_map(|line| ["    ", line, "\n"]).collect();

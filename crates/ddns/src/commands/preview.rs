@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ddns_core::address::observation::{Trust, unusable};
-use ddns_core::callback::{Preview, Redacted};
+use ddns_core::callback::Redacted;
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Route;
@@ -41,7 +41,6 @@ struct Batch<'a> {
     lookup: Lookup,
     /// What is remembered; none where the cache is off.
     memory: Option<(Rc<State>, Fingerprint)>,
-    preview: Preview<'a>,
     /// Whether secrets are shown.
     reveal: bool,
 }
@@ -120,8 +119,7 @@ fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environ
         });
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
             let Some(lookup) = lookup else { continue };
-            let preview = Preview::new(&entry.callback, reveal);
-            batches.push(Batch { config, number, entry, family, lookup, memory: memory.clone(), preview, reveal });
+            batches.push(Batch { config, number, entry, family, lookup, memory: memory.clone(), reveal });
         }
     }
     batches
@@ -166,7 +164,8 @@ impl<'a> Batch<'a> {
                 Route::Via(server) => Some(&**server),
                 Route::Direct | Route::Unusable(..) => None,
             });
-            self.preview.request(&update, now, USER_AGENT).map(|shown| shown.through(server, self.reveal))
+            let request = self.entry.callback.redacted(&update, now, USER_AGENT, self.reveal);
+            request.map(|request| request.through(server, self.reveal))
         });
         Item { domain, verdict: self.verdict(domain, now), request }
     }

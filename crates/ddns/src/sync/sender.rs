@@ -1,9 +1,7 @@
 //! Sending one update of one entry, and saying how it went.
 
-use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::Callback;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
 use ddns_core::schedule::queue::{Job, Lane};
@@ -30,8 +28,6 @@ pub(crate) struct Sender<'a> {
     pub(crate) concurrency: Concurrency,
     /// Whether other endpoints are told too: lines then say which one.
     pub(crate) is_one_of_several: bool,
-    /// The callback as it may be shown; made when the first request is.
-    pub(crate) masked: OnceCell<Callback>,
 }
 
 /// An update whose sending has ended.
@@ -59,11 +55,11 @@ impl<'a> Sender<'a> {
         let now = unix_time();
         let began = Instant::now();
         if self.log.shows(Level::Debug)
-            && let Ok(request) = self.masked.get_or_init(|| self.entry.callback.masked()).render(&update, now)
+            && let Ok(request) = self.entry.callback.redacted(&update, now, USER_AGENT, false)
         {
             let way = self.entry.proxies.described(&request.url);
             self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
-            for line in request.lines(USER_AGENT) {
+            for line in request.lines() {
                 self.log.debug(|| format!("> {line}"));
             }
         }
@@ -149,7 +145,6 @@ pub(crate) fn senders<'a>(configs: &'a [Valid], logs: &'a [Log<'a>], client: &'a
             config: number,
             concurrency: config.concurrency,
             is_one_of_several: config.entries.len() > 1,
-            masked: OnceCell::new(),
         })
     });
     senders.collect()

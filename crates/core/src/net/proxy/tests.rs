@@ -100,15 +100,12 @@ fn d5_user_and_password_become_a_header_and_are_secrets() {
     let server = Server::parse("http://Aladdin:open%20sesame@p").expect("a proxy");
     assert_eq!(server.authorization().as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
     assert_eq!(Server::parse("http://p").expect("a proxy").authorization(), None);
-    let mut literals = Vec::new();
-    Proxies::new([Item::Server(server)], &system(&[])).literals(&mut literals);
+    let secrets = Proxies::new([Item::Server(server)], &system(&[])).secrets();
     for secret in ["Aladdin", "open sesame", "open%20sesame", "Aladdin:open sesame"] {
-        assert!(literals.iter().any(|literal| literal == secret), "{secret}: {literals:?}");
+        assert!(secrets.iter().any(|known| known == secret), "{secret}: {secrets:?}");
     }
     let around = system(&[("https_proxy", "http://me:word@p")]);
-    literals.clear();
-    Proxies::system(&around).literals(&mut literals);
-    assert!(literals.contains(&"word".to_owned()));
+    assert!(Proxies::system(&around).secrets().contains(&"word".to_owned()));
 }
 
 #[test]

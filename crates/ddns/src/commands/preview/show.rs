@@ -243,7 +243,7 @@ fn request_json(request: &Redacted) -> Value {
     let headers = request.headers.iter().map(|(name, value)| (*name, Value::string(value)));
     Value::object([
         ("method", Value::string(request.method.as_str())),
-        ("url", Value::string(&request.url)),
+        ("url", Value::string(request.url.to_string())),
         ("headers", Value::object(headers)),
         ("body", request.body.as_ref().map_or(Value::Null, Value::string)),
         ("proxy", request.proxy.as_ref().map_or(Value::Null, |proxy| Value::string(&proxy.address))),

@@ -1,0 +1,202 @@
+//! The key under which the cache remembers what an endpoint accepted (E3): a salted hash of everything that shapes a
+//! callback's requests, in an encoding that is written down here and that no renaming in the code can change.
+//!
+//! The encoding is a sequence of records, each
+//!
+//! ```text
+//! FIELD KIND LENGTH:BYTES↵
+//! ```
+//!
+//! with the names of the configuration as FIELD, the number of bytes as LENGTH (decimal), and a line feed at the end. The fields stand in
+//! this order; one that is not set adds no record:
+//!
+//! | FIELD | KIND | BYTES |
+//! |---|---|---|
+//! | `address` | `text` | the address (`endpoint` and `id` merged, as written) between two placeholders |
+//! | `address` | `placeholder` | the name of a placeholder in it, e.g. `__IP__` |
+//! | `body` | `text` | the JSON body without blanks, between two placeholders; characters escaped only where JSON demands it |
+//! | `body` | `placeholder` | the name of a placeholder in it |
+//! | `extra` | `name`, then `string`, `number` or `boolean` | a variable and its value; sorted by name |
+//! | `ttl` | `number` | decimal |
+//! | `line` | `string` | as written |
+//!
+//! The key is the first 16 bytes of SHA-256 over the salt and the records. A field that is added later stands behind these and adds
+//! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
+//! change.
+
+use sha2::{Digest, Sha256};
+
+use super::Callback;
+use super::piece::Piece;
+use super::variables::{Variables, scalar_text};
+use crate::text::json::Value;
+use crate::update::state::Fingerprint;
+
+pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
+    let hash = Sha256::new().chain_update(salt).chain_update(encoded(callback)).finalize();
+    let mut short = [0; 16];
+    short.copy_from_slice(&hash[..16]);
+    Fingerprint::new(short)
+}
+
+/// The records of a callback.
+fn encoded(Callback { target, body, variables }: &Callback) -> String {
+    let mut records = String::new();
+    push_pieces(&mut records, "address", &target.pieces, variables);
+    if let Some(body) = body {
+        push_pieces(&mut records, "body", &body.pieces, variables);
+    }
+    let mut extra: Vec<&(String, Value)> = variables.extra().iter().collect();
+    extra.sort_unstable_by_key(|(name, _)| name);
+    for (name, value) in extra {
+        let kind = match value {
+            Value::Number(_) => "number",
+            Value::Bool(_) => "boolean",
+            _ => "string",
+        };
+        push(&mut records, "extra", "name", name);
+        push(&mut records, "extra", kind, &scalar_text(value));
+    }
+    if let Some(ttl) = variables.ttl() {
+        push(&mut records, "ttl", "number", &ttl.to_string());
+    }
+    if let Some(line) = variables.line() {
+        push(&mut records, "line", "string", line);
+    }
+    records
+}
+
+/// Which part of a text is a secret is no part of its key: neighbouring pieces are one text.
+fn push_pieces(records: &mut String, field: &str, pieces: &[Piece], variables: &Variables) {
+    let mut text = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Plain(plain) => text.push_str(plain),
+            Piece::Secret(position, literal) => position.push_literal(&mut text, literal),
+            Piece::Variable(_, variable) => {
+                push_text(records, field, &mut text);
+                push(records, field, "placeholder", variables.name_of(*variable));
+            }
+        }
+    }
+    push_text(records, field, &mut text);
+}
+
+fn push_text(records: &mut String, field: &str, text: &mut String) {
+    if !text.is_empty() {
+        push(records, field, "text", text);
+        text.clear();
+    }
+}
+
+fn push(records: &mut String, field: &str, kind: &str, bytes: &str) {
+    *records += &format!("{field} {kind} {}:{bytes}\n", bytes.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::callback;
+    use super::*;
+
+    #[test]
+    fn e3_everything_that_shapes_a_request_changes_the_fingerprint() {
+        let base = callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), None));
+        let mut extra = Variables::new(Some(1), None);
+        extra.add("__A__", Value::string("1")).expect("a variable");
+        let others = [
+            callback("", "http://h/?b=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), None)),
+            callback("", "http://h/?a=__IP__", Some(r#"{"a":"c"}"#), Variables::new(Some(1), None)),
+            callback("", "http://h/?a=__IP__", None, Variables::new(Some(1), None)),
+            callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(2), None)),
+            callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), Some(String::new()))),
+            callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), extra),
+        ];
+        let print = base.fingerprint(b"salt");
+        assert_eq!(print, base.clone().fingerprint(b"salt"));
+        assert_ne!(print, base.fingerprint(b"pepper"));
+        for (at, other) in others.iter().enumerate() {
+            assert_ne!(print, other.fingerprint(b"salt"), "{at}");
+        }
+        assert_eq!(Fingerprint::parse(&print.to_string()), Some(print));
+    }
+
+    /// A variable of every kind, placeholders everywhere, and letters that need care.
+    fn everything() -> Callback {
+        let mut variables = Variables::new(Some(600), Some("line ü".to_owned()));
+        for (name, value) in [
+            ("__ZONE__", Value::string("z\n1")),
+            ("__KEY__", Value::Number("1.10".to_owned())),
+            ("__ON__", Value::Bool(true)),
+        ] {
+            variables.add(name, value).expect("a variable");
+        }
+        let token = r#"{"k\u00e9y": "a\"__IP__\n", "n": [1.10, null, __TTL__], "z": "__ZONE__", "e": {}}"#;
+        callback("https://u:p@h/api/?k=1", "x/__DOMAIN__?ip=__IP__&t=__TIMESTAMP__", Some(token), variables)
+    }
+
+    #[test]
+    fn e3_the_encoding_is_what_is_written_down() {
+        let expected = [
+            "address text 20:https://u:p@h/api/x/",
+            "address placeholder 10:__DOMAIN__",
+            "address text 8:?k=1&ip=",
+            "address placeholder 6:__IP__",
+            "address text 3:&t=",
+            "address placeholder 13:__TIMESTAMP__",
+            "body text 12:{\"kéy\":\"a\\\"",
+            "body placeholder 6:__IP__",
+            "body text 19:\\n\",\"n\":[1.10,null,",
+            "body placeholder 7:__TTL__",
+            "body text 7:],\"z\":\"",
+            "body placeholder 8:__ZONE__",
+            "body text 9:\",\"e\":{}}",
+            "extra name 7:__KEY__",
+            "extra number 4:1.10",
+            "extra name 6:__ON__",
+            "extra boolean 4:true",
+            "extra name 8:__ZONE__",
+            "extra string 3:z\n1",
+            "ttl number 3:600",
+            "line string 7:line ü",
+            "",
+        ];
+        assert_eq!(encoded(&everything()), expected.join("\n"));
+    }
+
+    /// Changing one of these makes every installation send every address once more.
+    #[test]
+    fn e3_keys_never_change() {
+        let plain = |endpoint, id, token| callback(endpoint, id, token, Variables::default());
+        let cases = [
+            (plain("", "http://h/", None), "d3ec334acc2ec0a8fa0b4d75485d180e"),
+            (plain("", "https://h.example/update?name=__DOMAIN__&ip=__IP__", None), "7f1cb19b5743a3682d4b6d88a4decc16"),
+            (plain("https://h.example/api?k=s3cret", "/__DOMAIN__", None), "3d5d2af6e0628cf2224083e816dec788"),
+            (plain("https://h.example/", "", Some("{}")), "6aa1000f0966f886171321ee526181a6"),
+            (
+                plain("https://h.example/", "", Some(r#"{"ip": "__IP__", "ttl": __TTL__}"#)),
+                "774629de8285271bae5015fcf5cd8d90",
+            ),
+            (everything(), "24d0f8722708736786a41e829e4efab0"),
+        ];
+        for (callback, key) in cases {
+            assert_eq!(callback.fingerprint(b"a salt of 16 byt").to_string(), key, "{}", encoded(&callback));
+        }
+    }
+
+    /// What stands in the file in another form, or in another order, is the same callback.
+    #[test]
+    fn e3_the_key_is_about_the_request() {
+        let key = |token: &str, names: [&str; 2]| {
+            let mut variables = Variables::default();
+            for name in names {
+                variables.add(name, Value::string("x")).expect("a variable");
+            }
+            callback("", "http://h/__A____B__", Some(token), variables).fingerprint(b"salt")
+        };
+        let one = key(r#"{"a":["__A__",1]}"#, ["__A__", "__B__"]);
+        assert_eq!(one, key(r#"{ "a" : [ "__\u0041__" , 1 ] }"#, ["__B__", "__A__"]));
+        assert_ne!(one, key(r#"{"a":["__B__",1]}"#, ["__A__", "__B__"]));
+        assert_ne!(one, key(r#"{"a":["__A__",1.0]}"#, ["__A__", "__B__"]));
+        assert_ne!(one, key(r#"{"a":["__A__","1"]}"#, ["__A__", "__B__"]));
+    }
+}
