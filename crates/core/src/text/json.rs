@@ -6,11 +6,12 @@
 
 mod excerpt;
 mod read;
+mod scan;
 mod write;
 
 pub use excerpt::{Excerpt, excerpt};
-pub(crate) use read::is_placeholder_name;
 pub use read::{Dialect, SyntaxError, parse};
+pub(crate) use scan::is_placeholder_name;
 pub(crate) use write::push_escaped;
 pub use write::{pretty, push_string};
 
@@ -119,3 +120,6 @@ impl Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

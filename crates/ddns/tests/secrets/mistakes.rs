@@ -95,9 +95,9 @@ fn b11_a_variable_that_is_no_unicode_is_an_error() {
 }
 
 #[test]
-fn b8_a_blank_that_json_does_not_know_is_told_and_no_crash() {
+fn b8_a_blank_that_json_does_not_know_is_an_error_and_no_crash() {
     let run = Sandbox::new().sync_text("{\u{a0}\"dns\": \"callback\"}");
-    run.expect(2).says("config.json:1:2").says("a key in double quotes");
+    run.expect(2).says("config.json:1:2").says("does not know this blank");
 }
 
 #[test]
