@@ -25,6 +25,7 @@ mod cache {
     mod in_doubt;
     mod long_runs;
     mod old_version;
+    mod order;
     mod outcome;
 }
 
@@ -87,5 +88,6 @@ mod commands {
 mod docs {
     mod commands;
     mod configurations;
+    mod contract_rules;
     mod packaging;
 }
