@@ -11,8 +11,18 @@ use crate::support::pages::{ENDPOINT, pages, root};
 use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
-const OTHERS: [&str; 9] =
-    ["bash", "cargo", "cat", "docker", "journalctl", "scp", "sudo", "systemctl", "systemd-analyze"];
+const OTHERS: [&str; 10] = [
+    "bash",
+    "cargo",
+    "cat",
+    "docker",
+    "journalctl",
+    "packaging/build-static",
+    "scp",
+    "sudo",
+    "systemctl",
+    "systemd-analyze",
+];
 
 /// Commands that do not end by themselves, or speak to one that does not: their help is asked for.
 const ENDLESS: [&str; 4] = ["listen", "watch", "sync", "status"];
@@ -31,18 +41,18 @@ esac
 "#;
 
 /// A command, and what the page shows behind it.
-struct Redacted {
+struct Shown {
     line: String,
     output: Vec<String>,
 }
 
 /// The commands of one `console` block.
-fn commands(block: &str) -> Vec<Redacted> {
-    let mut commands: Vec<Redacted> = Vec::new();
+fn commands(block: &str) -> Vec<Shown> {
+    let mut commands: Vec<Shown> = Vec::new();
     let mut goes_on = false;
     for line in block.lines() {
         match (line.strip_prefix("$ "), commands.last_mut()) {
-            (Some(line), _) => commands.push(Redacted { line: line.to_owned(), output: Vec::new() }),
+            (Some(line), _) => commands.push(Shown { line: line.to_owned(), output: Vec::new() }),
             (None, Some(last)) if goes_on => last.line += &format!("\n{line}"),
             (None, Some(last)) => last.output.push(line.trim().to_owned()),
             (None, None) => panic!("a console block begins with `$ `:\n{block}"),
@@ -98,7 +108,7 @@ impl Reader {
     }
 
     /// Runs a command and compares what it says with what the page says.
-    fn follow(&self, page: &str, shown: &Redacted) {
+    fn follow(&self, page: &str, shown: &Shown) {
         let words: Vec<&str> = shown.line.split_whitespace().filter(|word| !word.contains('=')).collect();
         let program = words.first().copied().unwrap_or_default();
         if OTHERS.contains(&program) {

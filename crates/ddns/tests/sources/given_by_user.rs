@@ -222,9 +222,8 @@ fn f6_commands_have_no_standard_input() {
     }
 }
 
-/// Takes half a minute by its nature: `cargo test -- --ignored f6`.
+/// Takes half a minute by its nature, but only waits.
 #[test]
-#[ignore = "waits for the limit of 30 s"]
 fn f6_a_command_that_hangs_is_ended_with_its_children() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new();
