@@ -2,6 +2,8 @@
 //! log line: what the user typed is found in any of its usual forms and replaced.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -18,28 +20,29 @@ const SHORT: usize = 4;
 /// What must not be seen. Does not show itself when printed.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// Matched letter by letter, each letter in any of its usual forms.
-    plain: Vec<String>,
+    /// [`folded`]; matched letter by letter, each letter in any of its usual forms.
+    plain: Sorted,
     /// Base64 and hexadecimal forms, matched as they are.
-    encoded: Vec<String>,
+    encoded: Sorted,
 }
 
 impl Secrets {
     /// Collects literals. One that is part of a text in `public` (a configured domain, say), an address or the name of
     /// a placeholder is no secret: it is shown everywhere.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
-        let is_public = |literal: &str| {
-            let is_value =
-                literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(&literal.to_ascii_uppercase());
-            is_value || public.iter().any(|text| text.contains(literal))
-        };
         let mut plain: Vec<String> = literals
             .into_iter()
             .map(|literal| literal.trim().to_owned())
-            .filter(|literal| !literal.is_empty() && !is_public(literal))
+            .filter(|literal| !literal.is_empty())
             .collect();
         plain.sort_unstable();
         plain.dedup();
+        let public = Public::new(public);
+        plain.retain(|literal| {
+            let is_value =
+                literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(&literal.to_ascii_uppercase());
+            !is_value && !public.holds(literal)
+        });
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
         // As it is, and as it stands in a JSON body: an endpoint may send the whole of it back.
         let both = long.flat_map(|literal| {
@@ -47,22 +50,21 @@ impl Secrets {
             push_escaped(&mut written, literal);
             [literal.clone(), written]
         });
-        let mut encoded: Vec<String> = both.flat_map(|text| encoded_forms(text.as_bytes())).collect();
-        encoded.sort_unstable();
-        encoded.dedup();
+        let encoded = Sorted::new(both.flat_map(|text| encoded_forms(text.as_bytes())));
+        let plain = Sorted::new(plain.iter().map(|literal| literal.chars().map(folded).collect()));
         Self { plain, encoded }
     }
 
     /// Only those of at least `length` bytes: fit for lines that are mostly our own words.
     #[must_use]
     pub fn longer_than(&self, length: usize) -> Self {
-        let plain = self.plain.iter().filter(|secret| secret.len() >= length).cloned();
-        Self { plain: plain.collect(), encoded: self.encoded.clone() }
+        let plain = self.plain.0.iter().filter(|secret| secret.len() >= length).cloned();
+        Self { plain: Sorted(plain.collect()), encoded: self.encoded.clone() }
     }
 
     /// Whether there is nothing to mask.
     pub fn is_empty(&self) -> bool {
-        self.plain.is_empty()
+        self.plain.0.is_empty()
     }
 
     /// The text with every secret replaced.
@@ -93,23 +95,113 @@ impl Secrets {
     /// How many bytes of `text` are a secret that begins at `at`: the longest one.
     fn length_at(&self, text: &str, at: usize) -> Option<usize> {
         let rest = &text[at..];
-        let plain = self.plain.iter().filter_map(|secret| {
-            let length = spelled(rest, secret)?;
-            (secret.len() >= SHORT || stands_alone(text, at, at + length)).then_some(length)
-        });
-        let encoded = self.encoded.iter().filter(|form| rest.starts_with(form.as_str())).map(|form| {
+        let counts = |secret: usize, length: usize| secret >= SHORT || stands_alone(text, at, at + length);
+        let plain = self.plain.longest(rest, readings, counts);
+        let as_written = |text: &str, found: &mut dyn FnMut(char, usize)| {
+            text.chars().next().into_iter().for_each(|letter| found(letter, letter.len_utf8()));
+        };
+        let encoded = self.encoded.longest(rest, as_written, |_, _| true).map(|length| {
             // The last letter of base64 may also hold bits of what follows; the padding belongs to it.
-            let tail = &rest[form.len()..];
+            let tail = &rest[length..];
             let letter = usize::from(tail.as_bytes().get(1) == Some(&b'=') && tail.starts_with(is_base64));
-            form.len() + letter + tail[letter..].bytes().take_while(|byte| *byte == b'=').count()
+            length + letter + tail[letter..].bytes().take_while(|byte| *byte == b'=').count()
         });
-        plain.chain(encoded).max()
+        plain.max(encoded)
     }
+}
+
+/// Texts in order, so that those with a common beginning are looked at together: at most places of a long text the first
+/// letter rules out all of them.
+#[derive(Clone, Default)]
+struct Sorted(Vec<String>);
+
+/// The texts that begin with what was read so far.
+#[derive(Clone, PartialEq)]
+struct Matching {
+    texts: Range<usize>,
+    /// How many of their bytes were read.
+    depth: usize,
+    /// Where in the text that is searched.
+    end: usize,
+}
+
+impl Sorted {
+    fn new(texts: impl IntoIterator<Item = String>) -> Self {
+        let mut texts: Vec<String> = texts.into_iter().collect();
+        texts.sort_unstable();
+        texts.dedup();
+        Self(texts)
+    }
+
+    /// How many bytes at the start of `text` spell one of these: the longest that `counts`, which is given the length
+    /// of the one and of its spelling. Several readings are followed at once: a backslash or a percent sign may be
+    /// itself or begin an escape.
+    fn longest(
+        &self,
+        text: &str,
+        readings: impl Fn(&str, &mut dyn FnMut(char, usize)),
+        counts: impl Fn(usize, usize) -> bool,
+    ) -> Option<usize> {
+        let mut longest = None;
+        let mut all = vec![Matching { texts: 0..self.0.len(), depth: 0, end: 0 }];
+        while let Some(matching) = all.pop() {
+            readings(&text[matching.end..], &mut |letter, length| {
+                let Some(next) = self.narrowed(&matching, letter, length) else { return };
+                let secret = &self.0[next.texts.start];
+                if secret.len() == next.depth && counts(secret.len(), next.end) {
+                    longest = longest.max(Some(next.end));
+                }
+                if !all.contains(&next) {
+                    all.push(next);
+                }
+            });
+        }
+        longest
+    }
+
+    /// Those of the matching texts that go on with `letter`; none where there are none.
+    fn narrowed(&self, matching: &Matching, letter: char, length: usize) -> Option<Matching> {
+        let Matching { mut texts, mut depth, end } = matching.clone();
+        for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+            let here = &self.0[texts.clone()];
+            let first = here.partition_point(|text| text.as_bytes().get(depth).is_none_or(|other| *other < byte));
+            let count = here[first..].partition_point(|text| text.as_bytes()[depth] == byte);
+            texts = texts.start + first..texts.start + first + count;
+            depth += 1;
+        }
+        (!texts.is_empty()).then_some(Matching { texts, depth, end: end + length })
+    }
+}
+
+/// What may be shown, and quick to search: the texts, and every run of up to three bytes in them.
+struct Public<'a> {
+    texts: &'a [&'a str],
+    runs: HashSet<[u8; 3]>,
+}
+
+impl<'a> Public<'a> {
+    fn new(texts: &'a [&'a str]) -> Self {
+        let lengths = |text: &'a &str| (1..=3).flat_map(|length| text.as_bytes().windows(length));
+        Self { texts, runs: texts.iter().flat_map(lengths).map(run).collect() }
+    }
+
+    /// Whether a literal is part of one of the texts.
+    fn holds(&self, literal: &str) -> bool {
+        let bytes = literal.as_bytes();
+        bytes.windows(bytes.len().clamp(1, 3)).all(|window| self.runs.contains(&run(window)))
+            && (bytes.len() <= 3 || self.texts.iter().any(|text| text.contains(literal)))
+    }
+}
+
+fn run(bytes: &[u8]) -> [u8; 3] {
+    let mut run = [0; 3];
+    run[..bytes.len()].copy_from_slice(bytes);
+    run
 }
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} secrets", self.plain.len())
+        write!(f, "{} secrets", self.plain.0.len())
     }
 }
 
@@ -122,89 +214,100 @@ fn is_base64(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '-' | '_')
 }
 
-/// How many bytes at the start of `text` spell `secret`. Several readings are followed at once: a backslash or a
-/// percent sign may be itself or begin an escape.
-fn spelled(text: &str, secret: &str) -> Option<usize> {
-    let mut ends = vec![0];
-    let mut next = Vec::new();
-    for letter in secret.chars() {
-        next.clear();
-        for end in &ends {
-            forms(&text[*end..], letter, |length| {
-                if !next.contains(&(end + length)) {
-                    next.push(end + length);
-                }
-            });
-        }
-        std::mem::swap(&mut ends, &mut next);
-        if ends.is_empty() {
-            return None;
-        }
-    }
-    ends.into_iter().max()
+/// One letter for all that count as the same: either case, and a plus sign for a blank as in form data.
+fn folded(letter: char) -> char {
+    if letter == '+' { ' ' } else { letter.to_ascii_lowercase() }
 }
 
-/// Every way in which `text` may begin with a letter: as it is (in either case), percent-encoded once or twice, as form
-/// data, escaped as in JSON, or as an entity of HTML. `found` is given the length of each.
-fn forms(text: &str, letter: char, mut found: impl FnMut(usize)) {
+/// An entity of HTML has so many letters at most between `&` and `;`.
+const LONGEST_ENTITY: usize = 8;
+
+/// Every letter that the start of `text` may mean, in [`folded`] form: itself, or what it spells percent-encoded once or
+/// twice, escaped as in JSON, or as an entity of HTML. `found` is given the letter and the bytes it takes.
+fn readings(text: &str, found: &mut dyn FnMut(char, usize)) {
     let Some(first) = text.chars().next() else { return };
-    if first == letter || first.eq_ignore_ascii_case(&letter) || matches!((first, letter), ('+', ' ') | (' ', '+')) {
-        found(first.len_utf8());
-    }
-    let mut buffer = [0; 4];
+    let mut found = |letter, length| found(folded(letter), length);
+    found(first, first.len_utf8());
     match first {
         '%' => {
             for percent in ["%", "%25"] {
-                let mut rest = text;
-                let spells = |byte: &u8| {
-                    let digits = rest.strip_prefix(percent).and_then(|after| after.get(..2));
-                    let is_it = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) == Some(*byte);
-                    if is_it {
-                        rest = &rest[percent.len() + 2..];
-                    }
-                    is_it
-                };
-                if letter.encode_utf8(&mut buffer).as_bytes().iter().all(spells) {
-                    found(text.len() - rest.len());
+                if let Some((letter, length)) = percent_encoded(text, percent) {
+                    found(letter, length);
                 }
             }
         }
         '\\' => {
-            let short = match letter {
+            let short = text[1..].chars().next().and_then(|letter| match letter {
                 '"' | '\\' | '/' => Some(letter),
-                '\n' => Some('n'),
-                '\r' => Some('r'),
-                '\t' => Some('t'),
+                'n' => Some('\n'),
+                'r' => Some('\r'),
+                't' => Some('\t'),
                 _ => None,
-            };
-            if short.is_some() && text[1..].chars().next() == short {
-                found(2);
+            });
+            if let Some(letter) = short {
+                found(letter, 2);
             }
-            let mut escaped = String::new();
-            for unit in letter.encode_utf16(&mut [0; 2]) {
-                escaped += &format!("\\u{unit:04x}");
-            }
-            if text.get(..escaped.len()).is_some_and(|start| start.eq_ignore_ascii_case(&escaped)) {
-                found(escaped.len());
+            if let Some((letter, length)) = unicode_escape(text) {
+                found(letter, length);
             }
         }
         '&' => {
-            let Some((entity, _)) = text[1..].split_once(';').filter(|(entity, _)| entity.len() <= 8) else { return };
-            let code = match entity.strip_prefix('#') {
-                Some(number) => match number.strip_prefix(['x', 'X']) {
-                    Some(hex) => u32::from_str_radix(hex, 16).ok().and_then(char::from_u32),
-                    None => number.parse().ok().and_then(char::from_u32),
-                },
-                None => [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')]
-                    .into_iter()
-                    .find(|(name, _)| *name == entity)
-                    .map(|(_, letter)| letter),
-            };
-            if code == Some(letter) {
-                found(entity.len() + 2);
+            let bytes = text.as_bytes().iter().skip(1).take(LONGEST_ENTITY + 1);
+            let end = bytes.enumerate().find_map(|(at, byte)| (*byte == b';').then_some(at));
+            if let Some(entity) = end.and_then(|end| text.get(1..=end))
+                && let Some(letter) = entity_letter(entity)
+            {
+                found(letter, entity.len() + 2);
             }
         }
         _ => {}
+    }
+}
+
+/// One letter of one to four bytes, each written as `percent` and two hexadecimal digits.
+fn percent_encoded(text: &str, percent: &str) -> Option<(char, usize)> {
+    let mut bytes = [0; 4];
+    let mut rest = text;
+    for count in 1..=4 {
+        let digits = rest.strip_prefix(percent)?.get(..2)?;
+        bytes[count - 1] = u8::from_str_radix(digits, 16).ok()?;
+        rest = &rest[percent.len() + 2..];
+        if let Ok(letter) = std::str::from_utf8(&bytes[..count]) {
+            return Some((letter.chars().next()?, text.len() - rest.len()));
+        }
+    }
+    None
+}
+
+/// `\u00fc`, or two of them for a letter that takes both.
+fn unicode_escape(text: &str) -> Option<(char, usize)> {
+    const LENGTH: usize = 6;
+    let unit = |at: usize| {
+        let digits = text.get(at..at + LENGTH)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let first = unit(0)?;
+    match char::decode_utf16([first]).next()? {
+        Ok(letter) => Some((letter, LENGTH)),
+        Err(_) => Some((char::decode_utf16([first, unit(LENGTH)?]).next()?.ok()?, 2 * LENGTH)),
+    }
+}
+
+/// The letter that an entity stands for: `amp`, `#252`, `#xfc`.
+fn entity_letter(entity: &str) -> Option<char> {
+    match entity.strip_prefix('#') {
+        Some(number) => match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok().and_then(char::from_u32),
+            None => number.parse().ok().and_then(char::from_u32),
+        },
+        None => match entity {
+            "amp" => Some('&'),
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "quot" => Some('"'),
+            "apos" => Some('\''),
+            _ => None,
+        },
     }
 }
 
@@ -267,5 +370,28 @@ mod tests {
             let text = base64::engine::general_purpose::STANDARD.encode(pair);
             assert_eq!(secrets.mask(&format!("Basic {text}\n")), "Basic ***\n", "{text}");
         }
+    }
+
+    /// A hostile text and many secrets: each place of the text meets few of them.
+    #[test]
+    fn g2_masking_takes_time_in_proportion_to_the_text() {
+        let many: Vec<String> = (0..2000).map(|number| format!("&key-{number:05}-{}", number * 7919)).collect();
+        let secrets = Secrets::new(many.clone(), &[]);
+        for text in ["&", "%25", "\\u0026", "&key-0", "&amp;"].map(|part| part.repeat(65_536 / part.len())) {
+            assert!(!secrets.mask(&text).contains(MASK));
+        }
+        assert_eq!(secrets.mask(&many.concat()), MASK.repeat(many.len()));
+    }
+
+    #[test]
+    fn g2_what_is_part_of_a_domain_is_no_secret() {
+        let domains: Vec<String> = (0..5000).map(|number| format!("host{number}.example.com")).collect();
+        let public: Vec<&str> = domains.iter().map(String::as_str).collect();
+        let literals =
+            ["com", "host17", "example.com", "e", "t1", "ample.net", "xyz", "q", "hos", "203.0.113.7", "__IP__"];
+        let secrets = Secrets::new(literals.map(str::to_owned), &public);
+        assert_eq!(secrets.plain.0, ["ample.net", "q", "xyz"]);
+        let many = (0..5000).map(|number| format!("host-{number}-key"));
+        assert_eq!(Secrets::new(many, &public).plain.0.len(), 5000);
     }
 }
