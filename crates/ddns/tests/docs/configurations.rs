@@ -14,6 +14,25 @@ fn readme_sends_the_request_it_shows() {
     assert_eq!(blocks("json")[0].lines().filter(|line| line.starts_with("  ")).count(), 3, "the first block is short");
 }
 
+/// What works in a fresh clone comes first, and is what `.ci/run` runs.
+#[test]
+fn readme_begins_with_two_commands_that_need_nothing_but_rust() {
+    let commands = ["cargo run --release -- demo", "cargo test --workspace"];
+    let readme = fs::read_to_string(root().join("README.md")).expect("README");
+    let screen: Vec<&str> = readme.lines().take(40).collect();
+    let first = blocks("console").into_iter().next().expect("a block");
+    let typed = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
+    assert_eq!(first.lines().map(typed).collect::<Vec<_>>(), commands.map(|command| format!("$ {command}")));
+    let at = |text: &str| screen.iter().position(|line| line.starts_with(text));
+    let install = at("$ cargo install").expect("how to install is on the first screen");
+    let used = at("$ ddns").expect("a command of the program");
+    assert!(at("$ cargo run").is_some_and(|at| at < install) && install < used, "{screen:#?}");
+    let ci = fs::read_to_string(root().join(".ci/run")).expect("what CI runs");
+    for command in commands {
+        assert!(ci.lines().any(|line| line == command), ".ci/run does not run `{command}` as it stands:\n{ci}");
+    }
+}
+
 #[test]
 fn configurations_of_the_pages_run() {
     let mut count = 0;
