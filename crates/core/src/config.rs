@@ -15,6 +15,7 @@ mod read;
 pub mod reference;
 pub mod starter;
 pub mod validate;
+pub mod value;
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -118,12 +119,6 @@ pub struct Log {
     pub file: Option<String>,
     /// The form of a line.
     pub format: LogFormat,
-    /// The form of the time in it.
-    pub datefmt: Option<String>,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self { level: Level::Info, file: None, format: LogFormat::Short, datefmt: None }
-    }
+    /// The form of the time in it, as in strftime.
+    pub datefmt: String,
 }

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ddns_core::config::Entry;
+use ddns_core::config::fields::file_variables;
 use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::Schedule;
@@ -140,7 +141,7 @@ impl Service<'_> {
     /// The files that the configurations were read from.
     fn files(&self, configs: &[Valid]) -> Vec<PathBuf> {
         let named = configs.iter().map(|(config, _)| config.name.as_str()).filter(|name| !name.contains("://"));
-        let secrets = ["DDNS_TOKEN_FILE", "DDNS_ID_FILE"].into_iter().filter_map(|name| self.environment.get(name));
+        let secrets = file_variables().filter_map(|(_, name)| self.environment.get(name));
         named.chain(secrets).map(|path| self.environment.path(path)).collect()
     }
 

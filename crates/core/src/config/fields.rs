@@ -79,6 +79,8 @@ pub struct Field {
     pub name: &'static str,
     /// The name of the environment variable; none where only a file can set it.
     pub variable: Option<&'static str>,
+    /// The environment variable that names a file which holds the value; none for what is hardly a secret.
+    pub file_variable: Option<&'static str>,
     /// The name of the option, without its dashes; none where only a file can set it.
     pub option: Option<&'static str>,
     /// Other spellings of the option that users of other clients have in their scripts.
@@ -91,7 +93,7 @@ pub struct Field {
     pub secret: bool,
     /// How the value is called in help texts.
     pub value: &'static str,
-    /// What it is without a word of the user's.
+    /// What it is where it is not set, as one would type it behind the option; empty where it is nothing then.
     pub default: &'static str,
     /// One line for people.
     pub help: &'static str,
@@ -129,7 +131,20 @@ impl Field {
 /// A field that is set everywhere: in files, in the environment, on the command line.
 const fn field(key: Key, name: &'static str, names: (&'static str, &'static str), kind: Kind, scope: Scope) -> Field {
     let (variable, option) = (Some(names.0), Some(names.1));
-    Field { key, name, variable, option, aliases: &[], kind, scope, secret: false, value: "", default: "", help: "" }
+    Field {
+        key,
+        name,
+        variable,
+        file_variable: None,
+        option,
+        aliases: &[],
+        kind,
+        scope,
+        secret: false,
+        value: "",
+        default: "",
+        help: "",
+    }
 }
 
 impl Field {
@@ -139,6 +154,10 @@ impl Field {
 
     const fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
+    }
+
+    const fn also_in_file(self, variable: &'static str) -> Self {
+        Self { file_variable: Some(variable), ..self }
     }
 
     const fn secret(self) -> Self {
@@ -154,6 +173,11 @@ impl Field {
     }
 }
 
+/// The fields that may be read from a file, each with the environment variable that names it.
+pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> {
+    FIELDS.iter().filter_map(|field| Some((field, field.file_variable?)))
+}
+
 /// The table.
 pub const FIELDS: [Field; 25] = {
     use Key as K;
@@ -162,7 +186,7 @@ pub const FIELDS: [Field; 25] = {
 
     [
         field(K::Dns, "dns", ("DDNS_DNS", "dns"), Text, Entry).help("NAME", "The provider: always `callback`"),
-        field(K::Id, "id", ("DDNS_ID", "id"), Text, Entry).secret().help(
+        field(K::Id, "id", ("DDNS_ID", "id"), Text, Entry).secret().also_in_file("DDNS_ID_FILE").help(
             "URL",
             "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in",
         ),
@@ -171,6 +195,7 @@ pub const FIELDS: [Field; 25] = {
             .help("URL", "Base address; placeholders in it are not filled in"),
         field(K::Token, "token", ("DDNS_TOKEN", "token"), Document, Entry)
             .secret()
+            .also_in_file("DDNS_TOKEN_FILE")
             .help("JSON", "JSON body: makes the request a POST; without it a GET is sent; placeholders are filled in"),
         field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), List, Entry)
             .help("DOMAIN", "Domains to tell the IPv4 address of (A)"),
@@ -258,7 +283,9 @@ mod tests {
                 assert_eq!((field.variable, field.option), (None, None), "{}", field.name);
                 continue;
             }
-            assert_eq!(field.variable, Some(format!("DDNS_{}", plain.to_uppercase()).as_str()));
+            let variable = format!("DDNS_{}", plain.to_uppercase());
+            assert_eq!(field.variable, Some(variable.as_str()));
+            assert!(field.file_variable.is_none_or(|name| name.strip_suffix("_FILE") == Some(&variable)));
             let option = plain.replace('_', "-");
             assert_eq!(field.option, Some(option.as_str()));
             let mut spellings = vec![field.name.to_owned(), plain];

@@ -8,6 +8,7 @@ use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
+use super::value::is_off;
 use crate::address::source::Source;
 use crate::callback::{Body, Variables, outline, outline_literal};
 use crate::text::json::{Dialect, Node, Value, parse, push_string};
@@ -129,8 +130,7 @@ fn joined(key: Key, layers: &Layers<'_>, shown: fn(&Node) -> String) -> String {
 
 fn source(node: &Node) -> String {
     match &node.value {
-        Value::Bool(flag) => flag.to_string(),
-        Value::String(text) if text.trim().eq_ignore_ascii_case("false") => "false".to_owned(),
+        value if is_off(value) => "false".to_owned(),
         Value::String(text) | Value::Number(text) => {
             Source::parse(text).map_or_else(|_| MASK.to_owned(), |source| source.to_string())
         }

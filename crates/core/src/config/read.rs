@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Field, Key};
+use super::fields::{Field, Key, Kind};
 use super::layers::Layers;
 use super::raw::Setting;
-use crate::address::source::split_list;
+use super::value::{self, is_blank};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::json::{Dialect, Node, Value, parse};
 
@@ -77,25 +77,31 @@ impl<'a> Reader<'a> {
         self.wrong(key, at, message, None);
     }
 
-    /// A string; none where it is not set or blank.
-    pub(super) fn text(&mut self, key: Key) -> Option<String> {
-        let setting = self.setting(key)?;
-        match &setting.node.value {
-            Value::String(text) if text.trim().is_empty() => None,
-            Value::String(text) => Some(text.clone()),
-            _ => {
-                self.wrong_type(key, &setting.node);
-                None
-            }
-        }
+    /// Whether it is set to something.
+    pub(super) fn is_set(&self, key: Key) -> bool {
+        self.given(key).is_some()
     }
 
-    /// A number or a text that is one, as text.
+    /// The setting; none where it is as good as not set, so that the default counts.
+    fn given(&self, key: Key) -> Option<&'a Setting> {
+        self.setting(key).filter(|setting| !is_blank(&setting.node.value))
+    }
+
+    /// A string; none where it is not set and has no default.
+    pub(super) fn text(&mut self, key: Key) -> Option<String> {
+        let Some(setting) = self.given(key) else { return default(key).map(str::to_owned) };
+        let text = setting.node.value.text().map(str::to_owned);
+        if text.is_none() {
+            self.wrong_type(key, &setting.node);
+        }
+        text
+    }
+
+    /// A number or a text that may be one, as text; none where it is not set and has no default.
     pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
-        let setting = self.setting(key)?;
+        let Some(setting) = self.given(key) else { return default(key) };
         match &setting.node.value {
             Value::Number(text) => Some(text),
-            Value::String(text) if text.trim().is_empty() => None,
             Value::String(text) => Some(text.trim()),
             _ => {
                 self.wrong_type(key, &setting.node);
@@ -104,10 +110,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number in a range, or a text that is one.
+    /// A number in a range, or a text that is one; none where it is wrong, or not set and has no default.
     pub(super) fn number<T: std::str::FromStr>(&mut self, key: Key, right: impl Fn(&T) -> bool) -> Option<T> {
-        let digits = self.digits(key)?;
-        let number = digits.parse().ok().filter(right);
+        let number = self.digits(key)?.parse().ok().filter(right);
         if number.is_none() {
             let setting = self.setting(key)?;
             self.wrong_value(key, &setting.node);
@@ -115,7 +120,7 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// A boolean or one of its words (B13).
+    /// A boolean or one of its words (B13); none where it is wrong.
     pub(super) fn flag(&mut self, key: Key) -> Option<bool> {
         match self.choice(key)? {
             Choice::Flag(flag) => Some(flag),
@@ -127,42 +132,37 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A boolean, one of its words, or another text.
+    /// A boolean, one of its words, or another text; none where it is wrong.
     pub(super) fn choice(&mut self, key: Key) -> Option<Choice> {
-        let setting = self.setting(key)?;
-        match &setting.node.value {
-            Value::Bool(flag) => Some(Choice::Flag(*flag)),
-            Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
-                "" => None,
-                "true" | "yes" | "1" => Some(Choice::Flag(true)),
-                "false" | "no" | "0" => Some(Choice::Flag(false)),
-                _ => Some(Choice::Text(text.trim().to_owned())),
-            },
-            _ => {
-                self.wrong_type(key, &setting.node);
-                None
+        let text = match self.given(key).map(|setting| &setting.node) {
+            None => default(key)?,
+            Some(Node { value: Value::Bool(flag), .. }) => return Some(Choice::Flag(*flag)),
+            Some(Node { value: Value::String(text), .. }) => text.trim(),
+            Some(node) => {
+                self.wrong_type(key, node);
+                return None;
             }
-        }
+        };
+        Some(value::flag(text).map_or_else(|| Choice::Text(text.to_owned()), Choice::Flag))
     }
 
     /// A list of strings and numbers, one of them, or a string with separators or a JSON list in it (B9, B11). Each
-    /// item comes with its place.
+    /// item comes with its place. The default where nothing is set.
     pub(super) fn list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
-        let Some(setting) = self.setting(key) else { return Vec::new() };
+        let default = || value::separated(Field::of(key).default).into_iter().map(Cow::Owned).collect();
+        let Some(setting) = self.given(key) else { return default() };
         let node = &setting.node;
+        // Places inside of a text mean nothing in the file: the whole string is the place.
+        let at_node =
+            |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(Node { span: node.span, ..item })).collect();
         match &node.value {
-            Value::String(text) if text.trim_start().starts_with('[') => match parse(text, Dialect::STRICT) {
-                Ok(Node { value: Value::Array(items), .. }) => {
-                    // Places inside of the text mean nothing in the file: the whole string is the place.
-                    let items = items.into_iter().map(|item| Cow::Owned(Node { span: node.span, ..item }));
-                    self.items(key, items.collect())
-                }
-                Ok(_) => Vec::new(),
+            Value::Array(items) if items.is_empty() => default(),
+            Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
+            Value::String(text) => match value::list(text) {
+                Ok(items) if items.is_empty() => default(),
+                Ok(items) => self.items(key, at_node(items)),
                 // `[::1]:3128` is a host.
-                Err(_) if key == Key::Proxy && !text.contains('"') => {
-                    let item = |item: &str| Cow::Owned(Node { span: node.span, value: Value::string(item) });
-                    split_list(text).into_iter().map(item).collect()
-                }
+                Err(_) if key == Key::Proxy && !text.contains('"') => at_node(value::separated(text)),
                 Err(error) => {
                     let name = Field::of(key).name;
                     let message = format!("`{name}` begins like a JSON list but is none: {}", error.message);
@@ -170,12 +170,7 @@ impl<'a> Reader<'a> {
                     Vec::new()
                 }
             },
-            Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
-            Value::String(text) => {
-                let item = |item: &str| Cow::Owned(Node { span: node.span, value: Value::string(item) });
-                split_list(text).into_iter().map(item).collect()
-            }
-            Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => vec![Cow::Borrowed(node)],
+            Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);
                 Vec::new()
@@ -183,14 +178,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leaves out, and tells, what is neither a string nor (among sources) a number or `false`.
+    /// Leaves out, as errors, what is neither a string nor (among sources) a number or `false`.
     fn items(&mut self, key: Key, mut items: Vec<Cow<'a, Node>>) -> Vec<Cow<'a, Node>> {
         let mut at = 0;
         items.retain(|item| {
             at += 1;
             match &item.value {
                 Value::String(_) => true,
-                Value::Number(_) | Value::Bool(_) if matches!(key, Key::Index4 | Key::Index6) => true,
+                Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => true,
                 other => {
                     let message =
                         format!("`{}[{}]` must be a string, not {}", Field::of(key).name, at - 1, other.kind());
@@ -204,11 +199,10 @@ impl<'a> Reader<'a> {
 
     /// An object, or a string that holds one.
     pub(super) fn object(&mut self, key: Key) -> Option<Node> {
-        let setting = self.setting(key)?;
+        let setting = self.given(key)?;
         let name = Field::of(key).name;
         let parsed = match &setting.node.value {
             Value::Object(_) => return Some(setting.node.clone()),
-            Value::String(text) if text.trim().is_empty() => return None,
             Value::String(text) => parse(text, Dialect::STRICT),
             _ => {
                 self.wrong_type(key, &setting.node);
@@ -228,4 +222,9 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// What counts where nothing is set; none where that is nothing.
+fn default(key: Key) -> Option<&'static str> {
+    Some(Field::of(key).default).filter(|default| !default.is_empty())
 }

@@ -1,6 +1,7 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
-use super::fields::{FIELDS, Field, Key, Kind, Scope};
+use super::fields::{FIELDS, Field, Key, Kind, Scope, file_variables};
+use super::value::natural;
 use crate::text::json::{Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
@@ -66,18 +67,9 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Objects) => {}
     }
     if !field.default.is_empty() && !in_entry {
-        members.push(("default", default_value(field)));
+        members.push(("default", natural(field.kind, &Value::string(field.default))));
     }
     Value::object(members)
-}
-
-fn default_value(field: &Field) -> Value {
-    match field.default {
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        text if text.bytes().all(|byte| byte.is_ascii_digit()) => Value::Number(text.to_owned()),
-        text => Value::string(text),
-    }
 }
 
 const ABOVE: &str = "\
@@ -92,9 +84,8 @@ This page is generated from the table of fields in the source.
 
 ";
 
-const BELOW: &str = "
-`DDNS_TOKEN_FILE` and `DDNS_ID_FILE` name files that hold the value. `DDNS_CONFIG` names configuration files, as `-c`
-does.
+const BELOW: &str = "`DDNS_CONFIG` names
+configuration files, as `-c` does.
 
 Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
 `concurrency` and `interval` hold for the whole file and stand outside.
@@ -116,5 +107,6 @@ pub fn page() -> String {
             field.help
         );
     }
-    text + BELOW
+    let files: Vec<String> = file_variables().map(|(_, variable)| format!("`{variable}`")).collect();
+    text + &format!("\n{} name files that hold the value. {BELOW}", files.join(" and "))
 }

@@ -1,12 +1,12 @@
 //! The text of a new configuration: what was asked for as JSON, and every other field as a comment with an example, each
 //! under the line that the table of fields has for it. What people typed is never part of a comment.
 
-use super::fields::{FIELDS, Field, Key, Kind};
+use super::fields::{FIELDS, Field, Key};
 use super::raw::{Origin, Raw};
 use super::validate::{Surroundings, Valid, validate};
-use crate::address::source::split_list;
+use super::value::{is_blank, natural};
 use crate::text::diagnostic::Diagnostic;
-use crate::text::json::{Dialect, Node, Value, parse, pretty, push_string};
+use crate::text::json::{Node, Value, pretty, push_string};
 
 const ABOVE: &str = "\
 // A configuration of ddns. What stands behind // is a comment.
@@ -37,7 +37,15 @@ pub(super) fn lacks_domains(settings: &Raw) -> bool {
 }
 
 fn is_set(settings: &Raw, key: Key) -> bool {
-    settings.get(key).is_some_and(|setting| !is_blank(&setting.node.value))
+    given(settings, Field::of(key)).is_some()
+}
+
+/// The value of a field as it is written into a file; none where it is as good as not set.
+fn given(settings: &Raw, field: &Field) -> Option<Value> {
+    let value = natural(field.kind, &settings.get(field.key)?.node.value);
+    let is_empty =
+        is_blank(&value) || matches!(&value, Value::Array(items) if items.is_empty() && field.key != Key::Token);
+    (!is_empty).then_some(value)
 }
 
 /// The settings with an example for whatever must be there and is not; the provider is always the same.
@@ -67,10 +75,7 @@ pub fn checked(settings: &Raw) -> Result<Valid, Vec<Diagnostic>> {
 /// The text of a configuration that holds these settings, and all other fields as comments.
 pub fn text(settings: &Raw) -> String {
     let settings = completed(settings);
-    let value = |field: &Field| {
-        let setting = settings.get(field.key).filter(|setting| !is_blank(&setting.node.value));
-        setting.map(|setting| tidy(field, &setting.node.value)).filter(|value| *value != Value::Null)
-    };
+    let value = |field: &Field| given(&settings, field);
     let (log, plain): (Vec<&Field>, Vec<&Field>) = FIELDS.iter().partition(|field| log_name(field).is_some());
     let (set, unset): (Vec<&Field>, Vec<&Field>) = plain.into_iter().partition(|field| value(field).is_some());
     let mut parts: Vec<String> = set.into_iter().map(|field| written(field.name, field, value(field))).collect();
@@ -128,53 +133,6 @@ fn compact(value: &Value) -> String {
     }
 }
 
-/// What an option or an answer means, in the form in which one writes it into a file. What is wrong stays as it is: it is
-/// told elsewhere.
-fn tidy(field: &Field, value: &Value) -> Value {
-    let text = match value {
-        Value::String(text) => text.trim(),
-        value => return value.clone(),
-    };
-    let read = |dialect| parse(text, dialect).map(|node| node.value);
-    let word = text.to_ascii_lowercase();
-    match field.kind {
-        Kind::Sources if word == "false" => Value::Bool(false),
-        Kind::List | Kind::Sources => match read(Dialect::STRICT) {
-            Ok(list @ Value::Array(_)) => list,
-            _ => Value::list(split_list(text).into_iter().map(Value::string)),
-        },
-        Kind::Document => match read(Dialect::STRICT) {
-            Ok(document @ (Value::Object(_) | Value::Array(_))) if !is_empty_object(&document) => document,
-            // An empty object is a body only in a string (B7), and so is a placeholder outside quotes possible only there.
-            _ => value.clone(),
-        },
-        Kind::Whole | Kind::Number | Kind::WholeOrText => match read(Dialect::STRICT) {
-            Ok(number @ Value::Number(_)) => number,
-            _ => value.clone(),
-        },
-        Kind::Flag | Kind::FlagOrText => match word.as_str() {
-            "true" | "yes" | "1" => Value::Bool(true),
-            "false" | "no" | "0" => Value::Bool(false),
-            _ => value.clone(),
-        },
-        Kind::Object => read(Dialect::STRICT).unwrap_or_else(|_| value.clone()),
-        Kind::Text | Kind::Objects => value.clone(),
-    }
-}
-
-fn is_empty_object(value: &Value) -> bool {
-    value.members().is_some_and(<[_]>::is_empty)
-}
-
-/// Whether it is as good as not set.
-fn is_blank(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
-}
-
 /// What stands in the comment of a field that is not set: its default, or something that could be meant.
 fn example(field: &Field) -> String {
     let text = match field.key {
@@ -182,7 +140,6 @@ fn example(field: &Field) -> String {
         Key::Endpoint => "\"https://example.com/api/\"",
         Key::Token => "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }",
         Key::Ipv4 | Key::Ipv6 => "[\"home.example.com\"]",
-        Key::Index4 | Key::Index6 => "[\"default\"]",
         Key::Ttl => "300",
         Key::Line => "\"default\"",
         Key::Extra => "{ \"__ZONE__\": \"example.com\" }",
@@ -192,7 +149,7 @@ fn example(field: &Field) -> String {
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
         Key::Providers => "[{ \"provider\": \"callback\", \"id\": \"https://example.com/other?ip=__IP__\" }]",
         Key::Schema => "\"ddns.schema.json\"",
-        _ => return compact(&tidy(field, &Value::string(field.default))),
+        _ => return compact(&natural(field.kind, &Value::string(field.default))),
     };
     text.to_owned()
 }

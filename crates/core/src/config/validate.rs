@@ -9,6 +9,7 @@ use super::fields::{Field, Key};
 use super::layers::Layers;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
+use super::value::{duration, is_auto};
 use super::{Concurrency, Config, Log};
 use crate::net::proxy::System;
 use crate::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
@@ -51,38 +52,36 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
 
     let layers = |entry| around.layers(entry, &file);
     let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
-    let (mut log, concurrency) = (log(&mut reader), concurrency(&mut reader));
+    let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);
     let interval = interval(&mut reader);
 
-    let mut valid = Vec::new();
+    let (mut valid, mut is_debug) = (Vec::new(), false);
     for (raw, start) in &entries {
         let mut reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
-        if reader.flag(Key::Debug) == Some(true) {
-            log.level = Level::Debug;
-        }
+        is_debug |= reader.flag(Key::Debug) == Some(true);
         let maker = Maker { reader, start, system: &around.proxies };
         valid.extend(maker.entry());
     }
     let diagnostics = without_repeats(diagnostics);
-    if has_errors(&diagnostics) {
-        Err(diagnostics)
-    } else {
-        Ok((Config { name: name.to_owned(), log, concurrency, interval, entries: valid }, diagnostics))
+    match (log, concurrency) {
+        (Some(mut log), Some(concurrency)) if !has_errors(&diagnostics) => {
+            if is_debug {
+                log.level = Level::Debug;
+            }
+            Ok((Config { name: name.to_owned(), log, concurrency, interval, entries: valid }, diagnostics))
+        }
+        _ => Err(diagnostics),
     }
 }
 
-fn log(reader: &mut Reader<'_>) -> Log {
+fn log(reader: &mut Reader<'_>) -> Option<Log> {
     reader.refuse_fetched_path(Key::LogFile);
-    let mut log = Log {
-        level: Level::Info,
-        file: reader.text(Key::LogFile),
-        format: LogFormat::Short,
-        datefmt: reader.text(Key::LogDatefmt),
-    };
+    let file = reader.text(Key::LogFile);
     // A line with the time: in a file, and where the form of the time was asked for.
-    let has_time = log.file.is_some() || log.datefmt.is_some();
+    let has_time = file.is_some() || reader.is_set(Key::LogDatefmt);
+    let mut log = Log { level: level(reader)?, file, format: LogFormat::Short, datefmt: reader.text(Key::LogDatefmt)? };
     let format = reader.text(Key::LogFormat).or_else(|| has_time.then(|| LogFormat::TIMED.to_owned()));
     if let Some(text) = format {
         let (format, unknown) = LogFormat::parse(&text);
@@ -97,38 +96,30 @@ fn log(reader: &mut Reader<'_>) -> Log {
             reader.warn_whole(Key::LogFormat, message, hint);
         }
     }
-    if let Some(name) = reader.text(Key::LogLevel) {
-        log.level = Level::parse(&name).unwrap_or_else(|| {
-            let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());
-            reader.wrong_whole(Key::LogLevel, message, None);
-            Level::Info
-        });
-    }
-    log
+    Some(log)
 }
 
-fn concurrency(reader: &mut Reader<'_>) -> Concurrency {
-    match reader.setting(Key::Concurrency).and_then(|setting| setting.node.value.text()) {
-        Some(text) if text.trim().eq_ignore_ascii_case("auto") => Concurrency::Auto,
-        _ => reader
-            .number(Key::Concurrency, |number: &NonZeroU16| number.get() <= 1000)
-            .map_or(Concurrency::Auto, Concurrency::Fixed),
+fn level(reader: &mut Reader<'_>) -> Option<Level> {
+    let name = reader.text(Key::LogLevel)?;
+    let level = Level::parse(&name);
+    if level.is_none() {
+        let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());
+        reader.wrong_whole(Key::LogLevel, message, None);
     }
+    level
+}
+
+fn concurrency(reader: &mut Reader<'_>) -> Option<Concurrency> {
+    if reader.digits(Key::Concurrency).is_some_and(is_auto) {
+        return Some(Concurrency::Auto);
+    }
+    reader.number(Key::Concurrency, |number: &NonZeroU16| number.get() <= 1000).map(Concurrency::Fixed)
 }
 
 /// `interval`: minutes, or a number with its unit.
 fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
     let text = reader.digits(Key::Interval)?;
-    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let seconds = match text[number.len()..].to_ascii_lowercase().as_str() {
-        "s" => Some(1),
-        "" | "m" => Some(60),
-        "h" => Some(3600),
-        "d" => Some(86_400),
-        _ => None,
-    };
-    let whole: Option<u64> = number.trim_end().parse().ok();
-    let interval = seconds.zip(whole).map(|(seconds, whole)| Duration::from_secs(whole.saturating_mul(seconds)));
+    let interval = duration(text);
     let message = match interval {
         Some(interval) if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => return Some(interval),
         Some(interval) if interval < SHORTEST_INTERVAL => format!(
@@ -142,4 +133,51 @@ fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
     let hint = "changes of this host's own addresses are heard of at once, whatever the interval";
     reader.wrong_whole(Key::Interval, message, interval.map(|_| hint.to_owned()));
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::FIELDS;
+    use super::super::raw::Origin;
+    use super::*;
+    use crate::address::source::Source;
+    use crate::config::Cache;
+    use crate::net::proxy::Proxies;
+    use crate::net::ssl::Ssl;
+    use crate::text::json::{Node, Value};
+
+    fn with(more: &[(Key, &str)]) -> Config {
+        let least = [(Key::Dns, "callback"), (Key::Id, "https://h.example/"), (Key::Ipv4, "a.example")];
+        let mut around = Surroundings::default();
+        for (key, text) in least.iter().chain(more) {
+            around.options.set(*key, Node::synthetic(Value::string(*text)), Origin::Option(String::new()));
+        }
+        validate("c.json", None, &around).expect("it is valid").0
+    }
+
+    /// The table says what counts where nothing is set, and it is what the contract says.
+    #[test]
+    fn b_defaults_are_those_of_the_table() {
+        let plain = with(&[]);
+        for field in FIELDS.iter().filter(|field| !field.default.is_empty()) {
+            let mut written = with(&[(field.key, field.default)]);
+            if field.key == Key::LogDatefmt {
+                // Whoever writes it down wants to see the time.
+                written.log.format = LogFormat::Short;
+            }
+            assert_eq!(written, plain, "{}", field.name);
+        }
+        let entry = &plain.entries[0];
+        assert_eq!((entry.timeout, entry.cache_max_age), (Duration::from_secs(30), Duration::from_secs(259_200)));
+        assert_eq!((&entry.ssl, &entry.cache), (&Ssl::Auto, &Cache::Standard));
+        assert_eq!(entry.sources, [vec![Source::Default], vec![Source::Default]]);
+        assert_eq!(entry.proxies, Proxies::system(&Arc::default()));
+        assert_eq!((plain.concurrency, plain.interval, plain.log.level), (Concurrency::Auto, None, Level::Info));
+        for blank in ["", " "] {
+            let blank: Vec<(Key, &str)> =
+                FIELDS.iter().filter(|field| !field.default.is_empty()).map(|field| (field.key, blank)).collect();
+            assert_eq!(with(&blank), plain);
+        }
+        assert_eq!(with(&[(Key::Index4, " , "), (Key::Proxy, "[]")]), plain);
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use ddns_core::address::source::split_list;
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::value;
 use ddns_core::text::diagnostic::Diagnostic;
-use ddns_core::text::json::{Dialect, Node, Value, parse as parse_json};
+use ddns_core::text::json::{Node, Value};
 use lexopt::{Parser, ValueExt as _};
 
 use super::table::NEGATIONS;
@@ -50,13 +50,7 @@ fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
 
 /// The items of one value; what only begins like JSON stays whole, for the core to complain about.
 fn split(text: &str) -> Vec<Node> {
-    if !text.trim_start().starts_with('[') {
-        return split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect();
-    }
-    match parse_json(text, Dialect::STRICT) {
-        Ok(Node { value: Value::Array(items), .. }) => items,
-        _ => vec![Node::synthetic(Value::string(text))],
-    }
+    value::list(text).unwrap_or_else(|_| vec![Node::synthetic(Value::string(text))])
 }
 
 /// `--cache`, `--cache=PATH` and `--cache PATH`; behind a flag only a word that can be meant for it.
@@ -67,7 +61,7 @@ pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<S
     let Some(mut rest) = parser.try_raw_args() else { return Ok(None) };
     let next = rest.next_if(|next| {
         let next = next.to_string_lossy();
-        if kind == Kind::Flag { matches!(&*next, "true" | "false" | "yes" | "no") } else { !next.starts_with('-') }
+        if kind == Kind::Flag { value::flag(&next).is_some() } else { !next.starts_with('-') }
     });
     next.map(text).transpose()
 }

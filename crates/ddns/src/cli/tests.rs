@@ -172,3 +172,11 @@ fn help_explains_every_placeholder_and_source() {
         assert!(sources.contains(&format!("\n  {name}")), "{name}: {sources}");
     }
 }
+
+#[test]
+fn b11_the_topic_names_every_variable_that_names_a_file() {
+    let page = help::about(Some("config")).expect("a page");
+    for (_, variable) in ddns_core::config::fields::file_variables() {
+        assert!(page.contains(variable), "{variable}");
+    }
+}

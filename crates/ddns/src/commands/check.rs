@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use ddns_core::config::fields::file_variables;
 use ddns_core::config::lint::{lint, told_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::raw::{self, Document, Written};
@@ -103,9 +104,9 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Place::file(&document.name), message).hint(hint))
 }
 
-/// The same for the files that `DDNS_TOKEN_FILE` and `DDNS_ID_FILE` name.
+/// The same for the files that variables such as `DDNS_TOKEN_FILE` name.
 fn readable_secrets(environment: &Environment) -> Vec<Diagnostic> {
-    let named = ["DDNS_TOKEN_FILE", "DDNS_ID_FILE"].into_iter().filter_map(|name| Some((name, environment.get(name)?)));
+    let named = file_variables().filter_map(|(_, name)| Some((name, environment.get(name)?)));
     let warning = |(name, file): (&str, &str)| {
         let who = readers(&environment.path(file))?;
         let message = format!("{who} can read the file {file}");

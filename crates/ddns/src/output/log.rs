@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ddns_core::config::Config;
-use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::validate::Valid;
 use ddns_core::text::log_format::{Level, LogFormat};
 use ddns_core::text::secrets::Secrets;
@@ -68,7 +67,7 @@ impl<'a> Log<'a> {
         let log = Self {
             level: settings.level,
             format: settings.format.clone(),
-            datefmt: settings.datefmt.clone().unwrap_or_else(|| Field::of(Key::LogDatefmt).default.to_owned()),
+            datefmt: settings.datefmt.clone(),
             may_colour: settings.format == LogFormat::Short && environment.allows_colour(),
             colour: OnceCell::new(),
             secrets: Mask { config, all: OnceCell::new(), long: OnceCell::new() },

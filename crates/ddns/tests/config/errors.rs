@@ -445,3 +445,49 @@ fn b8_deep_nesting_never_ends_in_a_crash() {
         assert!(run.stderr.len() < 20_000, "a message that nobody can read: {} bytes", run.stderr.len());
     }
 }
+
+/// A field that is written twice is hardly meant: the last one counts, and the warning stands at its place.
+#[test]
+fn b8_a_field_that_is_written_twice_is_a_warning_at_the_second() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let fields = r#""ipv4": "home.example.com", "index4": "shell:echo 203.0.113.7", "cache": false"#;
+    let [first, last] = ["/first", "/last"].map(|path| receiver.url(path));
+    let cases = [
+        (
+            format!("{{\"dns\": \"callback\", {fields},\n\"id\": \"{first}\",\n\"id\": \"{last}\"}}"),
+            "config.json:3:",
+            "id",
+        ),
+        (
+            format!(
+                "{{\"providers\": [{{\"provider\": \"callback\", {fields},\n\"id\": \"{first}\",\n \"id\": \"{last}\"}}]}}"
+            ),
+            "config.json:3:",
+            "id",
+        ),
+        (
+            format!(
+                "{{\"dns\": \"callback\", {fields}, \"id\": \"{last}\",\n\"log\": {{\"level\": \"ERROR\",\n\"level\": \"INFO\"}}}}"
+            ),
+            "config.json:3:",
+            "log.level",
+        ),
+    ];
+    for (text, place, name) in cases {
+        let run = sandbox.sync_text(&text);
+        ends(&run, 0, &text);
+        let warning = run.stderr.lines().find(|line| line.contains("written twice")).unwrap_or_default();
+        assert!(warning.contains(place) && warning.contains(&format!("`{name}`")), "{text}\n{}", run.stderr);
+        assert_eq!(
+            receiver.take().iter().map(|sent| sent.target().to_owned()).collect::<Vec<_>>(),
+            ["/last"],
+            "{text}"
+        );
+    }
+    // Nothing is set by a `null`, and entries are not each other's fields.
+    let entry = format!("{{\"provider\": \"callback\", {fields}, \"id\": \"{last}\"}}");
+    let text = format!("{{\"ttl\": null, \"ttl\": 5, \"providers\": [{entry}, {entry}]}}");
+    let run = sandbox.sync_text(&text);
+    ends(&run, 0, &text);
+    assert!(!run.stderr.contains("twice"), "{}", run.stderr);
+}

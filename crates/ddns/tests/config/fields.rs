@@ -204,6 +204,19 @@ fn b_log_format_and_datefmt_shape_the_lines() {
 }
 
 #[test]
+fn b_timeout_is_more_than_nothing_and_at_most_an_hour() {
+    let receiver = Receiver::new();
+    for (timeout, code) in
+        [("3600", 0), ("0.5", 0), ("3600.1", 2), ("3601", 2), ("0", 2), ("-1", 2), ("NaN", 2), ("inf", 2)]
+    {
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": timeout})));
+        ends(&run, code, timeout);
+        assert_eq!(receiver.take().len(), usize::from(code == 0), "{timeout}");
+        assert!(code == 0 || run.stderr.contains("at most 3600"), "{timeout}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn b_timeout_ends_a_request() {
     let receiver = Receiver::responding(|_| Response::status(200).after(Duration::from_secs(20)));
     let started = Instant::now();

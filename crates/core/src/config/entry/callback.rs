@@ -1,0 +1,146 @@
+//! The callback of an entry: `id`, `endpoint`, `token`, and the values of placeholders.
+
+use super::super::fields::{Field, Key};
+use super::Maker;
+use crate::callback::{Body, Callback, Target, TargetError, Variables};
+use crate::text::diagnostic::Diagnostic;
+use crate::text::json::{Dialect, Node, Value, is_placeholder_name, parse};
+
+impl Maker<'_, '_> {
+    /// None where there is no address: that is among the errors then.
+    pub(super) fn callback(&mut self) -> Option<Callback> {
+        let variables = self.variables();
+        let mut unknown = Vec::new();
+        let target = self.target(&variables, &mut unknown);
+        let body = self.body(&variables, &mut unknown);
+        self.warn_unknown(&unknown, &variables);
+        Some(Callback { target: target?, body, variables })
+    }
+
+    fn variables(&mut self) -> Variables {
+        let ttl = self.reader.number(Key::Ttl, |_: &u32| true);
+        let mut variables = Variables::new(ttl, self.reader.text(Key::Line));
+        let members = match self.reader.object(Key::Extra).map(|node| node.value) {
+            Some(Value::Object(members)) => members,
+            _ => Vec::new(),
+        };
+        for member in members {
+            let node = Node { span: member.node.span, value: Value::Null };
+            if !is_placeholder_name(&member.key) {
+                let message = format!("`extra`: `{}` has not the form `__NAME__` and so no effect", member.key);
+                self.reader.warn_whole(Key::Extra, message, "names are capital letters between double underscores");
+            } else if let Err(why) = variables.add(&member.key, member.node.value) {
+                self.reader.wrong(Key::Extra, &node, format!("`extra`: `{}` {why}", member.key), None);
+            }
+        }
+        variables
+    }
+
+    fn target(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Target> {
+        let before = self.errors();
+        let endpoint = self.reader.text(Key::Endpoint).unwrap_or_default();
+        let id = self.reader.text(Key::Id).unwrap_or_default();
+        if self.errors() > before {
+            return None;
+        }
+        let error = match Target::new(&endpoint, &id, variables, unknown) {
+            Ok(target) => {
+                self.warn_target(&target, &endpoint, variables);
+                return Some(target);
+            }
+            Err(error) => error,
+        };
+        match error {
+            TargetError::Empty => {
+                let hint = "set `id` to the address to call, e.g. https://example.com/update?ip=__IP__&name=__DOMAIN__";
+                self.missing("`id` and `endpoint` are both empty: there is no address to call", hint);
+            }
+            TargetError::Relative(likely) => {
+                let message = "`id` is no whole address, and there is no `endpoint` to append it to";
+                self.reader.wrong_whole(Key::Id, message, Some(format!("did you mean {likely} ?")));
+            }
+            TargetError::Endpoint(why) => {
+                self.reader.wrong_whole(Key::Endpoint, format!("`endpoint` {why}"), None);
+            }
+            TargetError::Id(why) => self.reader.wrong_whole(Key::Id, format!("`id` {why}"), None),
+        }
+        None
+    }
+
+    fn warn_target(&mut self, target: &Target, endpoint: &str, variables: &Variables) {
+        if target.has_fragment() {
+            self.reader.warn_whole(
+                Key::Id,
+                "`id` has a `#`: what follows it is never sent",
+                "a `#` that is meant is written %23",
+            );
+        }
+        if let Some(name) = variables.names().find(|name| endpoint.contains(name)) {
+            let message = format!("`endpoint` holds {name}, which is not filled in there");
+            self.reader.warn_whole(Key::Endpoint, message, "placeholders belong into `id` or `token`");
+        }
+    }
+
+    fn warn_unknown(&mut self, unknown: &[String], variables: &Variables) {
+        for (at, name) in unknown.iter().enumerate() {
+            if unknown[..at].contains(name) {
+                continue;
+            }
+            let mut warning =
+                Diagnostic::warning(self.start.place(), format!("{name} is no placeholder: it is sent as it is"));
+            warning.hint = nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
+            self.reader.diagnostics.push(warning);
+        }
+    }
+
+    /// `token`: none where it is empty (B7).
+    fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
+        let setting = self.reader.setting(Key::Token)?;
+        let (document, in_string) = match &setting.node.value {
+            Value::String(text) if text.trim().is_empty() => return None,
+            Value::String(text) => match parse(text, Dialect::TOKEN) {
+                Ok(document) => (document, true),
+                Err(error) => {
+                    let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
+                    let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
+                    let message = format!("`token` is no JSON: {place}, {}", error.message);
+                    let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
+                    self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));
+                    return None;
+                }
+            },
+            _ => (setting.node.clone(), false),
+        };
+        // A string that is not blank is not empty: `"{}"` is a body (B7).
+        if !in_string && document.value.members().is_some_and(<[_]>::is_empty) {
+            return None;
+        }
+        match Body::new(&document, variables, unknown) {
+            Ok(Some(body)) => return Some(body),
+            Ok(None) => {
+                let kind = document.value.kind();
+                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed());
+                self.reader.wrong_whole(Key::Token, message, None);
+            }
+            Err(node) => {
+                let message = match (&node.value, in_string) {
+                    (Value::Placeholder(name), true) => {
+                        let text = setting.node.value.text().unwrap_or_default();
+                        let at = text.get(..node.span.start).unwrap_or_default().chars().count() + 1;
+                        format!("`token` is no JSON: at character {at}, {name} has no value")
+                    }
+                    _ => "`token` holds a placeholder that has no value".to_owned(),
+                };
+                let hint = "put it in double quotes to send it as it is";
+                self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));
+            }
+        }
+        None
+    }
+}
+
+fn nearest_placeholder<'a>(name: &str, variables: &'a Variables) -> Option<&'a str> {
+    let name = name.to_ascii_uppercase();
+    let likeness = |known: &&str| strsim::levenshtein(known, &name);
+    variables.names().filter(|known| likeness(known) <= 3).min_by_key(likeness)
+}

@@ -1,0 +1,131 @@
+//! What a written value means, whatever wrote it: a file, the environment, an option or an answer. One function for each
+//! kind of value.
+
+use std::time::Duration;
+
+use super::fields::Kind;
+use crate::address::source::split_list;
+use crate::text::json::{Dialect, Node, SyntaxError, Value, parse};
+
+/// A word for a boolean, in any case (B13).
+pub fn flag(word: &str) -> Option<bool> {
+    match word.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Some(true),
+        "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a value of `index4` or `index6` switches the family off. (`0` is the first interface, and `no` may be one's name.)
+pub(super) fn is_off(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => !flag,
+        Value::String(text) => text.trim().eq_ignore_ascii_case("false"),
+        _ => false,
+    }
+}
+
+/// Whether the program is to decide: `auto`, in any case.
+pub(super) fn is_auto(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case("auto")
+}
+
+/// The items of a list in one text: JSON, or separated (B9, B11). Fails where it begins like JSON and is none.
+pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
+    if !text.trim_start().starts_with('[') {
+        return Ok(separated(text));
+    }
+    // What begins with a bracket and is JSON is an array.
+    parse(text, Dialect::STRICT).map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
+}
+
+/// The items of a list that is not JSON.
+pub(super) fn separated(text: &str) -> Vec<Node> {
+    split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect()
+}
+
+/// A span of time: minutes, or a whole number with its unit.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
+        "s" => 1,
+        "" | "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    let number: u64 = number.trim_end().parse().ok()?;
+    Some(Duration::from_secs(number.saturating_mul(unit)))
+}
+
+/// Whether it is as good as not set.
+pub(super) fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        _ => false,
+    }
+}
+
+/// The same value in the form in which people write it into a file: a text that means a number is one. What is wrong stays
+/// as it is.
+pub(super) fn natural(kind: Kind, value: &Value) -> Value {
+    let Value::String(text) = value else { return value.clone() };
+    let json = || parse(text, Dialect::STRICT).map(|node| node.value);
+    let meant = match kind {
+        Kind::Sources if is_off(value) => Some(Value::Bool(false)),
+        Kind::List | Kind::Sources => list(text).ok().map(Value::Array),
+        // An empty object is a body only in a string (B7), and a placeholder outside quotes is possible only there.
+        Kind::Document => json().ok().filter(|document| match document {
+            Value::Object(members) => !members.is_empty(),
+            other => matches!(other, Value::Array(_)),
+        }),
+        Kind::Whole | Kind::Number | Kind::WholeOrText => json().ok().filter(|json| matches!(json, Value::Number(_))),
+        Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
+        Kind::Object => json().ok(),
+        Kind::Text | Kind::Objects => None,
+    };
+    meant.unwrap_or_else(|| value.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b13_words_for_booleans() {
+        for word in ["true", "YES", " 1 "] {
+            assert_eq!(flag(word), Some(true), "{word}");
+        }
+        for word in ["False", "no", "0"] {
+            assert_eq!(flag(word), Some(false), "{word}");
+        }
+        for word in ["", "on", "auto", "10", "/var/no"] {
+            assert_eq!(flag(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn b9_lists_are_separated_or_json() {
+        let items = |text: &str| -> Vec<String> {
+            list(text).expect("a list").iter().map(|item| item.value.text().unwrap_or("?").to_owned()).collect()
+        };
+        assert_eq!(items(" a, b;c ,"), ["a", "b", "c"]);
+        assert_eq!(items(r#" ["a,b", "c"]"#), ["a,b", "c"]);
+        assert_eq!(items("url:http://h/?a,b"), ["url:http://h/?a,b"]);
+        assert!(items("").is_empty() && list("[a]").is_err());
+    }
+
+    #[test]
+    fn a_duration_has_a_unit_or_is_in_minutes() {
+        let cases = [("90s", 90), ("5", 300), ("5m", 300), (" 2 H ", 7200), ("1d", 86_400)];
+        for (text, seconds) in cases {
+            assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "m", "1.5h", "-5", "5x", "5 5", "99999999999999999999"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+        assert_eq!(duration("18446744073709551615d"), Some(Duration::from_secs(u64::MAX)));
+    }
+}

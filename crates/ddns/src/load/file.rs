@@ -1,0 +1,98 @@
+//! Configurations as files of this host, and over the network.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ddns_core::callback::Request;
+use ddns_core::config::raw::Document;
+use ddns_core::net::proxy::{Proxies, System};
+use ddns_core::net::ssl::Ssl;
+use ddns_core::net::url::Url;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+
+use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::output::report;
+
+/// No configuration is larger.
+const FILE_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// How long a configuration may take to come over the network.
+const FETCH_LIMIT: Duration = Duration::from_secs(30);
+
+/// What tells two files apart: device and number.
+pub(super) type Identity = (u64, u64);
+
+pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
+}
+
+/// A configuration and, where it is a file of this host, which one.
+pub(super) async fn read(
+    name: &str,
+    client: &Client,
+    system: &Arc<System>,
+) -> Result<(Document, Option<Identity>), Diagnostic> {
+    let lower = name.to_ascii_lowercase();
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        return Box::pin(fetch(name, client, system)).await.map(|document| (document, None));
+    }
+    let (text, identity) = read_file(name).map_err(|why| {
+        // A mistyped address may hold a key.
+        let shown = if name.contains("://") { name.split("://").next().unwrap_or_default() } else { name };
+        Diagnostic::error(Place::file(shown), format!("the configuration {why}"))
+    })?;
+    Ok((Document { name: name.to_owned(), text, fetched: false }, identity))
+}
+
+/// The text of a file, or why there is none: a sentence that goes on from its name.
+pub(super) fn read_text(path: &str) -> Result<String, String> {
+    read_file(path).map(|(text, _)| text)
+}
+
+fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
+    let cannot = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => "is not there".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "may not be read by this user".to_owned(),
+        std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
+        _ => format!("cannot be read ({error})"),
+    };
+    let file = fs::File::open(path).map_err(cannot)?;
+    let metadata = file.metadata().ok();
+    let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(format!("is larger than {} MiB", FILE_LIMIT >> 20));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
+        format!("is no UTF-8 text (line {line}): save it as UTF-8")
+    })?;
+    Ok((text, metadata.as_ref().map(identity)))
+}
+
+/// A configuration over the network (B12), through the environment's proxies. It is named by its origin and path: a query
+/// may hold a key.
+async fn fetch(address: &str, client: &Client, system: &Arc<System>) -> Result<Document, Diagnostic> {
+    let url = Url::parse(address)
+        .map_err(|why| Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}")))?;
+    let name = format!("{}{}", url.origin(), url.path.split('?').next().unwrap_or_default());
+    let wrong =
+        |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
+    let request = Request { url, body: None };
+    let (proxies, ssl) = (&Proxies::system(system), &Ssl::Verify);
+    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
+    let answer = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
+    if !(200..300).contains(&answer.status) {
+        return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));
+    }
+    if !answer.is_whole {
+        return Err(wrong(format!("it was cut off, or is larger than {} KiB", BODY_LIMIT >> 10)));
+    }
+    let text = String::from_utf8(answer.body).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
+    Ok(Document { name, text, fetched: true })
+}

@@ -1,0 +1,81 @@
+//! What the environment sets: the variables of the fields, those that name a file with the value, and `DDNS_CONFIG`.
+
+use ddns_core::config::fields::{FIELDS, Field, file_variables};
+use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::value;
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::json::{Node, Value};
+
+use super::file::read_text;
+use crate::environment::Environment;
+
+/// Names configuration files, as `-c` does.
+pub(super) const CONFIG: &str = "DDNS_CONFIG";
+
+/// The files of `DDNS_CONFIG`: one, several with separators, or a JSON list.
+pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
+    let Some(text) = environment.get(CONFIG) else { return Vec::new() };
+    let items = value::list(text).unwrap_or_default();
+    let files: Vec<String> = items.iter().filter_map(|item| item.value.text()).map(str::to_owned).collect();
+    let is_json = text.trim_start().starts_with('[');
+    if is_json && (files.is_empty() || files.len() < items.len()) {
+        let message = "must be a file, several files separated by commas, or a JSON list of files";
+        diagnostics.push(Diagnostic::error(Place::Environment(CONFIG.to_owned()), message));
+    }
+    files
+}
+
+/// The fields that the environment sets.
+pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Raw {
+    let mut raw = Raw::default();
+    for name in environment.unreadable() {
+        diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), "its value is not UTF-8 text"));
+    }
+    for (name, value) in environment.ours() {
+        let origin = Origin::Environment(name.to_owned());
+        if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
+            raw.set(field.key, Node::synthetic(Value::string(value)), origin);
+        } else if let Some((field, _)) = file_variables().find(|(_, variable)| *variable == name) {
+            match from_file(environment, field, (name, value)) {
+                Ok(text) => raw.set(field.key, Node::synthetic(Value::String(text)), origin),
+                Err(diagnostic) => diagnostics.push(diagnostic),
+            }
+        } else if name != CONFIG
+            && let Some(near) = nearest_variable(name)
+        {
+            let message = "unknown variable: it has no effect";
+            let warning = Diagnostic::warning(Place::Environment(name.to_owned()), message);
+            diagnostics.push(warning.hint(format!("did you mean {near}?")));
+        }
+    }
+    raw
+}
+
+/// The value of a field whose variable names a file.
+fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &str)) -> Result<String, Diagnostic> {
+    let place = || Place::Environment(name.to_owned());
+    let direct = field.variable.unwrap_or_default();
+    if environment.get(direct).is_some() {
+        let message = format!("{direct} is set too: only one of the two may be");
+        return Err(Diagnostic::error(place(), message).hint(format!("unset {direct} or {name}")));
+    }
+    match read_text(&environment.path(value).display().to_string()) {
+        Ok(text) if text.trim().is_empty() => {
+            Err(Diagnostic::warning(place(), format!("the file is empty, so `{}` is not set", field.name)))
+        }
+        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(why) => {
+            // The secret itself may have been put here by mistake.
+            let is_path = !value.contains(['{', '[', '"', '?', '=']);
+            let shown = if is_path { value } else { "that it names" };
+            let hint = format!("it must be the path of a file; the value itself goes into {direct}");
+            Err(Diagnostic::error(place(), format!("the file {shown} {why}")).hint(hint))
+        }
+    }
+}
+
+/// Only where one is very near: the environment holds other programs' variables too.
+fn nearest_variable(name: &str) -> Option<&'static str> {
+    let ours = FIELDS.iter().flat_map(|field| [field.variable, field.file_variable]).flatten().chain([CONFIG]);
+    nearest(name, ours).filter(|near| near.len().abs_diff(name.len()) <= 2)
+}
