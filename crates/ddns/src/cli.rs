@@ -1,8 +1,9 @@
-//! Options and commands. What there is stands in the table of fields and the table of commands; here it is read.
+//! The command line, read. Which options and commands exist is in the table of fields and the table of commands.
 
 mod fields;
 pub(crate) mod help;
 mod mistakes;
+mod rows;
 pub(crate) mod table;
 pub(crate) mod topics;
 
@@ -10,7 +11,7 @@ use std::ffi::OsString;
 
 use ddns_core::config::fields::Kind;
 use ddns_core::config::raw::Raw;
-use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::diagnostic::Diagnostic;
 use lexopt::{Arg, Parser};
 
 use table::{Command, NEW_CONFIG, Name};
@@ -20,9 +21,9 @@ use table::{Command, NEW_CONFIG, Name};
 pub(crate) enum Invocation {
     /// No command: one synchronization.
     Synchronize(Settings),
-    /// A command, with what stands behind it.
+    /// A command, with what follows it.
     Command(Name, Given),
-    /// `--new-config`: a commented template, into the file that stands there as its word.
+    /// `--new-config`: a commented template, into the file that is its word.
     Template(Given),
     /// A text to print: `--help`, `--version`.
     Show(String),
@@ -35,23 +36,23 @@ pub(crate) struct Settings {
     pub(crate) options: Raw,
 }
 
-/// What stands behind a command.
+/// What follows a command.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     /// For a command that takes them.
     pub(crate) settings: Settings,
-    /// Its own options in the order in which they were written; the value is empty where the option takes none.
+    /// Its own options in the order in which they were written; the value is empty if the option takes none.
     own: Vec<(&'static str, String)>,
     word: Option<String>,
 }
 
 impl Given {
-    /// Whether one of the command's own options was written.
+    /// Whether one of the command's own options was given.
     pub(crate) fn has(&self, option: &'static str) -> bool {
         self.value(option).is_some()
     }
 
-    /// The value of one of the command's own options; the last one counts.
+    /// The value of one of the command's own options: the last one; `None` if it was not given.
     pub(crate) fn value(&self, option: &'static str) -> Option<&str> {
         self.values(option).last()
     }
@@ -62,18 +63,18 @@ impl Given {
         meant.map(|(_, value)| value.as_str())
     }
 
-    /// The word behind the command.
+    /// The word that follows the command; `None` if there is none.
     pub(crate) fn word(&self) -> Option<&str> {
         self.word.as_deref()
     }
 
-    /// How it is to be shown, for commands with `--json` and `--wide`.
+    /// For commands with `--json` and `--wide`.
     pub(crate) fn form(&self) -> Form {
         Form { json: self.has("json"), wide: self.has("wide") }
     }
 }
 
-/// How a command shows what it found.
+/// How a command prints its report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Form {
     /// As JSON, for programs.
@@ -82,7 +83,7 @@ pub(crate) struct Form {
     pub(crate) wide: bool,
 }
 
-/// Reads the arguments behind the program's name.
+/// Reads the arguments that follow the program's name.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, Diagnostic> {
     let mut parser = Parser::from_args(arguments);
     let mut command: Option<&'static Command> = None;
@@ -123,7 +124,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
     }
 }
 
-/// A word behind the command: the one that it takes, if it takes one.
+/// A word that follows the command: the one that it takes, if it takes one.
 fn take_word(given: &mut Given, command: Option<&Command>, word: String) -> Result<(), Diagnostic> {
     let Some((command, taken)) = command.and_then(|command| Some((command, command.word.as_ref()?))) else {
         return Err(mistakes::unexpected(&word, false));
@@ -165,10 +166,6 @@ fn take_option(
         return Ok(());
     }
     Err(mistakes::unknown_option(command, name))
-}
-
-fn wrong(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Place::Nowhere, message).hint("`ddns help options` shows every option")
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Node, Value};
 use lexopt::{Parser, ValueExt as _};
 
+use super::mistakes::wrong;
 use super::table::NEGATIONS;
-use super::wrong;
 
-/// Takes the value of an option and sets its field; says whether there is such an option.
+/// Takes the value of an option and sets its field; `false` if there is no such option.
 pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<bool, Diagnostic> {
     if let Some((option, key)) = NEGATIONS.iter().find(|(option, _)| *option == name.replace('_', "-")) {
         options.set(*key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
@@ -48,12 +48,12 @@ fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
     Value::Array(items)
 }
 
-/// The items of one value; what only begins like JSON stays whole, for the core to complain about.
+/// The items of one value; what only begins like JSON stays whole, so that the core reports it.
 fn split(text: &str) -> Vec<Node> {
     value::list(text).unwrap_or_else(|_| vec![Node::synthetic(Value::string(text))])
 }
 
-/// `--cache`, `--cache=PATH` and `--cache PATH`; behind a flag only a word that can be meant for it.
+/// `--cache`, `--cache=PATH` and `--cache PATH`; after a flag only a word that can be meant for it.
 pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Diagnostic> {
     if let Some(attached) = parser.optional_value() {
         return text(attached).map(Some);
@@ -68,19 +68,19 @@ pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<S
 
 /// Everything up to the next option; at least one.
 pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
-    let values = parser.values().map_err(|_| wrong(format!("{option} needs a value behind it")))?;
+    let values = parser.values().map_err(|_| wrong(format!("{option} needs a value")))?;
     let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
     if values.iter().any(|value| value.trim().is_empty()) {
-        return Err(wrong(format!("{option} has an empty value behind it: is a variable of the shell not set?")));
+        return Err(wrong(format!("{option} has an empty value: is a shell variable not set?")));
     }
     Ok(values)
 }
 
 /// The text of a value.
 pub(super) fn text(value: OsString) -> Result<String, Diagnostic> {
-    value.string().map_err(|_| wrong("an option has a value that is no UTF-8 text"))
+    value.string().map_err(|_| wrong("the value of an option is not valid UTF-8"))
 }
 
 fn missing_value(field: &Field) -> Diagnostic {
-    wrong(format!("--{} needs a value behind it: {}", field.option.unwrap_or_default(), field.allowed()))
+    wrong(format!("--{} needs a value: {}", field.option.unwrap_or_default(), field.allowed()))
 }

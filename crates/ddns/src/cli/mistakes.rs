@@ -1,13 +1,17 @@
-//! What is said to somebody who mistyped. A value that no option takes may be a secret, and is shown only where it is
-//! surely none.
+//! Messages about a wrong command line. A value that no option takes may be a secret: it is shown only if it surely is
+//! none.
 
 use ddns_core::config::fields::FIELDS;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
 use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Word};
-use super::wrong;
 
-/// What lexopt cannot read. A value that stands behind a flag is not shown.
+/// An error with a hint at the list of options.
+pub(super) fn wrong(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Nowhere, message).hint("`ddns help options` lists every option")
+}
+
+/// What lexopt cannot read. A value after a flag is not shown.
 pub(super) fn misread(error: lexopt::Error) -> Diagnostic {
     match error {
         lexopt::Error::UnexpectedValue { option, .. } => wrong(format!("{option} takes no value")),
@@ -15,7 +19,7 @@ pub(super) fn misread(error: lexopt::Error) -> Diagnostic {
     }
 }
 
-/// An option that a command, or a synchronization, does not have.
+/// An option that a command, or a plain `ddns`, does not have.
 pub(super) fn unknown_option(command: Option<&Command>, name: &str) -> Diagnostic {
     let message = match command {
         Some(command) if takes_nothing(command) => format!("`ddns {}` takes no options", command.name),
@@ -48,27 +52,26 @@ pub(super) fn unknown_letter(command: Option<&Command>, letter: char) -> Diagnos
 
 /// An option of a command's own without its value.
 pub(super) fn missing_value(name: &str, what: &str) -> Diagnostic {
-    wrong(format!("--{name} needs a value behind it: {what}"))
+    wrong(format!("--{name} needs a value: {what}"))
 }
 
-/// A word behind a command that takes one of a few, and not this.
+/// A word that is not one of those that the command takes.
 pub(super) fn wrong_word(command: &Command, word: &Word, value: &str) -> Diagnostic {
     let known = word.one_of.join(", ");
     let near = nearest(value, word.one_of.iter().copied());
-    let hint =
-        near.map_or(format!("it is one of {known}"), |near| format!("did you mean `{near}`? It is one of {known}"));
-    at(Some(command), format!("`ddns {}` does not know this {}{}", command.name, word.name, shown(value))).hint(hint)
+    let hint = near.map_or(format!("use one of {known}"), |near| format!("did you mean `{near}`? Use one of {known}"));
+    at(Some(command), format!("`ddns {}`: unknown {}{}", command.name, word.name, shown(value))).hint(hint)
 }
 
 /// A command that needs a word, and has none.
 pub(super) fn missing_word(command: &Command, word: &Word) -> Diagnostic {
-    let error = at(Some(command), format!("`ddns {}` needs its {}", command.name, word.name));
-    if word.one_of.is_empty() { error } else { error.hint(format!("it is one of {}", word.one_of.join(", "))) }
+    let error = at(Some(command), format!("`ddns {}` needs a {}", command.name, word.name));
+    if word.one_of.is_empty() { error } else { error.hint(format!("use one of {}", word.one_of.join(", "))) }
 }
 
-/// A second word behind a command that takes one.
+/// A second word after a command that takes one.
 pub(super) fn word_too_many(command: &Command, word: &Word) -> Diagnostic {
-    at(Some(command), format!("`ddns {}` takes one {}, and there is more behind it", command.name, word.name))
+    at(Some(command), format!("`ddns {}` takes only one {}", command.name, word.name))
 }
 
 /// A value that no option takes.
@@ -78,35 +81,33 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
         Some(near) => wrong(format!("there is no command `{value}`")).hint(format!("did you mean `ddns {near}`?")),
         // A short word of letters is a command that we do not have, and no secret.
         None if is_first && is_plain(value) => {
-            wrong(format!("there is no command `{value}`")).hint("`ddns --help` shows every command")
+            wrong(format!("there is no command `{value}`")).hint("`ddns --help` lists every command")
         }
-        None if name.is_some() => wrong(format!("`{value}` stands alone: no option takes it"))
-            .hint(format!("a command comes first: `ddns {value} …`")),
+        None if name.is_some() => {
+            wrong(format!("unexpected argument `{value}`")).hint(format!("a command comes first: `ddns {value} …`"))
+        }
         None if value.contains(".json") && !value.contains("://") => {
-            wrong(format!("`{value}` stands alone: no option takes it"))
-                .hint(format!("did you mean `ddns -c {value}`?"))
+            wrong(format!("unexpected argument `{value}`")).hint(format!("did you mean `ddns -c {value}`?"))
         }
-        None => wrong("a value stands alone: no option takes it").hint(
-            "a value with blanks or quotes in it stands in single quotes; `ddns help options` shows every option",
+        None => wrong("unexpected argument: it belongs to no option").hint(
+            "put a value that contains spaces or quotes in single quotes; `ddns help options` lists every option",
         ),
     }
 }
 
-/// A topic that there is no page about.
+/// A topic without a page.
 pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
     let error = Diagnostic::error(Place::Nowhere, format!("there is no help on this topic{}", shown(value)));
     match nearest(value, known.clone()) {
         Some(near) => error.hint(format!("did you mean `ddns help {near}`?")),
-        None => error.hint(format!("there is `ddns help` with one of {}", known.collect::<Vec<_>>().join(", "))),
+        None => error.hint(format!("use `ddns help` with one of {}", known.collect::<Vec<_>>().join(", "))),
     }
 }
 
-/// An error with the page that helps.
+/// An error with a hint at the page that helps.
 fn at(command: Option<&Command>, message: String) -> Diagnostic {
     match command {
-        Some(command) => {
-            Diagnostic::error(Place::Nowhere, message).hint(format!("`ddns help {}` shows its use", command.name))
-        }
+        Some(command) => Diagnostic::error(Place::Nowhere, message).hint(format!("see `ddns {} --help`", command.name)),
         None => wrong(message),
     }
 }
@@ -120,7 +121,7 @@ fn own(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
     command.map_or(&[][..], |command| command.options).iter().map(|choice| choice.name)
 }
 
-/// The options that it shares with others; those of a synchronization where there is no command.
+/// The options that it shares with others; those of a plain `ddns` if there is no command.
 fn common(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
     let is_configured = command.is_none_or(|command| command.configured);
     let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
@@ -135,7 +136,7 @@ fn elsewhere(name: &str) -> String {
     with.map(|command| format!("`ddns {}`", command.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// ` ("word")` where the value is surely no secret.
+/// ` (`word`)` if the value surely is no secret.
 fn shown(value: &str) -> String {
     if is_plain(value) { format!(" (`{value}`)") } else { String::new() }
 }

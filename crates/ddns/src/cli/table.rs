@@ -29,13 +29,13 @@ pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// What it does, short enough to stand beside the name on one line.
     pub(crate) summary: &'static str,
-    /// What else a user wants to know, for its own help.
+    /// What else a user wants to know, for `ddns COMMAND --help`.
     pub(crate) about: &'static str,
     /// Whether it takes `-c` and the options of the fields, as a synchronization does.
     pub(crate) configured: bool,
     /// The options that it alone understands.
     pub(crate) options: &'static [Choice],
-    /// The word that may stand behind it.
+    /// The word that may follow it.
     pub(crate) word: Option<Word>,
     /// One line to try.
     pub(crate) example: &'static str,
@@ -46,18 +46,18 @@ pub(crate) struct Command {
 pub(crate) struct Choice {
     /// Without its dashes.
     pub(crate) name: &'static str,
-    /// How its value is called; empty where it takes none. `FILE` and `PATH` are completed as files.
+    /// The name of its value in help; empty if it takes none. `FILE` and `PATH` are completed as files.
     pub(crate) value: &'static str,
     pub(crate) help: &'static str,
 }
 
-/// A word that stands behind a command without an option.
+/// A word that follows a command without an option.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word {
-    /// How it is called in help.
+    /// Its name in help.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
-    /// Everything that it can be; empty where the command itself knows.
+    /// Everything that it can be; empty if the command itself checks it.
     pub(crate) one_of: &'static [&'static str],
     pub(crate) is_required: bool,
 }
@@ -71,18 +71,19 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
 }
 
 /// For commands that print a report.
-const JSON: Choice = flag("json", "As JSON, for programs");
+const JSON: Choice = flag("json", "Print JSON, for programs");
 /// For commands that print a report.
-const WIDE: Choice = flag("wide", "Do not break lines that are wider than 80 columns");
+const WIDE: Choice = flag("wide", "Do not wrap long lines");
 
 /// The table, in the order of the help.
 pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Demo,
         name: "demo",
-        summary: "Show what it does, on this machine alone, without a configuration",
-        about: "A receiver on loopback stands in for your endpoint: two callbacks are sent to it, sent again when the \
-                address changes, and left out when it does not. Nothing leaves this machine, nothing stays behind.",
+        summary: "Show what ddns does, on this machine alone",
+        about: "Starts a receiver on loopback in place of your endpoint and sends updates to it: two for new \
+                domains, none while the address stays the same, and one for a change. Needs no configuration. \
+                Nothing leaves this machine and no file is left behind.",
         configured: false,
         options: &[],
         word: None,
@@ -91,15 +92,15 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Init,
         name: "init",
-        summary: "Write a configuration: asks a few questions, tries the answers",
-        about: "Asks for the endpoint, the domains and the source of the address, looks the address up, writes a \
+        summary: "Write a configuration: asks a few questions",
+        about: "Asks for the endpoint, the domains and the source of the address, looks up the address, writes a \
                 commented file that only you can read, and shows what would be sent. It never overwrites a file and \
-                sends no callback. What an option says is not asked: with --id or --endpoint and a domain nothing is.",
+                sends no update. A question that an option already answers is not asked.",
         configured: true,
-        options: &[flag("yes", "Ask nothing: take what is suggested where no option says more")],
+        options: &[flag("yes", "Ask nothing: accept every suggestion")],
         word: Some(Word {
             name: "FILE",
-            help: "The file to write; config.json where none is named",
+            help: "The file to write; config.json by default",
             one_of: &[],
             is_required: false,
         }),
@@ -108,10 +109,10 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Watch,
         name: "watch",
-        summary: "Keep running: tell changes at once, try again what failed",
-        about: "Synchronizes at the start, at every `interval` (5 minutes where none is set), at once when the kernel \
-                says that an address of this host changed, and when it is asked to: SIGUSR1 or `ddns sync`. Reloads on \
-                SIGHUP and when a configuration file changes. SIGTERM ends it.",
+        summary: "Keep running: send changes at once, retry what failed",
+        about: "Synchronizes at the start, at every `interval` (5 minutes by default), as soon as the kernel reports \
+                that an address of this host changed, and on request: `ddns sync` or SIGUSR1. Reloads on SIGHUP and \
+                when a configuration file changes. SIGTERM stops it.",
         configured: true,
         options: &[],
         word: None,
@@ -120,9 +121,9 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Status,
         name: "status",
-        summary: "Show how every domain stands, as the running service knows it",
-        about: "Asks the `ddns watch` that runs; where none does, it shows what the cache remembers. Exit status: 0 \
-                where everything is up to date, 1 where something is not.",
+        summary: "Show the state of every domain",
+        about: "Asks the running `ddns watch`. If none is running, shows what the cache remembers. Exit status: 0 if \
+                everything is up to date, otherwise 1.",
         configured: true,
         options: &[JSON, WIDE],
         word: None,
@@ -131,9 +132,9 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Sync,
         name: "sync",
-        summary: "Ask the running service to synchronize now",
-        about: "Waits until that is done and says what it came to. What failed before is tried again at once, unless \
-                its endpoint asked to be left alone.",
+        summary: "Make the running service synchronize now",
+        about: "Waits until it is done and prints the result. Failed updates are retried at once, unless their \
+                endpoint sent a `Retry-After` that is not over yet.",
         configured: true,
         options: &[],
         word: None,
@@ -142,9 +143,9 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Addresses,
         name: "addresses",
-        summary: "Show this host's addresses, and which one is told and why",
-        about: "Shows every address of this host with the verdict on it, what each source of the configuration says \
-                now, and which one would be told. Works without a configuration, too. Sends no callback.",
+        summary: "Show this host's addresses, which one is sent, and why",
+        about: "Shows every address of this host and whether it can be used, what each source of the configuration \
+                returns now, and which address would be sent. Also works without a configuration. Sends no update.",
         configured: true,
         options: &[JSON, WIDE],
         word: None,
@@ -153,19 +154,19 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Listen,
         name: "listen",
-        summary: "Receive callbacks on this machine, show them and answer",
-        about: "For rehearsals: it shows every request as an endpoint would see it, keys included, and answers as you \
-                say. It listens on 127.0.0.1:8080 unless another ADDRESS is named; port 0 is one that is free. Ctrl-C \
-                ends it.",
+        summary: "Receive callbacks on this machine, show them and respond",
+        about: "For trying things out: shows every request as an endpoint sees it, keys included, and responds as \
+                you choose. Listens on 127.0.0.1:8080 unless you name another ADDRESS; port 0 picks a free port. \
+                Ctrl-C stops it.",
         configured: false,
         options: &[
-            option("status", "CODE", "Answer the first request with this status; 200 without it"),
-            option("then", "CODE", "And the next one with this; can be repeated, and the last one stays"),
-            option("delay", "TIME", "Wait before each answer: 500ms, 2s, 1m"),
-            option("retry-after", "SECONDS", "Ask to be called again then; with a 503, unless --status is given"),
-            option("redirect", "URL", "Lead elsewhere; with a 307, unless --status is another from 300 to 399"),
-            option("count", "NUMBER", "End after so many requests"),
-            flag("json", "One JSON object a line, for programs"),
+            option("status", "CODE", "Status of the first response; 200 by default"),
+            option("then", "CODE", "Status of the next one; repeat for more. The last one stays"),
+            option("delay", "TIME", "Wait before each response: 500ms, 2s, 1m"),
+            option("retry-after", "SECONDS", "Send a Retry-After; the status is 503 unless --status is given"),
+            option("redirect", "URL", "Redirect to URL; the status is 307 unless --status is another 3xx"),
+            option("count", "NUMBER", "Exit after this many requests"),
+            flag("json", "Print one JSON object per line, for programs"),
             WIDE,
         ],
         word: Some(Word {
@@ -180,13 +181,13 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Check,
         name: "check",
         summary: "Check the configuration; show each setting and its origin",
-        about: "Shows every setting that counts and where it was made, secrets masked, and everything that is wrong or \
-                doubtful. Ends with 0, or with 2 where something is wrong. Nothing is sent, --online included: that \
-                looks for the addresses and opens a connection to each endpoint, and ends with 1 where one fails.",
+        about: "Shows every setting and where it comes from, with secrets masked, and all errors and warnings. Exit \
+                status: 0 if the configuration is valid, otherwise 2. With --online it also looks up the addresses \
+                and connects to each endpoint, without sending a request, and exits with 1 if that fails.",
         configured: true,
         options: &[
-            flag("all", "Show settings that nobody made, too"),
-            flag("online", "Look for addresses and connect to each endpoint"),
+            flag("all", "Include defaults"),
+            flag("online", "Also look up the addresses and connect to each endpoint"),
             JSON,
             WIDE,
         ],
@@ -196,16 +197,15 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Preview,
         name: "preview",
-        summary: "Show every request that would be sent now, and why; send none",
-        about: "For every domain: the request exactly as a run would send it, the address and the source that gave it, \
-                and whether it would be sent. Sends no callback and changes no cache. What you typed into `token`, \
-                `extra` and addresses shows as ***.",
+        summary: "Show every request that would be sent now, and why",
+        about: "For every domain: the exact request, the address and its source, and whether it would be sent. Sends \
+                no update and does not change the cache. What you typed into `token`, `extra` and URLs shows as ***.",
         configured: true,
         options: &[
-            flag("curl", "As commands of curl that send the same"),
-            flag("show-secrets", "Show secrets too: in a terminal, or with --yes"),
-            flag("yes", "Show secrets where standard output is no terminal"),
-            Choice { name: "ip", value: "ADDRESS", help: "Take this address, look for none; once for each family" },
+            flag("curl", "Print the requests as curl commands"),
+            flag("show-secrets", "Do not mask secrets; in a terminal, or with --yes"),
+            flag("yes", "Allow --show-secrets when the output is not a terminal"),
+            Choice { name: "ip", value: "ADDRESS", help: "Use this address instead of a lookup; once per family" },
             JSON,
             WIDE,
         ],
@@ -216,8 +216,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Schema,
         name: "schema",
         summary: "Print the JSON schema of a configuration, for editors",
-        about: "Editors that know it complete and check a configuration while you write it: name the file in \
-                `$schema`.",
+        about: "With it, an editor completes and checks a configuration while you write: put the path of the file \
+                into `$schema`.",
         configured: false,
         options: &[],
         word: None,
@@ -226,8 +226,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         which: Name::Completions,
         name: "completions",
-        summary: "Print what a shell needs to complete commands and options",
-        about: "The script holds everything: nothing is run while you type.",
+        summary: "Print the completions for a shell",
+        about: "The script contains everything: ddns is not run while you type.",
         configured: false,
         options: &[],
         word: Some(Word {
@@ -242,7 +242,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Man,
         name: "man",
         summary: "Print the manual page",
-        about: "In roff, the form that `man` reads.",
+        about: "In roff, the format that `man` reads.",
         configured: false,
         options: &[],
         word: None,
@@ -252,12 +252,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Help,
         name: "help",
         summary: "Explain a command or a topic",
-        about: "Without a word behind it, it shows what `ddns --help` shows.",
+        about: "Without a TOPIC, prints the same as `ddns --help`.",
         configured: false,
         options: &[],
         word: Some(Word {
             name: "TOPIC",
-            help: "A command; or options, config, placeholders, sources, exit-codes",
+            help: "A command, or one of options, config, placeholders, sources, exit-codes",
             one_of: &[],
             is_required: false,
         }),
@@ -266,19 +266,17 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 /// Options that set no field and that every synchronization takes: letter, name, value, help.
-pub(crate) const CONFIG: (char, Choice) = (
-    'c',
-    Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) addresses of some; each is run" },
-);
+pub(crate) const CONFIG: (char, Choice) =
+    ('c', Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) URLs; all of them are run" });
 /// The option that writes a template and does nothing else; its value may be left out.
 pub(crate) const NEW_CONFIG: Choice = Choice {
     name: "new-config",
     value: "[FILE]",
-    help: "Write a commented configuration (config.json), and end; never overwrites",
+    help: "Write a commented configuration and exit; config.json by default",
 };
 /// Options that are understood everywhere.
 pub(crate) const EVERYWHERE: [(char, Choice); 2] =
-    [('h', flag("help", "Show help: for a command, its own")), ('V', flag("version", "Show the version"))];
+    [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];
 
 /// The options that switch a field off.
 pub(crate) const NEGATIONS: [(&str, Key); 2] = [("no-cache", Key::Cache), ("no-ssl", Key::Ssl)];
@@ -309,9 +307,9 @@ pub(crate) fn usage_of(field: &Field) -> Option<String> {
     field.option.map(|option| format!("--{option}{value}"))
 }
 
-/// `The same as --cache false`: what an option says that switches a field off.
+/// `Same as --cache false`: the help of an option that switches a field off.
 pub(crate) fn negation_help(key: Key) -> String {
-    format!("The same as --{} false", Field::of(key).name)
+    format!("Same as --{} false", Field::of(key).name)
 }
 
 #[cfg(test)]
@@ -319,22 +317,6 @@ mod tests {
     use ddns_core::config::fields::FIELDS;
 
     use super::*;
-    use crate::output::layout::WIDTH;
-
-    #[test]
-    fn each_row_can_be_shown() {
-        for command in COMMANDS {
-            let name = command.name;
-            assert!(
-                super::super::help::NAMES + command.summary.chars().count() <= WIDTH,
-                "{name}: too long for a line"
-            );
-            assert!(name.len() + 4 <= super::super::help::NAMES, "{name}: too long for its column");
-            assert!(command.example.starts_with(&format!("ddns {name}")), "{name}: another command's example");
-            assert!(!command.about.is_empty() && command.summary.starts_with(char::is_uppercase), "{name}");
-            assert_eq!(COMMANDS.iter().filter(|other| other.name == name).count(), 1, "{name}");
-        }
-    }
 
     #[test]
     fn no_option_has_two_meanings() {

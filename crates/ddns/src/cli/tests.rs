@@ -7,6 +7,7 @@ use ddns_core::config::raw::Raw;
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::Value;
 
+use super::rows::NAMES;
 use super::table::{COMMANDS, Name};
 use super::topics::TOPICS;
 use super::{Invocation, Settings, help, parse};
@@ -62,7 +63,7 @@ fn b11_a_value_may_be_left_out_where_a_flag_is_meant() {
 }
 
 #[test]
-fn a_mistake_is_told_with_the_way_out() {
+fn a_mistake_is_an_error_with_a_hint() {
     let cases = [
         (vec!["--tokne", "x"], "--token"),
         (vec!["dmo"], "ddns demo"),
@@ -72,20 +73,20 @@ fn a_mistake_is_told_with_the_way_out() {
         (vec!["--ttl"], "whole number"),
         (vec!["-c"], "--config needs a value"),
         (vec!["-x"], "no option -x"),
-        (vec!["--debug", "demo"], "stands alone"),
+        (vec!["--debug", "demo"], "unexpected argument"),
         (vec!["--token", "{k:", "s3cret}"], "single quotes"),
         (vec!["demo", "--x"], "takes no options"),
         (vec!["demo", "-c", "x"], "takes no options"),
         (vec!["--debug", "demo"], "a command comes first: `ddns demo"),
         (vec!["addresses", "--jsn"], "did you mean --json?"),
         (vec!["addresses", "--tokne", "x"], "did you mean --token?"),
-        (vec!["addresses", "--xyzzy"], "ddns help addresses"),
-        (vec!["addresses", "s3cret"], "stands alone"),
+        (vec!["addresses", "--xyzzy"], "ddns addresses --help"),
+        (vec!["addresses", "s3cret"], "unexpected argument"),
         (vec!["--json"], "an option of `ddns "),
         (vec!["addresses", "--json=s3cret"], "--json takes no value"),
         (vec!["--no-cache=s3cret"], "--no-cache takes no value"),
-        (vec!["help", "demo", "s3cret"], "takes one TOPIC"),
-        (vec!["run"], "`ddns --help` shows every command"),
+        (vec!["help", "demo", "s3cret"], "takes only one TOPIC"),
+        (vec!["run"], "`ddns --help` lists every command"),
     ];
     for (arguments, part) in cases {
         let error = parsed(&arguments).expect_err("a mistake").shown();
@@ -132,6 +133,18 @@ fn help_can_be_asked_for_in_every_way() {
     }
     let error = help::about(Some("S3cret-value-of-mine")).expect_err("no such page").shown();
     assert!(error.contains("exit-codes") && !error.contains("S3cret"), "{error}");
+}
+
+#[test]
+fn each_command_fits_a_line_of_help() {
+    for command in COMMANDS {
+        let name = command.name;
+        assert!(NAMES + command.summary.chars().count() <= WIDTH, "{name}: too long for a line");
+        assert!(name.len() + 4 <= NAMES, "{name}: too long for its column");
+        assert!(command.example.starts_with(&format!("ddns {name}")), "{name}: another command's example");
+        assert!(!command.about.is_empty() && command.summary.starts_with(char::is_uppercase), "{name}");
+        assert_eq!(COMMANDS.iter().filter(|other| other.name == name).count(), 1, "{name}");
+    }
 }
 
 /// Every page fits the width of a screen, and the first one its height.

@@ -158,13 +158,13 @@ fn bash() -> String {
     }
     let other = dashed(&[alone()]);
     script += &format!("        *) own=\"$configured {other} $everywhere\" ;;\n    esac\n    case $option in\n");
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for offer in configured().into_iter().chain([alone()]).chain(COMMANDS.iter().flat_map(own)) {
         let Behind::Words(words, files) = offer.behind else { continue };
-        if told.contains(&offer.name) {
+        if seen.contains(&offer.name) {
             continue;
         }
-        told.push(offer.name);
+        seen.push(offer.name);
         let letter = offer.letter.map(|letter| format!("-{letter} | ")).unwrap_or_default();
         let first = if offer.is_list { "" } else { "((behind == 1)) && " };
         let file = if files { " is_file=yes" } else { "" };

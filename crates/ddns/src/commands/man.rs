@@ -12,15 +12,15 @@ pub(crate) fn run() -> u8 {
     print(&page())
 }
 
-const ABOUT: &str = "Finds the address of this host and, for every domain whose address the endpoint does not know \
-    yet, sends one HTTP request to an address that you configured: a GET, or a POST with a JSON body. An answer of 200 \
-    to 299 is remembered; anything else is sent again by the next run. Without a command, `ddns` does this once and \
-    ends.";
+const ABOUT: &str = "Looks up the address of this host and, for every domain that is not up to date, sends one HTTP \
+    request to a URL that you configured: a GET, or a POST with a JSON body. An update is accepted, and remembered, if \
+    the status of the response is 200 to 299; otherwise the next run sends it again. Without a command, `ddns` does \
+    this once and exits.";
 
 fn page() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut page = format!(".TH DDNS 1 \"\" \"ddns {version}\" \"User Commands\"\n.SH NAME\n");
-    page += "ddns \\- tell any HTTP endpoint this host's address when it changes\n.SH SYNOPSIS\n";
+    page += "ddns \\- send this host's address to any HTTP endpoint when it changes\n.SH SYNOPSIS\n";
     page += &format!(".nf\n{}\n{}\n.fi\n", code("ddns [-c FILE…] [OPTION…]"), code("ddns COMMAND [OPTION…]"));
     page += &format!(".SH DESCRIPTION\n{}\n.SH EXAMPLES\n{}", prose(ABOUT), verbatim(EXAMPLES));
     page += ".SH COMMANDS\n";
@@ -33,7 +33,7 @@ fn page() -> String {
     }
     for field in &FIELDS {
         if let Some(usage) = usage_of(field) {
-            let default = if field.default.is_empty() { "." } else { &format!("; without it: {}.", field.default) };
+            let default = if field.default.is_empty() { "." } else { &format!("; default: {}.", field.default) };
             let variable = field.variable.map(|name| format!(" (environment: {name})")).unwrap_or_default();
             page += &row(&usage, &format!("{}{default}{variable}", field.help));
         }
@@ -87,7 +87,7 @@ fn prose(text: &str) -> String {
     guarded(text)
 }
 
-/// Text that means nothing to roff, in ASCII alone: not every roff is told the encoding.
+/// Text that means nothing to roff, in ASCII alone: not every roff knows the encoding.
 fn plain(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::Outcome;
 
-/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` where there are several endpoints. A `relay` is
-/// a proxy that may have answered in the endpoint's place.
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` if there are several endpoints. A `relay` is
+/// a proxy that may have responded in the endpoint's place.
 pub(crate) fn line(
     update: &Update<'_>,
     outcome: &Outcome,
@@ -23,10 +23,10 @@ pub(crate) fn line(
         }
         Outcome::Refused(status) => {
             let advice = advice(*status);
-            // Which of the two it was cannot be told: proxies say 403, 500 or 502 of their own, tinyproxy even 401.
+            // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
             let relay = relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
-                "{update}: failed: {whom} answered {}{relay}{advice}; --debug shows what it said ({took} ms)",
+                "{update}: failed: {whom} responded with {}{relay} ({took} ms).{advice} --debug shows the response.",
                 with_reason(*status)
             )
         }
@@ -34,7 +34,7 @@ pub(crate) fn line(
     }
 }
 
-/// `12 s`, `4 min`, `3 h`, `2 days`: as exact as a person wants it.
+/// `12 s`, `4 min`, `3 h`, `2 days`: as precise as a person wants it.
 pub(crate) fn duration(duration: Duration) -> String {
     match duration.as_secs() {
         seconds @ 0..100 => format!("{seconds} s"),
@@ -80,13 +80,13 @@ pub(crate) fn with_reason(status: u16) -> String {
     format!("{status} {reason}")
 }
 
-/// What a status usually means for who configured the callback.
+/// What a status usually means for whoever configured the callback.
 fn advice(status: u16) -> &'static str {
     match status {
-        300..=399 => ", a redirection that leads nowhere: is the address in `id` right?",
-        401 | 403 => ": are the keys in `id` or `token` right?",
-        404 => ": is the path in `id` right?",
-        405 => ": it may want a POST (set `token`) or a GET (leave `token` out)",
+        300..=399 => " The redirect cannot be followed: is the URL in `id` right?",
+        401 | 403 => " Are the keys in `id` or `token` right?",
+        404 => " Is the path in `id` right?",
+        405 => " It may want a POST (set `token`) or a GET (leave `token` out).",
         _ => "",
     }
 }

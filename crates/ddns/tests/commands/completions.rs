@@ -93,7 +93,7 @@ fn completions_zsh_and_fish_can_read_theirs() {
 fn completions_of_an_unknown_shell_are_refused() {
     Sandbox::new().run(&["completions"]).expect(2).says("bash, zsh, fish");
     Sandbox::new().run(&["completions", "fsh"]).expect(2).says("did you mean `fish`?");
-    Sandbox::new().run(&["completions", "bash", "zsh"]).expect(2).says("takes one SHELL");
+    Sandbox::new().run(&["completions", "bash", "zsh"]).expect(2).says("takes only one SHELL");
 }
 
 #[test]

@@ -24,7 +24,7 @@ const OTHERS: [&str; 10] = [
     "systemd-analyze",
 ];
 
-/// Commands that do not end by themselves, or speak to one that does not: their help is asked for.
+/// Commands that do not end by themselves, or need one that does not: their help is shown instead.
 const ENDLESS: [&str; 4] = ["listen", "watch", "sync", "status"];
 
 /// Where a trial listens on the pages.
@@ -62,7 +62,7 @@ fn commands(block: &str) -> Vec<Shown> {
     commands
 }
 
-/// A page as it is worked through: its folder, its endpoint, and the status that the endpoint answers with.
+/// A page as it is worked through: its folder, its endpoint, and the status of the endpoint's responses.
 struct Reader {
     sandbox: Sandbox,
     receiver: Receiver,
@@ -72,8 +72,8 @@ struct Reader {
 impl Reader {
     fn new() -> Self {
         let status = Arc::new(AtomicU16::new(200));
-        let answered = status.clone();
-        let receiver = Receiver::responding(move |_| Response::status(answered.load(Ordering::SeqCst)));
+        let current = status.clone();
+        let receiver = Receiver::responding(move |_| Response::status(current.load(Ordering::SeqCst)));
         let sandbox = Sandbox::new();
         let wrapper = sandbox.write("bin/ddns", WRAPPER.replace("PROGRAM", env!("CARGO_BIN_EXE_ddns")));
         fs::set_permissions(wrapper, fs::Permissions::from_mode(0o755)).expect("it can be run");
@@ -85,7 +85,7 @@ impl Reader {
         text.replace(ENDPOINT, &self.receiver.url("")).replace(TRIAL, &self.receiver.url(""))
     }
 
-    /// What was said, as the page shows it.
+    /// The output as the page shows it.
     fn as_shown(&self, text: &str) -> String {
         let address = format!("127.0.0.1:{}", self.receiver.port());
         without_times(&text.replace(&self.receiver.url(""), ENDPOINT).replace(&address, "example.com"))
@@ -107,7 +107,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command and compares what it says with what the page says.
+    /// Runs a command and compares its output with the page.
     fn follow(&self, page: &str, shown: &Shown) {
         let words: Vec<&str> = shown.line.split_whitespace().filter(|word| !word.contains('=')).collect();
         let program = words.first().copied().unwrap_or_default();
@@ -126,9 +126,9 @@ impl Reader {
             return;
         }
         let output = shown.output.join("\n");
-        let answered =
-            output.split("answered ").nth(1).and_then(|rest| rest.get(..3)).and_then(|text| text.parse().ok());
-        self.status.store(answered.unwrap_or(200), Ordering::SeqCst);
+        let status =
+            output.split("responded with ").nth(1).and_then(|rest| rest.get(..3)).and_then(|text| text.parse().ok());
+        self.status.store(status.unwrap_or(200), Ordering::SeqCst);
         let run = self.run(&shown.line);
         let said = self.as_shown(&format!("{}{}", run.stdout, run.stderr));
         let is_failure = output.contains(": failed:") || output.contains("address was found");

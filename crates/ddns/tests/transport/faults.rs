@@ -158,12 +158,12 @@ fn a4_announcements_are_passed_over() {
     passes("several", &Server::always(vec![say(format!("{go_on}{hints}{go_on}")), late, say(done)]));
     passes("by the byte", &Server::always(vec![Trickle(go_on, Duration::from_millis(5)), say(done)]));
     let refused = format!("{go_on}{hints}HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
-    fails("then a refusal", &Server::always(vec![say(refused)]), "answered 503");
+    fails("then a refusal", &Server::always(vec![say(refused)]), "responded with 503");
     fails("then an end", &Server::always(vec![say(go_on), Close]), "closed the connection without an answer");
     fails("without end", &Server::always(vec![Flood(go_on.into())]), "announces an answer again and again");
     let switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
-    fails("101", &Server::always(vec![say(switching), Stall]), "answered 101");
-    fails("101, then 204", &Server::always(vec![say(format!("{switching}{done}"))]), "answered 101");
+    fails("101", &Server::always(vec![say(switching), Stall]), "responded with 101");
+    fails("101, then 204", &Server::always(vec![say(format!("{switching}{done}"))]), "responded with 101");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn d4_odd_chunks_do_not_matter() {
         let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
         passes(body, &Server::always(vec![say(&text), Close]));
         let refused = Server::always(vec![say(text.replace("200 OK", "500 No")), Close]);
-        fails(body, &refused, "answered 500");
+        fails(body, &refused, "responded with 500");
     }
 }
 
@@ -238,10 +238,10 @@ fn e2_what_is_no_answer_is_told_in_a_sentence() {
         fails(text, &Server::always(vec![say(text), Close]), "answered is no HTTP");
     }
     for (text, part) in [
-        ("HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n", "answered 99"),
-        ("HTTP/1.1 600 High\r\nContent-Length: 0\r\n\r\n", "answered 600"),
-        ("HTTP/1.0 500 Old\r\n\r\nno", "answered 500"),
-        ("HTTP/1.1 000 None\r\n\r\n", "answered 0"),
+        ("HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n", "responded with 99"),
+        ("HTTP/1.1 600 High\r\nContent-Length: 0\r\n\r\n", "responded with 600"),
+        ("HTTP/1.0 500 Old\r\n\r\nno", "responded with 500"),
+        ("HTTP/1.1 000 None\r\n\r\n", "responded with 0"),
     ] {
         fails(text, &Server::always(vec![say(text), Close]), part);
     }
@@ -296,7 +296,7 @@ fn a4_an_answer_that_comes_before_the_request_is_sent_counts() {
     let refusal = say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
     for steps in [vec![refusal.clone(), Stall], vec![refusal, Close]] {
         let server = Server::always(steps);
-        fails_with("413 at once", &server, &large(&server, 2), &["answered 413"]);
+        fails_with("413 at once", &server, &large(&server, 2), &["responded with 413"]);
     }
     for end in [Stall, Reset] {
         let server = Server::always(vec![say("HTTP/1.1 204 No Content\r\n\r\n"), end]);

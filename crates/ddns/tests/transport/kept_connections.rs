@@ -125,7 +125,7 @@ fn a4_a_body_after_204_or_304_is_not_the_next_answer() {
             });
             let run = bounded(&Sandbox::new(), &many(&server, 3, &json!(1)), name).expect(1);
             for number in [1, 2] {
-                let line = format!("h{number}.example.com A 203.0.113.7: failed: the endpoint answered 500");
+                let line = format!("h{number}.example.com A 203.0.113.7: failed: the endpoint responded with 500");
                 assert!(run.stderr.contains(&line), "{status}, {name}: {line} expected:\n{}", run.stderr);
             }
             assert_eq!(server.take(), each_once(3), "{status}, {name}");
@@ -252,7 +252,7 @@ fn a4_what_follows_an_answer_over_tls_is_not_the_next_one() {
         });
         let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
         let run = bounded(&authority.trusted(), &config, "stray over TLS").expect(1);
-        run.says("1 accepted, 1 failed").says("b.example.com A 203.0.113.7: failed: the endpoint answered 500");
+        run.says("1 accepted, 1 failed").says("b.example.com A 203.0.113.7: failed: the endpoint responded with 500");
         assert_eq!(server.seen(), ["/a.example.com", "/b.example.com"], "{size}");
     }
 }

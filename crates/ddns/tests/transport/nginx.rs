@@ -125,5 +125,5 @@ fn e2_nginx_that_wants_a_clients_certificate_is_told() {
     let file = place.write("clients.pem", &own.pem);
     let more = format!("ssl_verify_client on;\nssl_client_certificate {};", file.display());
     let (_server, port) = nginx(&program, &place, &own.files(&params_for("localhost")), &more);
-    own.trusted().sync(&secure(port, &json!(true))).expect(1).says("answered 400 Bad Request");
+    own.trusted().sync(&secure(port, &json!(true))).expect(1).says("responded with 400 Bad Request");
 }

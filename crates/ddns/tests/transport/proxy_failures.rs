@@ -95,10 +95,13 @@ fn e2_a_407_to_a_handed_on_request_is_the_proxys() {
 #[test]
 fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
     for (answer, part) in [
-        ("HTTP/1.1 502 A\r\nContent-Length: 0\r\n\r\n", "answered 502 Bad Gateway, by or through the proxy "),
-        ("HTTP/1.1 503 A\r\nContent-Length: 0\r\n\r\n", "answered 503 Service Unavailable, by or through the proxy "),
-        ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "answered 403 Forbidden, by or through the proxy "),
-        ("HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n", "answered 504 Gateway Timeout, by or through the proxy "),
+        ("HTTP/1.1 502 A\r\nContent-Length: 0\r\n\r\n", "responded with 502 Bad Gateway, by or through the proxy "),
+        (
+            "HTTP/1.1 503 A\r\nContent-Length: 0\r\n\r\n",
+            "responded with 503 Service Unavailable, by or through the proxy ",
+        ),
+        ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "responded with 403 Forbidden, by or through the proxy "),
+        ("HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n", "responded with 504 Gateway Timeout, by or through the proxy "),
     ] {
         let proxy = Proxy::http(Then::Says(answer));
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
