@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::server::{Answer, Verdict, serve};
+use crate::http::server::{Response, Verdict, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
 use crate::output::log::Log;
@@ -168,7 +168,7 @@ fn receive(listener: TcpListener) -> Received {
         let Ok(request) = heard else { return Verdict::Ignore };
         let line = format!("{} {} HTTP/1.1", request.method, request.target);
         seen.borrow_mut().push((line, String::from_utf8_lossy(&request.body).into_owned()));
-        Verdict::Answer(Answer { status: 204, ..Answer::default() })
+        Verdict::Respond(Response { status: 204, ..Response::default() })
     }));
     received
 }

@@ -65,9 +65,9 @@ impl Told {
             Ok(request) => {
                 self.count += 1;
                 let answer = self.options.answer(self.count);
-                (show::request(request, &answer, self.count, self.form), Verdict::Answer(answer))
+                (show::request(request, &answer, self.count, self.form), Verdict::Respond(answer))
             }
-            Err(refusal) => (show::refusal(refusal, self.form), Verdict::Answer(self.options.answer(1))),
+            Err(refusal) => (show::refusal(refusal, self.form), Verdict::Respond(self.options.answer(1))),
         };
         if printed(&text) { verdict } else { Verdict::Stop }
     }

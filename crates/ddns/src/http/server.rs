@@ -1,36 +1,55 @@
 //! A receiver of callbacks for rehearsals: what `ddns listen` shows and `ddns demo` calls. It takes HTTP/1.1 requests
-//! on a port of this host, hands each to whoever started it, and answers as told.
+//! on a port of this host, hands each to whoever started it, and responds as it is told to.
 //!
-//! Whoever connects is a stranger: sizes, times and the number of connections are bounded, and what is no HTTP is told,
-//! never a reason to end.
+//! Whoever connects is a stranger: sizes, times and the number of connections are bounded, and what is no HTTP is
+//! reported, never a reason to end. hyper reads and writes; it refuses by itself what breaks HTTP's rules.
 
-mod read;
+mod wire;
 
+use std::cell::{Cell, RefCell};
+use std::error::Error as _;
+use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::io::AsyncWriteExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::ext::ReasonPhrase;
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue};
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, sleep_until, timeout};
 
-use crate::output::report::with_reason;
-use read::Incoming;
+use super::body::Whole;
+use super::io::Io;
+use wire::{Patience, Phase, Wire};
 
 /// So many connections are served at once; others wait until one ends.
 const MOST_CONNECTIONS: usize = 64;
 
-/// How long a connection may wait for its next request.
-const IDLE_PATIENCE: Duration = Duration::from_secs(60);
+/// More head than this, or more headers, is no request.
+const HEAD_LIMIT: usize = 64 * 1024;
+const MOST_HEADERS: usize = 128;
 
-/// How long a request may take from its first byte to its last, and its answer to be taken.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// More body than this is no callback.
+const BODY_LIMIT: usize = 1024 * 1024;
 
 /// How long to wait where the system gives no connection (no more files, say).
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long the rest of what was refused is taken.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+
+/// What is sent where no request was read that hyper could respond to.
+const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// One request as it arrived.
 #[derive(Debug)]
@@ -39,49 +58,55 @@ pub(crate) struct Received {
     pub(crate) method: String,
     /// What stands between method and version.
     pub(crate) target: String,
-    /// In the order in which they came.
+    /// In the order in which they came, those of one name together, their names in the usual case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// Whether the other side means to send another on this connection.
-    keeps_open: bool,
 }
 
 /// Why something that came is no request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) from: SocketAddr,
-    /// The status that says so; none where nobody waits for it.
+    /// The status that it got; `None` where nobody waits for one.
     pub(crate) status: Option<u16>,
     /// A sentence that begins with what came.
     pub(crate) why: String,
 }
 
-/// What to say to a request.
+/// How to respond to a request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) delay: Duration,
-    /// Whether the receiver ends when this is said.
+    /// Whether the receiver ends when this is sent.
     pub(crate) is_last: bool,
 }
 
 /// What to do about what came.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// Answer it. What was refused is answered with its own status.
-    Answer(Answer),
-    /// Close the connection without a word.
+    /// Respond to it. What was refused gets its own status.
+    Respond(Response),
+    /// Close the connection without a response.
     Ignore,
     /// End at once.
     Stop,
 }
 
-/// Serves until a last answer was said, or `hear` wants it to stop.
-pub(crate) async fn serve(listener: TcpListener, hear: impl Fn(Result<&Received, &Refusal>) -> Verdict) {
+/// Serves until a last response was sent, or `handle` wants it to stop.
+pub(crate) async fn serve(listener: TcpListener, handle: impl Fn(Result<&Received, &Refusal>) -> Verdict) {
+    serve_patiently(listener, handle, Patience::USUAL).await;
+}
+
+async fn serve_patiently(
+    listener: TcpListener,
+    handle: impl Fn(Result<&Received, &Refusal>) -> Verdict,
+    patience: Patience,
+) {
     let mut open = FuturesUnordered::new();
     loop {
-        let next = std::future::poll_fn(|context| {
+        let next = poll_fn(|context| {
             while let Poll::Ready(Some(is_over)) = open.poll_next_unpin(context) {
                 if is_over {
                     return Poll::Ready(None);
@@ -91,74 +116,237 @@ pub(crate) async fn serve(listener: TcpListener, hear: impl Fn(Result<&Received,
         });
         match next.await {
             None => return,
-            Some(Ok((stream, from))) => open.push(converse(stream, from, &hear)),
+            Some(Ok((stream, from))) => open.push(Connection::new(from, &handle).serve(stream, patience)),
             // Nobody's fault here: the connection is gone already, or the system has none to give.
             Some(Err(_)) => sleep(PAUSE).await,
         }
     }
 }
 
-/// One connection from its first request to its last; says whether the receiver is to end.
-async fn converse(stream: TcpStream, from: SocketAddr, hear: impl Fn(Result<&Received, &Refusal>) -> Verdict) -> bool {
-    let mut incoming = Incoming::new(stream, from);
-    loop {
-        match timeout(IDLE_PATIENCE, incoming.wait()).await {
-            Ok(Ok(true)) => {}
-            _ => return false,
+/// One connection from its first request to its last.
+struct Connection<'a, H> {
+    from: SocketAddr,
+    handle: &'a H,
+    /// Whether something was refused, so that its rest may still be on its way.
+    is_refused: Cell<bool>,
+    /// Whether the receiver is to end.
+    is_over: Cell<bool>,
+}
+
+impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
+    fn new(from: SocketAddr, handle: &'a H) -> Self {
+        Self { from, handle, is_refused: Cell::new(false), is_over: Cell::new(false) }
+    }
+
+    /// Serves the connection to its end; true where the receiver is to end with it.
+    async fn serve(self, stream: TcpStream, patience: Patience) -> bool {
+        let wire = RefCell::new(Wire::new(stream, patience));
+        let served = self.served(&wire).await;
+        let mut wire = wire.into_inner();
+        let refusal = match &served {
+            _ if wire.is_secured => {
+                Some((None, "https was spoken, and this is http: write http:// into the address".to_owned()))
+            }
+            None if wire.phase() == Phase::Reading => Some((Some(408), "a request took too long to come".to_owned())),
+            None | Some(Ok(())) => None,
+            Some(Err(error)) => reason(error, wire.phase()),
+        };
+        if let Some((status, why)) = refusal {
+            let verdict = self.refuse(status, why);
+            if let (None, Verdict::Respond(_)) = (served, verdict) {
+                let _ = wire.stream.write_all(TIMED_OUT).await;
+            }
         }
-        let read = timeout(PATIENCE, incoming.request()).await;
-        let late = || Refusal { from, status: Some(408), why: "a request took too long to come".to_owned() };
-        let request = match read.unwrap_or_else(|_| Err(late())) {
-            Ok(request) => request,
-            Err(refusal) => {
-                let verdict = hear(Err(&refusal));
-                if let (Verdict::Answer(_), Some(status)) = (&verdict, refusal.status) {
-                    let answer = Answer { status, ..Answer::default() };
-                    let _ = say(&mut incoming.stream, &answer, false).await;
-                    hang_up(&mut incoming).await;
-                }
-                return matches!(verdict, Verdict::Stop);
+        if self.is_refused.get() {
+            hang_up(&mut wire.stream).await;
+        }
+        self.is_over.get()
+    }
+
+    /// What came of the connection in the end; `None` where it took too long.
+    async fn served(&self, wire: &RefCell<Wire>) -> Option<hyper::Result<()>> {
+        let mut builder = Builder::new();
+        builder
+            .half_close(true)
+            .title_case_headers(true)
+            .auto_date_header(false)
+            .max_headers(MOST_HEADERS)
+            .max_buf_size(HEAD_LIMIT);
+        let service = service_fn(|request| self.respond(request, wire));
+        let mut connection = pin!(builder.serve_connection(Io(wire), service));
+        let mut timer = pin!(sleep_until(wire.borrow().deadline()));
+        poll_fn(|context| {
+            if let Poll::Ready(result) = connection.as_mut().poll(context) {
+                return Poll::Ready(Some(result));
+            }
+            let deadline = wire.borrow().deadline();
+            if timer.deadline() != deadline {
+                timer.as_mut().reset(deadline);
+            }
+            timer.as_mut().poll(context).map(|()| None)
+        })
+        .await
+    }
+
+    async fn respond(
+        &self,
+        request: Request<Incoming>,
+        wire: &RefCell<Wire>,
+    ) -> Result<hyper::Response<Whole>, Unanswered> {
+        wire.borrow_mut().enter(Phase::Reading);
+        let (head, body) = request.into_parts();
+        let body = match read(body).await {
+            Ok(body) => body,
+            Err((status, why)) => {
+                let verdict = self.refuse(status, why);
+                let status = status.filter(|_| matches!(verdict, Verdict::Respond(_))).ok_or(Unanswered)?;
+                return Ok(outgoing(&Response { status, is_last: true, ..Response::default() }));
             }
         };
-        let answer = match hear(Ok(&request)) {
-            Verdict::Answer(answer) => answer,
-            Verdict::Ignore => return false,
-            Verdict::Stop => return true,
+        let owned = |(name, value): (&HeaderName, &HeaderValue)| {
+            (title_case(name.as_str()), String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
-        sleep(answer.delay).await;
-        let is_kept = request.keeps_open && !answer.is_last;
-        let is_said = say(&mut incoming.stream, &answer, is_kept).await.is_ok();
-        if answer.is_last {
-            let _ = incoming.stream.shutdown().await;
-        }
-        if answer.is_last || !is_kept || !is_said {
-            return answer.is_last;
-        }
+        let received = Received {
+            from: self.from,
+            method: head.method.to_string(),
+            target: head.uri.to_string(),
+            headers: head.headers.iter().map(owned).collect(),
+            body,
+        };
+        wire.borrow_mut().enter(Phase::Responding);
+        let response = match (self.handle)(Ok(&received)) {
+            Verdict::Respond(response) => response,
+            Verdict::Ignore => return Err(Unanswered),
+            Verdict::Stop => {
+                self.is_over.set(true);
+                return Err(Unanswered);
+            }
+        };
+        sleep(response.delay).await;
+        self.is_over.set(response.is_last);
+        wire.borrow_mut().enter(Phase::Writing);
+        Ok(outgoing(&response))
+    }
+
+    fn refuse(&self, status: Option<u16>, why: impl Into<String>) -> Verdict {
+        self.is_refused.set(true);
+        let verdict = (self.handle)(Err(&Refusal { from: self.from, status, why: why.into() }));
+        self.is_over.set(matches!(verdict, Verdict::Stop));
+        verdict
     }
 }
 
-/// Writes an answer without a body.
-async fn say(stream: &mut TcpStream, answer: &Answer, is_kept: bool) -> io::Result<()> {
-    let mut text = format!("HTTP/1.1 {}\r\n", with_reason(answer.status));
-    // What has no reason of its own still needs the blank behind the status.
-    if !with_reason(answer.status).contains(' ') {
-        text.insert(text.len() - 2, ' ');
+/// That a request gets no response.
+#[derive(Debug)]
+struct Unanswered;
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no response is wanted")
     }
-    for (name, value) in &answer.headers {
-        text += &format!("{name}: {value}\r\n");
-    }
-    if !matches!(answer.status, 204 | 304) {
-        text += "Content-Length: 0\r\n";
-    }
-    if !is_kept {
-        text += "Connection: close\r\n";
-    }
-    text += "\r\n";
-    timeout(PATIENCE, stream.write_all(text.as_bytes())).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// Takes what is still under way for a moment: a connection that is closed before would lose the answer.
-async fn hang_up(incoming: &mut Incoming) {
-    let _ = incoming.stream.shutdown().await;
-    let _ = timeout(Duration::from_millis(500), incoming.drop_rest()).await;
+impl std::error::Error for Unanswered {}
+
+type Reason = (Option<u16>, String);
+
+/// Why hyper gave up a connection, and with which status; `None` where that concerns nobody.
+fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
+    if error.is_parse_version_h2() {
+        return Some((None, "HTTP/2 was spoken, and this is HTTP/1.1".to_owned()));
+    }
+    if error.is_parse_too_large() {
+        return Some((
+            Some(431),
+            format!("a request has more than {} KiB of headers, or more than {MOST_HEADERS}", HEAD_LIMIT >> 10),
+        ));
+    }
+    if error.is_parse() {
+        return Some((Some(400), format!("something came that is no HTTP request ({error})")));
+    }
+    if error.is_user() || phase != Phase::Reading {
+        return None;
+    }
+    Some((None, closed(error)))
 }
+
+/// That a connection ended in the middle of a request.
+fn closed(error: &hyper::Error) -> String {
+    let broken = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    match broken.filter(|broken| broken.kind() != io::ErrorKind::UnexpectedEof) {
+        Some(broken) => format!("a connection broke in the middle of a request ({broken})"),
+        None => "a connection was closed in the middle of a request".to_owned(),
+    }
+}
+
+/// A whole body, or why it is none.
+async fn read(mut incoming: Incoming) -> Result<Vec<u8>, Reason> {
+    let too_large = || Err((Some(413), "the body of a request is larger than 1 MiB".to_owned()));
+    if incoming.size_hint().lower() > BODY_LIMIT as u64 {
+        return too_large();
+    }
+    let mut body = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
+        let data = match frame {
+            Ok(frame) => frame.into_data().unwrap_or_default(),
+            Err(error) => {
+                let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+                return Err(match source.map(io::Error::kind) {
+                    Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+                        (Some(400), "the body of a request is in chunks, and they are wrong".to_owned())
+                    }
+                    _ => (None, closed(&error)),
+                });
+            }
+        };
+        if data.len() > BODY_LIMIT - body.len() {
+            return too_large();
+        }
+        body.extend_from_slice(&data);
+    }
+    Ok(body)
+}
+
+/// A response without a body, as hyper sends it.
+fn outgoing(response: &Response) -> hyper::Response<Whole> {
+    let mut outgoing = hyper::Response::new(Whole::NONE);
+    *outgoing.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if outgoing.status().canonical_reason().is_none() {
+        outgoing.extensions_mut().insert(ReasonPhrase::from_static(b""));
+    }
+    for (name, value) in &response.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::try_from(value)) {
+            outgoing.headers_mut().append(name, value);
+        }
+    }
+    if !matches!(response.status, 204 | 304) {
+        outgoing.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    if response.is_last {
+        outgoing.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    outgoing
+}
+
+/// `Content-Type` for `content-type`: hyper does not tell how it was written.
+fn title_case(name: &str) -> String {
+    let mut is_first = true;
+    name.chars()
+        .map(|letter| {
+            let shown = if is_first { letter.to_ascii_uppercase() } else { letter };
+            is_first = letter == '-';
+            shown
+        })
+        .collect()
+}
+
+/// Takes what is still under way for a moment: a connection that is closed before would lose the response.
+async fn hang_up(stream: &mut TcpStream) {
+    let _ = stream.shutdown().await;
+    let mut dropped = [0; 4096];
+    let drain = async { while stream.read(&mut dropped).await.is_ok_and(|count| count > 0) {} };
+    let _ = timeout(DRAIN_PATIENCE, drain).await;
+}
+
+#[cfg(test)]
+mod tests;

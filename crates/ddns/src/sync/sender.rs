@@ -11,7 +11,7 @@ use ddns_core::update::Update;
 use ddns_core::update::outcome::Outcome;
 
 use crate::clock::unix_time;
-use crate::http::{Answer, Client, How, Over, USER_AGENT, Want};
+use crate::http::{Client, How, Over, Response, USER_AGENT, Want};
 use crate::output::log::Log;
 use crate::output::report;
 
@@ -117,7 +117,7 @@ impl<'a> Sender<'a> {
 
     /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
     /// (D4).
-    fn show(&self, answer: &Answer, took: Duration) {
+    fn show(&self, answer: &Response, took: Duration) {
         self.log.debug(|| {
             let via = answer.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
             format!("< {} ({} ms{via})", report::with_reason(answer.status), took.as_millis())

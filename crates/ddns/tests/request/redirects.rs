@@ -139,6 +139,6 @@ fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
     let mut config = config(&first.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let run = Sandbox::new().sync(&config).expect(1);
-    run.says(&format!("failed: http://{hangs} took the request but did not answer within 1 s"))
+    run.says(&format!("failed: http://{hangs} took the request but did not respond within 1 s"))
         .says(&format!("{} sends requests on to http://{hangs}", first.url("")));
 }

@@ -31,6 +31,8 @@ fn fails_with(name: &str, server: &Server, config: &Value, sentences: &[&str]) {
     assert_eq!(server.take_connections(), 1, "{name}: one try in one run");
     assert!(server.take().values().all(|count| *count == 1), "{name}: delivered once at most");
     server.mend();
+    // Whatever the limit was, a busy machine has time for what is right.
+    let config = &with(config, &json!({"timeout": 20}));
     let run = bounded(&sandbox, config, name);
     assert_eq!(run.code, 0, "{name}, sent again: {}", run.stderr);
     assert_eq!(server.take(), BTreeMap::from([("/hook".to_owned(), 1)]), "{name}: sent again once");
@@ -46,7 +48,7 @@ fn fails(name: &str, server: &Server, sentence: &str) {
 /// The limit of one second ends it.
 #[track_caller]
 fn runs_out(name: &str, server: &Server) {
-    fails_with(name, server, &config(server, 1), &["did not answer within 1 s"]);
+    fails_with(name, server, &config(server, 1), &["did not respond within 1 s"]);
 }
 
 /// The update is accepted with the first request and known afterwards.
@@ -63,7 +65,7 @@ fn passes(name: &str, server: &Server) {
 }
 
 /// Whether the system tells an end or a reset depends on who is faster.
-const ENDED: [&str; 2] = ["closed the connection without an answer", "broke the connection off"];
+const ENDED: [&str; 2] = ["closed the connection without a response", "broke the connection off"];
 
 #[test]
 fn e2_a_server_that_closes_at_any_stage_is_told() {
@@ -71,7 +73,7 @@ fn e2_a_server_that_closes_at_any_stage_is_told() {
     fails_with("closes on accept", &server, &config(&server, 2), &ENDED);
     let server = Server::at_once(vec![Pause(Duration::from_millis(100)), Close]);
     fails_with("closes with the request unread", &server, &config(&server, 2), &ENDED);
-    fails("closes after the request", &Server::always(vec![Close]), "closed the connection without an answer");
+    fails("closes after the request", &Server::always(vec![Close]), "closed the connection without a response");
     for cut in [
         "H",
         "HTTP/1.1",
@@ -81,7 +83,7 @@ fn e2_a_server_that_closes_at_any_stage_is_told() {
         "HTTP/1.1 204 X\r\nA: b\r\n",
     ] {
         let server = Server::always(vec![say(cut), Close]);
-        fails(&format!("{cut:?}, then an end"), &server, "closed the connection in the middle of its answer");
+        fails(&format!("{cut:?}, then an end"), &server, "closed the connection in the middle of its response");
     }
 }
 
@@ -145,7 +147,7 @@ fn e2_a_head_of_a_megabyte_is_told() {
     for (name, text) in [("one header", one), ("many headers", many)] {
         fails(name, &Server::always(vec![say(text), Stall]), "longer than 64 KiB");
     }
-    fails("an endless line", &Server::always(vec![Flood(vec![b'H'; 65536])]), "no HTTP");
+    fails("an endless line", &Server::always(vec![Flood(vec![b'H'; 65536])]), "not valid HTTP");
     let flood = vec![say("HTTP/1.1 200 "), Flood(vec![b'x'; 65536])];
     fails("an endless reason", &Server::always(flood), "longer than 64 KiB");
 }
@@ -159,8 +161,8 @@ fn a4_announcements_are_passed_over() {
     passes("by the byte", &Server::always(vec![Trickle(go_on, Duration::from_millis(5)), say(done)]));
     let refused = format!("{go_on}{hints}HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
     fails("then a refusal", &Server::always(vec![say(refused)]), "responded with 503");
-    fails("then an end", &Server::always(vec![say(go_on), Close]), "closed the connection without an answer");
-    fails("without end", &Server::always(vec![Flood(go_on.into())]), "announces an answer again and again");
+    fails("then an end", &Server::always(vec![say(go_on), Close]), "closed the connection without a response");
+    fails("without end", &Server::always(vec![Flood(go_on.into())]), "interim responses (1xx) without end");
     let switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
     fails("101", &Server::always(vec![say(switching), Stall]), "responded with 101");
     fails("101, then 204", &Server::always(vec![say(format!("{switching}{done}"))]), "responded with 101");
@@ -192,11 +194,8 @@ fn d4_odd_lengths_do_not_matter() {
     for header in [
         "Content-Length: 100",
         "Content-Length: 1",
-        "Content-Length: -5",
-        "Content-Length: five",
-        "Content-Length: 99999999999999999999999",
-        "Content-Length: 18446744073709551615",
-        "Content-Length: 2\r\nContent-Length: 3",
+        "Content-Length: 9223372036854775807",
+        "Content-Length: 5\r\nContent-Length: 5",
         "Content-Length: 5, 5",
         "Content-Length: 5\r\nTransfer-Encoding: chunked",
         "Content-Length: 5\r\nTransfer-Encoding: gzip",
@@ -204,6 +203,24 @@ fn d4_odd_lengths_do_not_matter() {
     ] {
         let text = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\nhello");
         passes(header, &Server::always(vec![say(text), Close]));
+    }
+}
+
+/// The head itself breaks HTTP's rules: then its status is not believed either.
+#[test]
+fn a4_a_head_that_breaks_the_rules_is_a_failure() {
+    for header in [
+        "Content-Length: 2\r\nContent-Length: 3",
+        "Content-Length: 5, 3",
+        "Content-Length: -5",
+        "Content-Length: five",
+        "Content-Length: 99999999999999999999999",
+        "Content-Length: 18446744073709551615",
+        "Two words: x",
+        "Without a colon",
+    ] {
+        let text = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\nhello");
+        fails(header, &Server::always(vec![say(text), Close]), "sent a response that is not valid HTTP (");
     }
 }
 
@@ -230,18 +247,18 @@ fn e2_what_is_no_answer_is_told_in_a_sentence() {
         "HTTP/2 204\r\n\r\n",
         "HTTP/2.0 204 No Content\r\n\r\n",
         "HTTP/1.1 99 Low\r\n\r\n",
+        "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 000 None\r\n\r\n",
         "HTTP/1.1 2xx Fine\r\n\r\n",
         "HTTP/1.1  204 Blank\r\n\r\n",
         "HTTP/1.1 -20 Minus\r\n\r\n",
         "ICY 200 OK\r\n\r\n",
     ] {
-        fails(text, &Server::always(vec![say(text), Close]), "answered is no HTTP");
+        fails(text, &Server::always(vec![say(text), Close]), "is not valid HTTP");
     }
     for (text, part) in [
-        ("HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n", "responded with 99"),
         ("HTTP/1.1 600 High\r\nContent-Length: 0\r\n\r\n", "responded with 600"),
         ("HTTP/1.0 500 Old\r\n\r\nno", "responded with 500"),
-        ("HTTP/1.1 000 None\r\n\r\n", "responded with 0"),
     ] {
         fails(text, &Server::always(vec![say(text), Close]), part);
     }
@@ -285,26 +302,34 @@ fn e2_the_wrong_scheme_is_told() {
     }
 }
 
-/// More than the buffers of both sides hold while the server does not read.
+/// A body of 6 MiB: more than the buffers of both sides hold while the server does not read. It grows from a short value:
+/// a literal of that size would be a secret, and take longer to mask than to send.
 fn large(server: &Server, timeout: u64) -> Value {
-    with(&config(server, timeout), &json!({"token": {"long": "x".repeat(6 << 20)}}))
+    let token = json!({"long": "__LINE__".repeat(6 << 8)});
+    with(&config(server, timeout), &json!({"token": token, "line": "x".repeat(4 << 10)}))
 }
 
 /// The answer to a large body may come before the body is sent; it counts, whether the rest is read or not.
 #[test]
 fn a4_an_answer_that_comes_before_the_request_is_sent_counts() {
     let refusal = say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
-    for steps in [vec![refusal.clone(), Stall], vec![refusal, Close]] {
-        let server = Server::always(steps);
-        fails_with("413 at once", &server, &large(&server, 2), &["responded with 413"]);
-    }
-    for end in [Stall, Reset] {
-        let server = Server::always(vec![say("HTTP/1.1 204 No Content\r\n\r\n"), end]);
-        let sandbox = Sandbox::new();
-        bounded(&sandbox, &large(&server, 2), "204 at once").expect(0).says("accepted (204");
-        bounded(&sandbox, &large(&server, 2), "204 at once").expect(0).says("1 already known");
-        assert_eq!(server.take(), BTreeMap::from([("/hook".to_owned(), 1)]));
-    }
+    thread::scope(|scope| {
+        for steps in [vec![refusal.clone(), Stall], vec![refusal, Close]] {
+            scope.spawn(|| {
+                let server = Server::always(steps);
+                fails_with("413 at once", &server, &large(&server, 5), &["responded with 413"]);
+            });
+        }
+        for end in [Stall, Reset] {
+            scope.spawn(|| {
+                let server = Server::always(vec![say("HTTP/1.1 204 No Content\r\n\r\n"), end]);
+                let sandbox = Sandbox::new();
+                bounded(&sandbox, &large(&server, 5), "204 at once").expect(0).says("accepted (204");
+                bounded(&sandbox, &large(&server, 5), "204 at once").expect(0).says("1 already known");
+                assert_eq!(server.take(), BTreeMap::from([("/hook".to_owned(), 1)]));
+            });
+        }
+    });
 }
 
 /// One that answers first and reads afterwards gets all of it all the same.
@@ -329,11 +354,14 @@ fn a4_a_large_body_is_sent_to_its_end_though_the_answer_came_first() {
 
 #[test]
 fn e2_a_large_body_that_nobody_reads_ends_with_the_limit() {
-    for server in [Server::at_once(vec![Stall]), Server::always(vec![Stall])] {
-        fails_with("never reads", &server, &large(&server, 1), &["within 1 s"]);
-    }
-    for (end, sentence) in [(Close, "broke the connection off"), (Reset, "broke the connection off")] {
-        let server = Server::always(vec![Pause(Duration::from_millis(100)), end]);
-        fails_with("closes in the middle", &server, &large(&server, 2), &[sentence]);
-    }
+    thread::scope(|scope| {
+        for server in [Server::at_once(vec![Stall]), Server::always(vec![Stall])] {
+            scope.spawn(move || fails_with("never reads", &server, &large(&server, 1), &["within 1 s"]));
+        }
+        for end in [Close, Reset] {
+            let server = Server::always(vec![Pause(Duration::from_millis(100)), end]);
+            let sentences = ["broke the connection off"];
+            scope.spawn(move || fails_with("closes in the middle", &server, &large(&server, 5), &sentences));
+        }
+    });
 }

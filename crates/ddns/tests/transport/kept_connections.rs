@@ -48,24 +48,28 @@ fn a6_a_fault_in_the_third_of_ten_answers_costs_that_update_alone() {
         ("a refusal", vec![say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")]),
         ("a broken refusal", vec![say("HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nxyz")]),
     ];
-    for (name, fault) in cases {
-        for concurrency in modes() {
-            let fault = fault.clone();
-            let server = Server::start(Vec::new(), move |target| match target {
-                "/h2.example.com" => fault.clone(),
-                _ => vec![say(ACCEPTED)],
-            });
-            let (sandbox, config) = (Sandbox::new(), many(&server, 10, &concurrency));
-            let run = bounded(&sandbox, &config, name).expect(1).says("9 accepted, 1 failed, 0 already known");
-            run.says("h2.example.com A 203.0.113.7: failed: ");
-            assert_eq!(server.take(), each_once(10), "{name}, {concurrency}: each once");
-            server.mend();
-            bounded(&sandbox, &config, name).expect(0).says("1 accepted, 0 failed, 9 already known");
-            let again = BTreeMap::from([("/h2.example.com".to_owned(), 1)]);
-            assert_eq!(server.take(), again, "{name}, {concurrency}: the failed one alone, once");
-            bounded(&sandbox, &config, name).expect(0).says("10 already known");
+    let cases = cases.iter().flat_map(|case| modes().map(|concurrency| (case, concurrency)));
+    thread::scope(|scope| {
+        for ((name, fault), concurrency) in cases {
+            scope.spawn(move || a_fault_costs_one_update(name, fault.clone(), &concurrency));
         }
-    }
+    });
+}
+
+fn a_fault_costs_one_update(name: &str, fault: Vec<Step>, concurrency: &Value) {
+    let server = Server::start(Vec::new(), move |target| match target {
+        "/h2.example.com" => fault.clone(),
+        _ => vec![say(ACCEPTED)],
+    });
+    let (sandbox, config) = (Sandbox::new(), many(&server, 10, concurrency));
+    let run = bounded(&sandbox, &config, name).expect(1).says("9 accepted, 1 failed, 0 already known");
+    run.says("h2.example.com A 203.0.113.7: failed: ");
+    assert_eq!(server.take(), each_once(10), "{name}, {concurrency}: each once");
+    server.mend();
+    bounded(&sandbox, &config, name).expect(0).says("1 accepted, 0 failed, 9 already known");
+    let again = BTreeMap::from([("/h2.example.com".to_owned(), 1)]);
+    assert_eq!(server.take(), again, "{name}, {concurrency}: the failed one alone, once");
+    bounded(&sandbox, &config, name).expect(0).says("10 already known");
 }
 
 #[test]
@@ -162,21 +166,25 @@ fn with_a_rest(server: &Server) -> Value {
 #[test]
 fn a4_what_is_said_on_an_idle_connection_is_no_answer() {
     let (good, bad) = ("HTTP/1.1 204 Fine\r\n\r\n", "HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n");
-    for (unasked, second, code) in [(bad, good, 0), (good, bad, 1), ("junk", good, 0)] {
-        for end in [Vec::new(), vec![Close], vec![Reset]] {
-            let pause = Pause(Duration::from_millis(50));
-            let first = [vec![say(ACCEPTED), pause, say(unasked)], end].concat();
-            let server = Server::start(Vec::new(), move |target| match target {
-                "/first" => first.clone(),
-                _ => vec![say(second)],
-            });
-            let (sandbox, config) = (Sandbox::new(), with_a_rest(&server));
-            bounded(&sandbox, &config, unasked).expect(code).says(&format!("{} accepted, {code} failed", 2 - code));
-            let once = BTreeMap::from([("/first".to_owned(), 1), ("/second".to_owned(), 1)]);
-            assert_eq!(server.take(), once, "{unasked}");
-            assert_eq!(server.take_connections(), 2, "{unasked}: the connection is not used again");
+    thread::scope(|scope| {
+        for (unasked, second, code) in [(bad, good, 0), (good, bad, 1), ("junk", good, 0)] {
+            for end in [Vec::new(), vec![Close], vec![Reset]] {
+                scope.spawn(move || {
+                    let pause = Pause(Duration::from_millis(50));
+                    let first = [vec![say(ACCEPTED), pause, say(unasked)], end].concat();
+                    let server = Server::start(Vec::new(), move |target| match target {
+                        "/first" => first.clone(),
+                        _ => vec![say(second)],
+                    });
+                    let run = bounded(&Sandbox::new(), &with_a_rest(&server), unasked).expect(code);
+                    run.says(&format!("{} accepted, {code} failed", 2 - code));
+                    let once = BTreeMap::from([("/first".to_owned(), 1), ("/second".to_owned(), 1)]);
+                    assert_eq!(server.take(), once, "{unasked}");
+                    assert_eq!(server.take_connections(), 2, "{unasked}: the connection is not used again");
+                });
+            }
         }
-    }
+    });
 }
 
 /// The same over TLS: a port, how many connections were made, and what was asked for.
@@ -271,8 +279,8 @@ fn a7_a_connection_is_kept_over_tls() {
 fn e2_a_cut_over_tls_is_told_as_what_it_is() {
     let authority = Authority::new("known");
     for (answer, part) in [
-        ("", "closed the connection without an answer"),
-        ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its answer"),
+        ("", "closed the connection without a response"),
+        ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its response"),
     ] {
         let server = Secured::start(&authority, move |_| (answer.into(), false));
         let (sandbox, config) = (authority.trusted(), secured_config(server.port, &["a.example.com"]));

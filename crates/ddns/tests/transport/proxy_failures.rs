@@ -15,11 +15,11 @@ const REFUSALS: [(Then, &str); 8] = [
     (Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"), "asks for a user and password (407)"),
     (Then::Says("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "answered 502 Bad Gateway when asked for a tunnel"),
     (Then::Says("HTTP/1.0 403 No\r\n\r\n"), "answered 403 Forbidden when asked for a tunnel"),
-    (Then::Says(""), "closed the connection without an answer"),
-    (Then::Says("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its answer"),
-    (Then::Says("SSH-2.0-proxy\r\n\r\n"), "no HTTP"),
+    (Then::Says(""), "closed the connection without a response"),
+    (Then::Says("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its response"),
+    (Then::Says("SSH-2.0-proxy\r\n\r\n"), "sent a response that is not valid HTTP"),
     (Then::Says("HTTP/1.1 200 OK\r\n\r\nmore"), "speaks in the tunnel before the endpoint can"),
-    (Then::Hangs, "no answer within"),
+    (Then::Hangs, "no response within"),
 ];
 
 #[test]
@@ -118,7 +118,7 @@ fn e2_a_proxy_that_takes_a_request_and_hangs_is_told_within_the_limit() {
     let begun = Instant::now();
     let run = Sandbox::new().sync(&config).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
-    run.says("did not answer within 1 s").says(&format!("through the proxy {}", proxy.url()));
+    run.says("did not respond within 1 s").says(&format!("through the proxy {}", proxy.url()));
 }
 
 #[test]

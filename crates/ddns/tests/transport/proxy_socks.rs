@@ -128,7 +128,7 @@ fn e2_a_socks_proxy_that_closes_or_hangs_is_told_within_the_limit() {
         stream.write_all(&[5, 0, 0])
     });
     for (proxy, part) in
-        [(closes, "closed the connection"), (half, "closed the connection"), (hangs, "no answer within")]
+        [(closes, "closed the connection"), (half, "closed the connection"), (hangs, "no response within")]
     {
         let config =
             with(&by("http://dns.example.com/", json!([socks(&proxy, "socks5h", "")])), &json!({"timeout": 2}));

@@ -37,7 +37,7 @@ fn e2_every_address_that_was_tried_is_told_within_the_limit() {
     let run = sandbox.sync(&with(&home("http://two.example.com:9/hook"), &json!({"timeout": 2}))).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(3), "took {:?}", begun.elapsed());
     let run = run.says("no connection to http://two.example.com:9 (").says("127.0.0.1:9: connection refused");
-    run.says("198.51.100.2:9: no answer within").says("[2001:db8:1::2]:9: no answer within");
+    run.says("198.51.100.2:9: no response within").says("[2001:db8:1::2]:9: no response within");
 }
 
 #[test]

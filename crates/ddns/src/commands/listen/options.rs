@@ -6,7 +6,7 @@ use std::time::Duration;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
-use crate::http::server::Answer;
+use crate::http::server::Response;
 
 /// Where it listens unless another place is named.
 const PORT: u16 = 8080;
@@ -58,7 +58,7 @@ impl Options {
     }
 
     /// What the `number`th request is told, counted from 1.
-    pub(super) fn answer(&self, number: usize) -> Answer {
+    pub(super) fn answer(&self, number: usize) -> Response {
         let at = number.saturating_sub(1).min(self.statuses.len() - 1);
         let status = self.statuses[at];
         let mut headers = Vec::new();
@@ -68,7 +68,7 @@ impl Options {
         if let (Some(address), true) = (&self.redirect, is_redirection(status)) {
             headers.push(("Location", address.clone()));
         }
-        Answer { status, headers, delay: self.delay, is_last: self.count == Some(number) }
+        Response { status, headers, delay: self.delay, is_last: self.count == Some(number) }
     }
 }
 

@@ -8,7 +8,7 @@ use jiff::Zoned;
 
 use super::options::Options;
 use crate::cli::Form;
-use crate::http::server::{Answer, Received, Refusal};
+use crate::http::server::{Received, Refusal, Response};
 use crate::output::layout::{WIDTH, beside, broken};
 use crate::output::report::with_reason;
 
@@ -36,7 +36,7 @@ pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> S
 }
 
 /// One request, with the answer that it gets.
-pub(super) fn request(request: &Received, answer: &Answer, number: usize, form: Form) -> String {
+pub(super) fn request(request: &Received, answer: &Response, number: usize, form: Form) -> String {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let query: Vec<(String, String)> = parameters(query);
     if form.json {
@@ -75,7 +75,7 @@ pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
     if form.wide { format!("-  {told}\n\n") } else { beside("-", &told, 3) + "\n" }
 }
 
-fn json(request: &Received, answer: &Answer, number: usize, path: &str, query: &[(String, String)]) -> String {
+fn json(request: &Received, answer: &Response, number: usize, path: &str, query: &[(String, String)]) -> String {
     let pairs = |pairs: &[(String, String)]| {
         let pair = |(name, value): &(String, String)| {
             Value::object([("name", Value::string(name.as_str())), ("value", Value::string(value.as_str()))])

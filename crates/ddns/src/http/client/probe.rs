@@ -27,7 +27,7 @@ impl Client {
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
         if is_direct && url.host.parse::<IpAddr>().is_err() {
             let found = timeout(how.limit, self.look_up(&url.host, Over::Any)).await;
-            let found = found.unwrap_or_else(|_| Err(format!("no answer within {} s", how.limit.as_secs_f64())));
+            let found = found.unwrap_or_else(|_| Err(format!("no response within {} s", how.limit.as_secs_f64())));
             let is_known = found.is_ok();
             let result = found.map(|ips| {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();

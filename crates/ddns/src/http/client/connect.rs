@@ -19,7 +19,7 @@ use super::dial::{Dialer, Unreached, late, nearly};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls};
-use super::{How, Over, whom};
+use super::{How, Over, endpoint};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
@@ -255,8 +255,8 @@ impl Connector {
         let name = tls::server_name(peer.host)?;
         let begun = Instant::now();
         let secured = timeout_at(nearly(until), connector.connect(name, connection.stream)).await.map_err(|_| {
-            let (whom, seconds) = (whom(&peer.name, connection.via.as_deref()), begun.elapsed().as_secs_f32());
-            format!("the connection to {whom} was made, but TLS did not come about within {seconds:.1} s")
+            let (endpoint, seconds) = (endpoint(&peer.name, connection.via.as_deref()), begun.elapsed().as_secs_f32());
+            format!("the connection to {endpoint} was made, but TLS did not come about within {seconds:.1} s")
         })?;
         Ok(secured.map(|stream| Connection { stream: Stream::Tls(Box::new(stream)), ..connection }))
     }

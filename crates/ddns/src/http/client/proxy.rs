@@ -8,7 +8,7 @@ use ddns_core::net::socks::{self, Destination, Next};
 use ddns_core::net::url::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use super::{USER_AGENT, wire};
+use super::exchange;
 use crate::output::report;
 
 /// Why a SOCKS proxy gives no connection.
@@ -39,15 +39,7 @@ pub(super) async fn tunnel<S>(stream: &mut S, server: &Server, url: &Url) -> Res
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let authority = url.host_and_port();
-    let mut text = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {USER_AGENT}\r\n");
-    if let Some(value) = server.authorization() {
-        text += &format!("Proxy-Authorization: {value}\r\n");
-    }
-    text += "\r\n";
-    stream.write_all(text.as_bytes()).await.map_err(|error| broke(&error))?;
-    stream.flush().await.map_err(|error| broke(&error))?;
-    match wire::status_alone(stream).await.map_err(|error| error.told_of("it"))? {
+    match exchange::open_tunnel(stream, server, url).await.map_err(|fault| fault.describe("it"))? {
         (200..300, true) => Ok(()),
         (200..300, false) => Err("speaks in the tunnel before the endpoint can".to_owned()),
         (407, _) => Err(not_let_in(server)),
@@ -88,7 +80,7 @@ where
 
 fn broke(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "closed the connection without an answer".to_owned(),
+        io::ErrorKind::UnexpectedEof => "closed the connection without a response".to_owned(),
         _ => format!("the connection to it broke ({error})"),
     }
 }

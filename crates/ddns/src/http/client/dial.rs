@@ -133,7 +133,7 @@ pub(super) fn nearly(end: Instant) -> Instant {
 
 /// That nothing came.
 pub(super) fn late(begun: Instant) -> String {
-    format!("no answer within {:.1} s", begun.elapsed().as_secs_f32())
+    format!("no response within {:.1} s", begun.elapsed().as_secs_f32())
 }
 
 fn no_address(host: &str, over: Over) -> String {

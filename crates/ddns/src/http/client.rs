@@ -1,0 +1,351 @@
+//! Requests as the contract needs them: one on one connection, its status, and a bounded part of the response.
+//!
+//! [`connect`] finds a way to the endpoint, over sockets from [`dial`], through proxies that [`proxy`] speaks to, secured
+//! by [`tls`]; [`exchange`] sends a request on it, and [`pool`] keeps it for the next one. What is decided here: which
+//! connection a request takes, that a request which may have reached the endpoint is never sent a second time (A7), and
+//! how long everything may take.
+
+mod connect;
+mod dial;
+mod exchange;
+mod pool;
+mod probe;
+mod proxy;
+mod stream;
+mod tls;
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ddns_core::callback::{MOST_REDIRECTS, Request};
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::{Proxies, Route, Server};
+use ddns_core::net::ssl::Ssl;
+use tokio::time::{Instant, timeout_at};
+
+use connect::Connector;
+pub(crate) use exchange::{BODY_LIMIT, Response, Want};
+use pool::{Idle, Room};
+pub(crate) use probe::Step;
+use stream::Connection;
+pub(crate) use tls::read_ca;
+
+use crate::clock::steady_time;
+
+/// Who we say we are (D2).
+pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
+
+/// How a request is to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How<'a> {
+    /// How long everything may take, from connecting to the final status.
+    pub(crate) limit: Duration,
+    /// How the response's body matters.
+    pub(crate) want: Want,
+    /// Which family connections go over.
+    pub(crate) over: Over,
+    /// Which routes it may take.
+    pub(crate) proxies: &'a Proxies,
+    /// How certificates are verified.
+    pub(crate) ssl: &'a Ssl,
+    /// The address of ours to connect from; `None`: the system's choice.
+    pub(crate) from: Option<IpAddr>,
+}
+
+/// Which family a connection goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Whichever the system puts first.
+    Any,
+    /// This one where the host has it, else the other.
+    Prefer(Family),
+    /// This one or none.
+    Only(Family),
+}
+
+/// Why there is no response.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// A sentence without secrets.
+    pub(crate) why: String,
+    /// Whether the endpoint may have got the request all the same.
+    pub(crate) reached: bool,
+    /// What is doubtful about who got it; each warning is given once for an origin.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// One sending under way: what holds for it over all redirections.
+struct Sending<'a> {
+    how: How<'a>,
+    deadline: Instant,
+    /// Whether an endpoint may have got something by now.
+    is_sent: Cell<bool>,
+    /// Where the request is at the moment.
+    hop: RefCell<Hop>,
+    /// What is doubtful about those who got it, noted before they do: whatever comes then, it is reported.
+    warnings: RefCell<Vec<String>>,
+}
+
+/// One of those that a request is redirected to.
+#[derive(Default)]
+struct Hop {
+    origin: String,
+    /// Whether it may have got the request.
+    is_sent: bool,
+    /// The proxy that it was sent through.
+    via: Option<Arc<Server>>,
+}
+
+impl Sending<'_> {
+    /// Who did not respond in time.
+    fn late(&self) -> String {
+        let (hop, seconds) = (self.hop.borrow(), self.how.limit.as_secs_f64());
+        if hop.is_sent {
+            let endpoint = endpoint(&hop.origin, hop.via.as_deref());
+            format!("{endpoint} took the request but did not respond within {seconds} s")
+        } else {
+            format!("no connection to {} within {seconds} s", hop.origin)
+        }
+    }
+}
+
+/// Sends requests and keeps connections for the next ones.
+#[derive(Default)]
+pub(crate) struct Client {
+    connector: Connector,
+    idle: Idle,
+    /// Asked for at the first request.
+    room: OnceCell<Room>,
+    /// Origins that broke a kept connection without a response: none is kept for them until the next rest.
+    fickle: RefCell<HashSet<String>>,
+    /// The warnings that were given, so that each is given once.
+    warned: RefCell<HashSet<String>>,
+}
+
+impl Client {
+    /// Sends a request once, follows its redirections (D3), and waits for the final status. The limit holds for all of
+    /// it together; it begins when there is room for one more request.
+    pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Response, Failure> {
+        let _turn = self.room().turns.acquire().await;
+        let deadline = Instant::now() + how.limit;
+        let (is_sent, hop, warnings) = (Cell::new(false), RefCell::default(), RefCell::default());
+        let sending = Sending { how, deadline, is_sent, hop, warnings };
+        let exchanges = self.follow(request, &sending);
+        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| Err(sending.late()));
+        let warnings = sending.warnings.take();
+        match result {
+            Ok(response) => Ok(Response { warnings, ..response }),
+            Err(why) => Err(Failure { why, reached: sending.is_sent.get(), warnings }),
+        }
+    }
+
+    async fn follow(&self, request: &Request, sending: &Sending<'_>) -> Result<Response, String> {
+        let mut response = self.exchange(request, sending).await?;
+        let mut current = Cow::Borrowed(request);
+        for _ in 0..MOST_REDIRECTS {
+            let next = current.redirected(response.status, response.location.as_deref());
+            let Some(next) = next else { return Ok(response) };
+            let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
+            let (from, to) = (request.url.origin(), next.url.origin());
+            if from != to {
+                let warning = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
+                self.warn(sending, warning);
+            }
+            response = self.exchange(&next, sending).await?;
+            current = Cow::Owned(next);
+        }
+        match current.redirected(response.status, response.location.as_deref()) {
+            None => Ok(response),
+            Some(_) => Err(format!("{} redirects more than {MOST_REDIRECTS} times", request.url.origin())),
+        }
+    }
+
+    async fn exchange(&self, request: &Request, sending: &Sending<'_>) -> Result<Response, String> {
+        let (how, deadline) = (sending.how, sending.deadline);
+        let origin = request.url.origin();
+        let purpose = (origin.clone(), how.ssl.clone());
+        let was_sent = sending.is_sent.get();
+        loop {
+            sending.hop.replace(Hop { origin: origin.clone(), ..Hop::default() });
+            let kept = self.idle.take(&purpose, |connection| fits(connection, request, how), steady_time());
+            let was_kept = kept.is_some();
+            let mut connection = match kept {
+                Some(connection) => connection,
+                None => self.connector.connect(&request.url, how, deadline).await?,
+            };
+            for name in &connection.unverified {
+                let why = "nobody that this system knows vouches for its certificate";
+                self.warn(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
+            }
+            sending.is_sent.set(true);
+            sending.hop.replace(Hop { origin: origin.clone(), is_sent: true, via: connection.via.clone() });
+            let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
+            let exchanged = exchange::exchange(&mut connection.stream, request, relay, how.want, deadline).await;
+            let (mut response, can_be_kept) = match exchanged {
+                Ok(exchanged) => exchanged,
+                Err(fault) => {
+                    if !fault.is_sent {
+                        sending.is_sent.set(was_sent);
+                        if was_kept {
+                            continue;
+                        }
+                    }
+                    // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
+                    if was_kept {
+                        self.idle.close(&purpose);
+                        self.fickle.borrow_mut().insert(origin.clone());
+                    }
+                    return Err(fault.describe(&endpoint(&origin, connection.via.as_deref())));
+                }
+            };
+            if let (Some(server), 407) = (relay, response.status) {
+                return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
+            }
+            response.via.clone_from(&connection.via);
+            if can_be_kept && !self.fickle.borrow().contains(&origin) {
+                self.idle.keep(purpose, connection, self.room().idle, steady_time());
+            }
+            return Ok(response);
+        }
+    }
+
+    /// Forgets what was found out about names and proxies: another synchronization begins.
+    pub(crate) fn refresh(&self) {
+        self.connector.refresh();
+    }
+
+    /// Closes what is kept, and forgets who broke it: nothing will be sent for a while.
+    pub(crate) fn rest(&self) {
+        self.idle.clear();
+        self.fickle.borrow_mut().clear();
+        self.refresh();
+    }
+
+    /// The addresses of a host that is not asked by HTTP (STUN).
+    pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        self.connector.look_up(host, over).await
+    }
+
+    /// Notes a warning, once for all requests. A source, which wants a body, reports none: it would be lost.
+    fn warn(&self, sending: &Sending<'_>, warning: String) {
+        if sending.how.want == Want::Status && self.warned.borrow_mut().insert(warning.clone()) {
+            sending.warnings.borrow_mut().push(warning);
+        }
+    }
+
+    fn room(&self) -> &Room {
+        self.room.get_or_init(Room::default)
+    }
+}
+
+/// Whether a kept connection goes a way that a request may take.
+fn fits(connection: &Connection, request: &Request, how: How<'_>) -> bool {
+    let over = match how.over {
+        Over::Any => true,
+        Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+    };
+    // Who must be asked from one address of ours would see another.
+    let from = how.from.is_none() || how.from == connection.from;
+    let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
+    over && from && how.proxies.routes(&request.url).any(|possible| possible == route)
+}
+
+/// Who got a request, and through which proxy.
+fn endpoint(origin: &str, via: Option<&Server>) -> String {
+    match via {
+        None => origin.to_owned(),
+        Some(server) => format!("{origin} (through the proxy {server})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use ddns_core::net::url::Url;
+    use futures_util::future::{join, join_all, select};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn f2_a_connection_from_another_address_of_ours_does_not_fit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+            let address = listener.local_addr().expect("the port that was bound");
+            let mut connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
+            let request = Request { url: Url::parse("http://127.0.0.1/").expect("an address"), body: None };
+            let [one, other] = [1, 2].map(|number| Some(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, number])));
+            let cases =
+                [(None, None, true), (one, None, true), (None, one, false), (one, one, true), (one, other, false)];
+            for (made, asked, expected) in cases {
+                connection.from = made;
+                let (limit, want, over) = (Duration::from_secs(1), Want::Status, Over::Any);
+                let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: asked };
+                assert_eq!(fits(&connection, &request, how), expected, "{made:?} {asked:?}");
+            }
+        });
+    }
+
+    /// Serves until `count` connections were opened: each responds to its first request once all of them have one, and
+    /// closes when a second one has come.
+    async fn closing_after_one(listener: TcpListener, count: usize) {
+        let mut open = Vec::new();
+        for _ in 0..count {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            request_of(&mut stream).await;
+            open.push(stream);
+        }
+        for stream in &mut open {
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.expect("it reads");
+        }
+        let ends = open.into_iter().map(|mut stream| async move { request_of(&mut stream).await });
+        let others = async {
+            loop {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                request_of(&mut stream).await;
+                stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.expect("it reads");
+            }
+        };
+        join(join_all(ends), others).await;
+    }
+
+    async fn request_of(stream: &mut TcpStream) {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read_u8().await {
+                Ok(byte) => head.push(byte),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// One broke: the others of that origin are as old, and each would cost an update, for none is sent twice.
+    #[test]
+    fn a7_where_a_kept_connection_broke_no_other_of_its_origin_is_used() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+            let url = format!("http://{}/", listener.local_addr().expect("the port that was bound"));
+            let request = Request { url: Url::parse(&url).expect("an address"), body: None };
+            let (limit, want, over) = (Duration::from_secs(5), Want::Status, Over::Any);
+            let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: None };
+            let client = Client::default();
+            let requests = async {
+                let send = || client.send(&request, how);
+                let (one, other) = join(send(), send()).await;
+                assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+                assert!(send().await.is_err_and(|failure| failure.why.contains("without a response")), "it breaks");
+                let again = send().await;
+                assert!(again.is_ok(), "a new connection is made: {again:?}");
+            };
+            select(pin!(requests), pin!(closing_after_one(listener, 2))).await;
+        });
+    }
+}
