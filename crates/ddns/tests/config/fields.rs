@@ -227,6 +227,44 @@ fn b_timeout_ends_a_request() {
 }
 
 #[test]
+fn b_timeout_is_more_than_0_and_at_most_3600_seconds() {
+    let receiver = Receiver::new();
+    for good in [json!(3600), json!("3600"), json!(0.5), json!(3600.0)] {
+        Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": good}))).expect(0);
+    }
+    let sent = receiver.callbacks().len();
+    for bad in [json!(3601), json!(3600.001), json!(0), json!(-1)] {
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": bad}))).expect(2);
+        run.says("`timeout`").says("3600");
+    }
+    assert_eq!(receiver.callbacks().len(), sent, "something was sent");
+}
+
+/// B8: the last one counts, as in most JSON readers, and a warning says so.
+#[test]
+fn b8_a_field_that_is_written_twice_is_a_warning_and_the_last_one_counts() {
+    let receiver = Receiver::new();
+    let text = |first: &str, last: &str| {
+        let rest = basic(&receiver).to_string();
+        format!("{{{first}, {}, {last}}}", rest.trim_matches(['{', '}']))
+    };
+    let ttl = text(r#""ttl": 60"#, r#""ttl": 300"#).replace("/?", "/?ttl=__TTL__&");
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", ttl);
+    let run = sandbox.run(&["-c", "config.json"]).expect(0);
+    let run = run.says("warning").says("`ttl` is written twice; the last one counts").says("config.json:1:");
+    assert_eq!(run.stderr.matches("written twice").count(), 1, "{}", run.stderr);
+    let run = sandbox.run(&["check", "-c", "config.json"]);
+    assert!(run.stdout.contains("300"), "{}", run.stdout);
+
+    // The first one is not even looked at.
+    sandbox.write("config.json", text(r#""ttl": "ten""#, r#""ttl": 300"#));
+    sandbox.run(&["-c", "config.json"]).expect(0).says("`ttl` is written twice");
+    sandbox.write("config.json", text(r#""ttl": 300"#, r#""ttl": "ten""#));
+    sandbox.run(&["-c", "config.json"]).expect(2);
+}
+
+#[test]
 fn b_concurrency_one_keeps_strict_order() {
     // The first answers take longest, so that any overlap would change the order.
     let receiver = Receiver::responding(|request| {

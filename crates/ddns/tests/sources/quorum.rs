@@ -81,6 +81,24 @@ fn f_quorum_asks_its_sources_at_the_same_time() {
     assert!(took < Duration::from_millis(1400), "three sources of 0.5 s took {took:?}");
 }
 
+/// Once enough agree, the others have half a second left: what they found is named, and nobody waits for the rest.
+#[test]
+fn f_quorum_waits_a_moment_for_the_others_once_enough_agree() {
+    let agreed = "quorum:2(shell:echo 203.0.113.7, shell:echo 203.0.113.7";
+    let begun = Instant::now();
+    let looked_up = look_up(4, &json!([format!("{agreed}, shell:sleep 9; echo 198.51.100.1)")]));
+    let took = begun.elapsed();
+    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
+    assert!(took > Duration::from_millis(450), "took only {took:?}");
+    assert!(took < Duration::from_secs(4), "the slow source was waited for: {took:?}");
+
+    let receiver = Receiver::new();
+    let source = json!([format!("{agreed}, shell:sleep 0.1; echo 198.51.100.1)")]);
+    let mut config = lookup_config(4, &source, &receiver.url("/__IP__"));
+    config["debug"] = json!(true);
+    Sandbox::new().sync(&config).expect(0).says("2 of 3 sources agree").says("198.51.100.1");
+}
+
 #[test]
 fn f_quorum_that_is_written_wrongly_is_an_error_that_points_at_the_character() {
     for source in [

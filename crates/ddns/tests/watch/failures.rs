@@ -89,6 +89,19 @@ fn watch_retry_after_as_a_date_is_respected() {
     watch.stop();
 }
 
+/// However long an endpoint asks for, nothing waits longer than a day, and no number is too large.
+#[test]
+fn watch_a_huge_retry_after_is_a_day() {
+    for huge in ["18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+        let sandbox = host();
+        let endpoint = Endpoint::responding(move |_| Response::status(503).header("Retry-After", huge));
+        let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+        endpoint.wait(1, SOON);
+        watch.says("next try in 24 h");
+        watch.stop();
+    }
+}
+
 /// A port at which nobody listens for now.
 fn closed_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")

@@ -175,6 +175,16 @@ fn retry_after_with_429_or_503_rests_the_whole_origin_and_is_kept_even_when_aske
 }
 
 #[test]
+fn however_long_an_endpoint_asks_for_it_is_a_day_at_most() {
+    for status in [429, 503, 404] {
+        let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
+        assert_eq!(started(&mut queue, seconds(7)), [0]);
+        queue.ended((0, lane), &Outcome::Refused(status), Some(Duration::MAX), seconds(7), 0.5);
+        assert_eq!(queue.wake_at(), Some(seconds(7 + 86_400)), "{status}");
+    }
+}
+
+#[test]
 fn a_rest_that_was_asked_for_outlives_the_queue() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let start = queue.start(Duration::ZERO).expect("one");
