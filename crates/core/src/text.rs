@@ -1,8 +1,7 @@
-//! Texts: JSON with places, diagnostics, secrets in foreign texts, the form of a log line.
+//! Texts: JSON with places, diagnostics, durations, secrets in foreign texts, the form of a log line.
 
-pub mod calendar;
-pub mod certificate;
 pub mod diagnostic;
+pub mod duration;
 pub(crate) mod hex;
 pub mod json;
 pub mod log_format;

@@ -20,6 +20,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::Schedule;
 use ddns_core::schedule::queue::LaneKey;
+use ddns_core::text::duration::duration;
 
 use crate::cli::Settings;
 use crate::clock::steady_time;
@@ -29,7 +30,6 @@ use crate::load;
 use crate::output::complain;
 use crate::output::fail;
 use crate::output::log::Log;
-use crate::output::report;
 use crate::sync::{self, Sync};
 
 use control::{Asked, Control};
@@ -153,7 +153,7 @@ impl Service<'_> {
         let interval = intervals.iter().min().copied().unwrap_or(INTERVAL);
         let ears = if self.deafness.is_none() { ", and at once when an address of this host changes" } else { "" };
         let plural = if count == 1 { "" } else { "s" };
-        log.info(format!("watching {count} record{plural}: every {}{ears}", report::duration(interval)));
+        log.info(format!("watching {count} record{plural}: every {}{ears}", duration(interval)));
         if let Some(why) = self.deafness.take() {
             log.warning(format!("{why}: they are noticed at the interval"));
         }

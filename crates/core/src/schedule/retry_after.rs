@@ -1,49 +1,22 @@
-//! `Retry-After`: how long an endpoint wants to be left alone.
+//! `Retry-After`: how long an endpoint asks to be left alone.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use crate::text::calendar::days_since_epoch;
-
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/// Reads a number of seconds, or a date. `now` is in seconds since the epoch. None where it is neither.
+/// Reads a number of seconds, or a date in any of the three forms of HTTP. `now` is in seconds since the epoch. None where
+/// it is neither. As long as the endpoint likes: the queue has its own limit.
 pub fn parse(text: &str, now: u64) -> Option<Duration> {
     let text = text.trim();
-    let seconds = match text.parse::<u64>() {
-        Ok(seconds) => seconds,
-        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => u64::MAX,
-        Err(_) => date(text)?.saturating_sub(now),
-    };
-    Some(Duration::from_secs(seconds))
-}
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms that HTTP still allows:
-/// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Seconds since the epoch.
-fn date(text: &str) -> Option<u64> {
-    let words: Vec<&str> = text.split([' ', '-']).filter(|word| !word.is_empty()).collect();
-    let (day, month, year, time) = match *words.as_slice() {
-        [weekday, day, month, year, time, "GMT"] if weekday.ends_with(',') => (day, month, year, time),
-        [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
-    };
-    let day: u64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let month = u64::try_from(MONTHS.iter().position(|name| *name == month)?).ok()? + 1;
-    let year: u64 = match (year.len(), year.parse().ok()?) {
-        (2, short @ 0..70) => 2000 + short,
-        (2, short) => 1900 + short,
-        (4, year) => year,
-        _ => return None,
-    };
-    let mut clock = time.split(':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    if hour > 23 || minute > 59 || second > 60 || year < 1970 || clock.next().is_some() {
-        return None;
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    Some(days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+    let until = httpdate::parse_http_date(text).ok()?;
+    Some(until.duration_since(UNIX_EPOCH).ok()?.saturating_sub(Duration::from_secs(now)))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -63,10 +36,30 @@ mod tests {
             ("soon", None),
             ("Sun, 06 Nov 1994 25:49:37 GMT", None),
             ("Sun, 32 Nov 1994 08:49:37 GMT", None),
+            ("Mon, 31 Feb 2016 00:00:00 GMT", None),
+            ("Mon, 06 Nov 1994 08:49:37 GMT", None),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", Some(253_402_300_799 - 784_111_717)),
             ("Sun, 06 Nox 1994 08:49:37 GMT", None),
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text, now), expected.map(Duration::from_secs), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_does_harm(
+            weekday in "(Sun|Mon|Friday)?", day in 0..40_u8, month in "(Jan|Feb|Dec|Nox)", year in 0..10_001_u16,
+            time in "[0-9]{1,2}:[0-9]{2}:[0-9]{2}", any in any::<String>(), now in any::<u64>(),
+        ) {
+            for text in [
+                format!("{weekday}, {day:02} {month} {year:04} {time} GMT"),
+                format!("{weekday}, {day:02}-{month}-{:02} {time} GMT", year % 100),
+                format!("{weekday} {month} {day:>2} {time} {year:04}"),
+                any,
+            ] {
+                parse(&text, now);
+            }
         }
     }
 }

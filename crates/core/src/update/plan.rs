@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::text::calendar::in_words;
+use crate::text::duration::seconds;
 use crate::update::Update;
 use crate::update::state::Fingerprint;
 use crate::update::state::State;
@@ -23,10 +23,10 @@ impl Verdict {
     pub fn sentence(&self, now: u64) -> String {
         match self {
             Self::Send(Reason::Old(age)) => {
-                format!("would be sent: accepted {} ago, longer than cache_max_age", in_words(*age))
+                format!("would be sent: accepted {} ago, longer than cache_max_age", seconds(*age))
             }
             Self::Send(reason) => format!("would be sent: {reason}"),
-            Self::Known(at) => format!("not sent: accepted {} ago", in_words(now.saturating_sub(*at))),
+            Self::Known(at) => format!("not sent: accepted {} ago", seconds(now.saturating_sub(*at))),
         }
     }
 }

@@ -9,7 +9,7 @@ use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::raw::Origin;
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::{Lifetime, LocalAddress, Scope};
-use ddns_core::text::calendar::in_words;
+use ddns_core::text::duration::seconds;
 use ddns_core::text::json::{Node, Value, pretty};
 
 use crate::cli::{Given, Settings};
@@ -217,9 +217,9 @@ fn described(row: &LocalAddress) -> String {
         (Lifetime::Forever, _) => "forever".to_owned(),
         (Lifetime::Unknown, _) => return words.join(", "),
         (Lifetime::Seconds(valid), Lifetime::Seconds(preferred)) => {
-            format!("valid {}, preferred {}", in_words(valid.into()), in_words(preferred.into()))
+            format!("valid {}, preferred {}", seconds(valid.into()), seconds(preferred.into()))
         }
-        (Lifetime::Seconds(valid), _) => format!("valid {}", in_words(valid.into())),
+        (Lifetime::Seconds(valid), _) => format!("valid {}", seconds(valid.into())),
     });
     words.join(", ")
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
+use ddns_core::text::duration::{duration, seconds};
 use ddns_core::text::json::{Value, pretty};
 use ddns_core::update::state::State;
 use ddns_core::update::status::{Progress, Row, Status};
@@ -18,7 +19,6 @@ use crate::load;
 use crate::output::complain;
 use crate::output::layout::WIDTH;
 use crate::output::print;
-use crate::output::report;
 use crate::sync;
 use crate::watch::services;
 
@@ -86,9 +86,7 @@ fn from_cache(configs: &[Valid], environment: &Environment) -> Status {
 fn shown(status: &Status, wide: bool) -> String {
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
-            let next = next.map_or_else(String::new, |next| {
-                format!(", next synchronization in {}", report::duration(Duration::from_secs(next)))
-            });
+            let next = next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
             format!("{} (process {process}{next})\n\n", status.summary())
         }
         (None, _) => "no `ddns watch` runs; this is what the cache remembers\n\n".to_owned(),
@@ -104,7 +102,7 @@ fn shown(status: &Status, wide: bool) -> String {
             row.domain.clone(),
             row.kind.clone(),
             row.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
-            accepted.map_or_else(|| "never".to_owned(), |age| format!("{} ago", report::duration(age))),
+            accepted.map_or_else(|| "never".to_owned(), |age| format!("{} ago", duration(age))),
             state(&row.progress),
         ]
     }));
@@ -146,7 +144,7 @@ fn state(progress: &Progress) -> String {
         Progress::UpToDate => "up to date".to_owned(),
         Progress::Sending => "being sent".to_owned(),
         Progress::Retry { seconds, why } => {
-            format!("retry in {}: {why}", report::duration(Duration::from_secs(*seconds)))
+            format!("retry in {}: {why}", duration(Duration::from_secs(*seconds)))
         }
         Progress::NoAddress => "waiting for an address".to_owned(),
         Progress::Told => "told".to_owned(),

@@ -34,16 +34,6 @@ pub(crate) fn line(
     }
 }
 
-/// `12 s`, `4 min`, `3 h`, `2 days`: as precise as a person wants it.
-pub(crate) fn duration(duration: Duration) -> String {
-    match duration.as_secs() {
-        seconds @ 0..100 => format!("{seconds} s"),
-        seconds @ 100..6000 => format!("{} min", (seconds + 30) / 60),
-        seconds @ 6000..172_800 => format!("{} h", (seconds + 1800) / 3600),
-        seconds => format!("{} days", seconds / 86_400),
-    }
-}
-
 /// `404 Not Found`
 pub(crate) fn with_reason(status: u16) -> String {
     let reason = match status {

@@ -6,6 +6,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
 use ddns_core::schedule::queue::{Job, Lane};
 use ddns_core::schedule::retry_after;
+use ddns_core::text::duration::duration;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::Outcome;
@@ -92,7 +93,7 @@ impl<'a> Sender<'a> {
             let line =
                 report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref(), sent.relay.as_deref());
             match retry {
-                Some(retry) => format!("{line}; next try in {}", report::duration(retry)),
+                Some(retry) => format!("{line}; next try in {}", duration(retry)),
                 None => line,
             }
         });

@@ -10,6 +10,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::{self, Schedule};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::duration::duration;
 use ddns_core::text::json::{Value, pretty};
 use ddns_core::text::log_format::Level;
 use ddns_core::update::outcome::Tally;
@@ -22,7 +23,6 @@ use super::{End, Service};
 use crate::clock::steady_time;
 use crate::load;
 use crate::output::log::Log;
-use crate::output::report;
 use crate::sync::{Found, Sync, chance};
 
 /// Requests under way have so long to end when the service stops.
@@ -255,7 +255,7 @@ impl<'a, 's> Running<'a, 's> {
         self.service.client.rest();
         self.sync.save();
         let tally = self.sync.take_tally();
-        let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", report::duration(next)));
+        let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", duration(next)));
         self.log.debug(|| format!("{tally}{next}"));
         if self.service.systemd.is_there() {
             let summary = self.status().summary();

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use ddns_core::net::proxy::Route;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::url::Url;
-use ddns_core::text::calendar::{date, in_words};
-use ddns_core::text::certificate::Certificate;
+use ddns_core::text::duration::{duration, seconds};
 use tokio::time::{Instant, timeout};
+use x509_cert::Certificate;
+use x509_cert::der::Decode as _;
 
 use super::stream::{Connection, Stream};
 use super::{Client, How, Over};
@@ -27,7 +28,7 @@ impl Client {
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
         if is_direct && url.host.parse::<IpAddr>().is_err() {
             let found = timeout(how.limit, self.look_up(&url.host, Over::Any)).await;
-            let found = found.unwrap_or_else(|_| Err(format!("no response within {} s", how.limit.as_secs_f64())));
+            let found = found.unwrap_or_else(|_| Err(format!("no response within {}", duration(how.limit))));
             let is_known = found.is_ok();
             let result = found.map(|ips| {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
@@ -54,7 +55,7 @@ impl Client {
 
     async fn open(&self, url: &Url, how: How<'_>) -> Result<Connection, String> {
         let opened = timeout(how.limit, self.connector.connect(url, how, Instant::now() + how.limit)).await;
-        let late = || format!("no connection to {} within {} s", url.origin(), how.limit.as_secs_f64());
+        let late = || format!("no connection to {} within {}", url.origin(), duration(how.limit));
         opened.unwrap_or_else(|_| Err(late()))
     }
 }
@@ -85,18 +86,29 @@ fn described(connection: &Connection, ssl: &Ssl) -> Vec<Step> {
     };
     steps.push(Step { name: "TLS", result: Ok(format!("{version}; {trust}")) });
     let first = tls.peer_certificates().and_then(<[_]>::first);
-    if let Some(certificate) = first.and_then(|certificate| Certificate::parse(certificate)) {
+    if let Some(certificate) = first.and_then(|certificate| Certificate::from_der(certificate).ok()) {
         steps.push(Step { name: "certificate", result: Ok(validity(&certificate, unix_time().seconds)) });
     }
     steps
 }
 
 fn validity(certificate: &Certificate, now: u64) -> String {
-    let until = date(certificate.until);
-    let validity = match certificate.until.checked_sub(now) {
-        Some(left) => format!("valid until {until} (for {})", in_words(left)),
+    let certificate = certificate.tbs_certificate();
+    let end = certificate.validity().not_after;
+    // `2026-11-15T09:30:00Z`
+    let time = end.to_string();
+    let until = time.split('T').next().unwrap_or_default();
+    let validity = match end.to_unix_duration().as_secs().checked_sub(now) {
+        Some(left) => format!("valid until {until} (for {})", seconds(left)),
         None => format!("it has expired on {until}"),
     };
-    let issuer = certificate.issuer.as_deref().map(|issuer| format!(", issued by {issuer}")).unwrap_or_default();
-    validity + &issuer
+    let issuer = certificate.issuer();
+    let name = issuer.common_name().ok().flatten().or_else(|| issuer.organization().ok().flatten());
+    let name = name.map(|name| format!(", issued by {}", printable(&name.value()))).unwrap_or_default();
+    validity + &name
+}
+
+/// A name for people: nothing in it can end a line or drive a terminal.
+fn printable(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(100).collect()
 }

@@ -1,0 +1,53 @@
+//! The one way to print a duration.
+
+use std::time::Duration;
+
+/// As exact as a person wants it: `0.5 s`, `12 s`, `4 min`, `3 h`, `2 days`; rounded to the nearest.
+pub fn duration(duration: Duration) -> String {
+    let tenths = duration.saturating_add(Duration::from_millis(50)).as_millis() / 100;
+    let seconds = duration.as_secs();
+    match seconds {
+        _ if tenths < 100 && !tenths.is_multiple_of(10) => format!("{}.{} s", tenths / 10, tenths % 10),
+        _ if tenths < 1200 => format!("{} s", tenths / 10),
+        0..7200 => format!("{} min", (seconds + 30) / 60),
+        7200..172_800 => format!("{} h", (seconds + 1800) / 3600),
+        _ => format!("{} days", seconds.saturating_add(43_200) / 86_400),
+    }
+}
+
+/// The same for whole seconds.
+pub fn seconds(seconds: u64) -> String {
+    duration(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_is_the_one_that_fits() {
+        let cases = [
+            (0, "0 s"),
+            (49, "0 s"),
+            (50, "0.1 s"),
+            (500, "0.5 s"),
+            (999, "1 s"),
+            (1500, "1.5 s"),
+            (9949, "9.9 s"),
+            (9950, "10 s"),
+            (10_400, "10 s"),
+            (119_900, "119 s"),
+            (119_950, "2 min"),
+            (299_000, "5 min"),
+            (7_199_000, "120 min"),
+            (7_200_000, "2 h"),
+            (172_799_000, "48 h"),
+            (172_800_000, "2 days"),
+            (216_000_000, "3 days"),
+        ];
+        for (milliseconds, expected) in cases {
+            assert_eq!(duration(Duration::from_millis(milliseconds)), expected, "{milliseconds}");
+        }
+        assert_eq!(duration(Duration::MAX), "213503982334601 days");
+    }
+}
