@@ -1,15 +1,17 @@
 //! The pure part of `ddns`: everything that is decided, nothing that is done.
 //!
 //! ```text
-//! raw ──▶ Config ──▶ Observation ──▶ plan ──▶ Request ──▶ Outcome ──▶ State
-//! layers   validate    sources        what     render      send       what the
-//! (file,   (all errors (address or    changed  (pure)      (HTTP)     endpoint was
-//!  env,     at once)    why not)                                      last told
-//!  options)
+//! Raw ──▶ Config ──▶ Observation ──▶ Plan ──▶ Request ──▶ Response ──▶ Outcome ──▶ State
+//! layers   validate    lookup         what      render      send         judge       what the
+//! (file,   (all errors (address or    changed   (pure)      (HTTP)       (pure)      endpoint
+//!  env,     at once)    why not)                                                     last
+//!  options)                                                                          accepted
 //! ```
 //!
-//! Each arrow is one function, in the file named after its result. Looking for addresses and sending are the shell's;
-//! all else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
+//! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
+//! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
+//!
+//! Imports point downwards: `schedule`, `config`, `address`, `callback`, `update`, `net`, `text`.
 
 pub mod address;
 pub mod callback;
