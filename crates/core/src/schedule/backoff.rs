@@ -1,11 +1,11 @@
-//! How long to wait before something that failed is tried again.
+//! How long to wait before a retry.
 
 use std::time::Duration;
 
 /// The first step.
 const FIRST: Duration = Duration::from_secs(5);
 
-/// However the dice fall, nothing is tried again sooner.
+/// However the jitter falls, nothing is retried sooner.
 const LEAST: Duration = Duration::from_secs(1);
 
 /// Exponential from 5 s, doubled, up to a cap, with full jitter: many hosts that failed together do not return together.
@@ -16,15 +16,15 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The longest that can be waited after so many failures in a row.
+    /// The longest possible wait after so many failures in a row.
     pub fn step(self, failures: u32) -> Duration {
         let doubled = 1_u32.checked_shl(failures.saturating_sub(1)).filter(|_| failures <= 20).unwrap_or(u32::MAX);
         FIRST.saturating_mul(doubled).min(self.cap)
     }
 
-    /// How long to wait after so many failures in a row. `dice` is at least 0 and below 1.
-    pub fn delay(self, failures: u32, dice: f64) -> Duration {
-        self.step(failures).mul_f64(dice.clamp(0.0, 1.0)).max(LEAST)
+    /// How long to wait after so many failures in a row. `jitter` is at least 0 and below 1.
+    pub fn delay(self, failures: u32, jitter: f64) -> Duration {
+        self.step(failures).mul_f64(jitter.clamp(0.0, 1.0)).max(LEAST)
     }
 }
 

@@ -1,46 +1,34 @@
-//! Which updates go out when: as many at once as each origin takes, failed ones again after a while.
+//! Which updates are sent when: as many at once as each origin takes, failed ones again after a while.
 //!
-//! Updates to one origin share a lane, in the order of the configuration. A lane has its own [`Limiter`], so that an
-//! endpoint which hangs holds its own places and nobody else's. Where failures are tried again (`ddns watch`), each
-//! update has its own next try, and a lane whose endpoint is overloaded or out of reach rests as a whole.
+//! Updates to one origin share a lane, in the order of the configuration. A lane has its own limiter, so that an endpoint
+//! which hangs holds its own places and no others. Where failures are retried (`ddns watch`), each update has its own next
+//! attempt, and a lane whose endpoint is overloaded or out of reach pauses as a whole.
 //!
-//! An update waits here as a number: what it tells is looked up when it starts, so that a newer address takes the
-//! place of an older one by itself. Time is a parameter: a duration since some fixed moment.
+//! An update waits here as a number: its address is read when it starts, so that a newer address takes the place of an
+//! older one by itself. Time is a parameter: a duration since some fixed moment.
+
+mod lane;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::config::Concurrency;
 use crate::schedule::backoff::Backoff;
-use crate::schedule::limiter::Limiter;
 use crate::update::outcome::Outcome;
+use lane::LaneState;
 
-/// So many requests are under way at once over all lanes...
+pub use lane::{Job, Lane, LaneKey, Pause};
+
+/// From so many requests on, over all lanes, a lane that has one under way starts no other...
 const MANY: usize = 256;
 
-/// ...and so many where lanes that have none under way begin their first one.
+/// ...and from so many on, none starts at all.
 const MOST: usize = 768;
 
-/// However long an endpoint asks for rest, nobody is forgotten for longer.
-const LONGEST_REST: Duration = Duration::from_secs(86_400);
+/// However long a pause an endpoint asks for, no update waits longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
-/// One update: its number in the order of the configuration.
-pub type Job = u32;
-
-/// One lane: its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Lane(u32);
-
-/// What the updates of a lane have in common.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum LaneKey {
-    /// They go to the same origin.
-    Origin(String),
-    /// They stand in this configuration, which asks for strict order.
-    Strict(usize),
-}
-
-/// An update that failed, and when it is tried again.
+/// An update that failed, and when it is retried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// When.
@@ -49,8 +37,8 @@ pub struct Retry {
     pub failures: u32,
     /// How it failed last.
     pub outcome: Outcome,
-    /// Whether the endpoint named the time itself.
-    pub is_asked: bool,
+    /// Whether the endpoint named the time itself (`Retry-After`).
+    pub is_requested: bool,
     lane: Lane,
 }
 
@@ -59,57 +47,38 @@ pub struct Retry {
 pub enum Stage {
     /// Nothing is to be done.
     Idle,
-    /// It is to be sent as soon as its lane has a place.
-    Waiting(Lane),
-    /// It stands in the line of its lane, but need not be sent any more.
-    Passed(Lane),
+    /// It is sent as soon as its lane has a place.
+    Queued(Lane),
+    /// It still stands in the line of its lane, but need not be sent any more.
+    Withdrawn(Lane),
     /// It is being sent.
-    UnderWay,
-    /// It is being sent, and was wanted again meanwhile.
-    Again,
-    /// It failed and is tried again later.
-    Resting,
-}
-
-#[derive(Debug)]
-struct LaneState {
-    limiter: Limiter,
-    under_way: usize,
-    waiting: VecDeque<Job>,
-    /// Whether it stands among those that may have something to start.
-    is_listed: bool,
-    rest: Option<Rest>,
-    /// Overloads and broken connections since the last acceptance, or the last rest.
-    trouble: usize,
-    /// Rests since the last acceptance.
-    rests: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Rest {
-    until: Duration,
-    is_asked: bool,
+    Sending,
+    /// It is being sent, and was queued again meanwhile.
+    SendingOutdated,
+    /// It failed, and waits for its retry.
+    WaitingToRetry,
 }
 
 /// Every update that is not idle.
 #[derive(Debug)]
 pub struct Queue {
-    /// None: what failed is not tried again.
+    /// None: what failed is not retried.
     backoff: Option<Backoff>,
     lanes: Vec<LaneState>,
     numbers: HashMap<(LaneKey, Concurrency), Lane>,
     /// Lanes that may have something to start, in the order in which they get their turn.
     listed: VecDeque<Lane>,
-    /// Lanes that wait for a place, although their limiter would allow more.
+    /// Lanes that have room of their own, but too many requests are under way in all.
     crowded: Vec<Lane>,
-    resting: BTreeSet<(Duration, Lane)>,
+    paused: BTreeSet<(Duration, Lane)>,
     stages: Vec<Stage>,
-    due: BTreeSet<(Duration, Job)>,
     retries: HashMap<Job, Retry>,
-    waiting: usize,
-    under_way: usize,
-    /// Rests that were asked for before this queue was made.
-    before: HashMap<LaneKey, Duration>,
+    /// The same by time.
+    retry_times: BTreeSet<(Duration, Job)>,
+    queued: usize,
+    sending: usize,
+    /// Pauses that were requested before this queue was made.
+    inherited: HashMap<LaneKey, Pause>,
 }
 
 impl Queue {
@@ -121,91 +90,84 @@ impl Queue {
             numbers: HashMap::new(),
             listed: VecDeque::new(),
             crowded: Vec::new(),
-            resting: BTreeSet::new(),
+            paused: BTreeSet::new(),
             stages: vec![Stage::Idle; updates],
-            due: BTreeSet::new(),
             retries: HashMap::new(),
-            waiting: 0,
-            under_way: 0,
-            before: HashMap::new(),
+            retry_times: BTreeSet::new(),
+            queued: 0,
+            sending: 0,
+            inherited: HashMap::new(),
         }
     }
 
-    /// With rests that were asked of another queue before.
+    /// With pauses that were requested of another queue before.
     #[must_use]
-    pub fn resting(mut self, rests: HashMap<LaneKey, Duration>) -> Self {
-        self.before = rests;
+    pub fn with_pauses(mut self, pauses: HashMap<LaneKey, Pause>) -> Self {
+        self.inherited = pauses;
         self
     }
 
-    /// The rests that endpoints asked for, and until when.
-    pub fn asked_rests(&self) -> HashMap<LaneKey, Duration> {
-        let asked = self.numbers.iter().filter_map(|((key, _), lane)| {
-            let rest = self.lanes[lane.0 as usize].rest.filter(|rest| rest.is_asked)?;
-            Some((key.clone(), rest.until))
+    /// The pauses that endpoints asked for.
+    pub fn requested_pauses(&self) -> HashMap<LaneKey, Pause> {
+        let requested = self.numbers.iter().filter_map(|((key, _), lane)| {
+            let pause = self.lanes[lane.0 as usize].pause.as_ref().filter(|pause| pause.is_requested)?;
+            Some((key.clone(), pause.clone()))
         });
-        // A lane that was never asked for keeps what it was given.
-        self.before.iter().map(|(key, until)| (key.clone(), *until)).chain(asked).collect()
+        // A lane that was never used keeps what it was given.
+        self.inherited.iter().map(|(key, pause)| (key.clone(), pause.clone())).chain(requested).collect()
     }
 
     /// The lane of a key; made where there is none yet.
     pub fn lane(&mut self, key: LaneKey, concurrency: Concurrency) -> Lane {
-        *self.numbers.entry((key, concurrency)).or_insert_with_key(|(key, _)| {
+        *self.numbers.entry((key, concurrency)).or_insert_with_key(|(key, concurrency)| {
             let lane = Lane(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
-            let rest = self.before.get(key).map(|until| Rest { until: *until, is_asked: true });
-            self.resting.extend(rest.map(|rest| (rest.until, lane)));
-            self.lanes.push(LaneState {
-                limiter: Limiter::new(concurrency),
-                under_way: 0,
-                waiting: VecDeque::new(),
-                is_listed: false,
-                rest,
-                trouble: 0,
-                rests: 0,
-            });
+            let pause = self.inherited.get(key).cloned();
+            self.paused.extend(pause.as_ref().map(|pause| (pause.until, lane)));
+            self.lanes.push(LaneState::new(*concurrency, pause));
             lane
         })
     }
 
-    /// An update is to be told. One that is under way is looked at again when it ends; one that rests keeps its time.
-    pub fn want(&mut self, job: Job, lane: Lane) {
+    /// An update is to be sent. One that is being sent is judged again when it ends; one that waits to retry keeps its
+    /// time.
+    pub fn push(&mut self, job: Job, lane: Lane) {
         match self.stage(job) {
             // It still has its place in the line.
-            Stage::Passed(before) if before == lane => {
-                self.waiting += 1;
-                self.set(job, Stage::Waiting(lane));
+            Stage::Withdrawn(before) if before == lane => {
+                self.queued += 1;
+                self.set(job, Stage::Queued(lane));
                 self.list(lane);
             }
-            Stage::Idle | Stage::Passed(_) => self.wait(job, lane),
-            Stage::UnderWay => self.set(job, Stage::Again),
-            Stage::Waiting(_) | Stage::Again | Stage::Resting => {}
+            Stage::Idle | Stage::Withdrawn(_) => self.line_up(job, lane),
+            Stage::Sending => self.set(job, Stage::SendingOutdated),
+            Stage::Queued(_) | Stage::SendingOutdated | Stage::WaitingToRetry => {}
         }
     }
 
-    /// An update need not be told any more: the endpoint knows, or there is no address.
-    pub fn forget(&mut self, job: Job) {
+    /// An update need not be sent any more: it is up to date, or there is no address.
+    pub fn withdraw(&mut self, job: Job) {
         match self.stage(job) {
-            Stage::Waiting(lane) => {
-                self.waiting -= 1;
+            Stage::Queued(lane) => {
+                self.queued -= 1;
                 self.retries.remove(&job);
-                self.set(job, Stage::Passed(lane));
+                self.set(job, Stage::Withdrawn(lane));
             }
-            Stage::Again => self.set(job, Stage::UnderWay),
-            Stage::Resting => {
+            Stage::SendingOutdated => self.set(job, Stage::Sending),
+            Stage::WaitingToRetry => {
                 self.take_retry(job);
                 self.set(job, Stage::Idle);
             }
-            Stage::Idle | Stage::Passed(_) | Stage::UnderWay => {}
+            Stage::Idle | Stage::Withdrawn(_) | Stage::Sending => {}
         }
     }
 
     /// What was started cannot be sent after all, and is not wanted any more.
     pub fn give_back(&mut self, (job, lane): (Job, Lane)) {
-        self.under_way -= 1;
-        self.lanes[lane.0 as usize].under_way -= 1;
+        self.sending -= 1;
+        self.lanes[lane.0 as usize].sending -= 1;
         self.retries.remove(&job);
         self.set(job, Stage::Idle);
-        self.list_all(lane);
+        self.list_with_crowded(lane);
     }
 
     /// What may start now: called until there is none.
@@ -214,110 +176,103 @@ impl Queue {
         while let Some(lane) = self.listed.pop_front() {
             let state = &mut self.lanes[lane.0 as usize];
             state.is_listed = false;
-            while let Some(job) = state.waiting.front().copied() {
+            while let Some(job) = state.queued.front().copied() {
                 match self.stages[job as usize] {
-                    Stage::Waiting(own) if own == lane => break,
-                    Stage::Passed(own) if own == lane => self.stages[job as usize] = Stage::Idle,
+                    Stage::Queued(own) if own == lane => break,
+                    Stage::Withdrawn(own) if own == lane => self.stages[job as usize] = Stage::Idle,
                     // It stands in another line now.
                     _ => {}
                 }
-                state.waiting.pop_front();
+                state.queued.pop_front();
             }
             // Whatever keeps it from starting puts it on the list again when it ends.
-            if state.rest.is_some() || state.under_way >= state.limiter.limit() || state.waiting.is_empty() {
+            if !state.has_room() {
                 continue;
             }
-            if self.under_way >= MOST || (self.under_way >= MANY && state.under_way > 0) {
+            if self.sending >= MOST || (self.sending >= MANY && state.sending > 0) {
                 self.crowded.push(lane);
                 continue;
             }
-            let job = state.waiting.pop_front()?;
-            state.under_way += 1;
-            self.under_way += 1;
-            self.waiting -= 1;
-            self.set(job, Stage::UnderWay);
+            let job = state.queued.pop_front()?;
+            state.sending += 1;
+            self.sending += 1;
+            self.queued -= 1;
+            self.set(job, Stage::Sending);
             self.list(lane);
             return Some((job, lane));
         }
         None
     }
 
-    /// Takes in how an update ended. `asked` is how long the endpoint wants to be left alone. Says whether the update
-    /// was wanted again meanwhile.
-    pub fn ended(
+    /// Takes in how an update ended. `requested` is how long the endpoint wants no requests. Whether the update was queued
+    /// again meanwhile.
+    pub fn finish(
         &mut self,
         (job, lane): (Job, Lane),
         outcome: &Outcome,
-        asked: Option<Duration>,
+        requested: Option<Duration>,
         now: Duration,
-        dice: f64,
+        jitter: f64,
     ) -> bool {
-        let again = self.stage(job) == Stage::Again;
-        self.under_way -= 1;
-        let state = &mut self.lanes[lane.0 as usize];
-        state.under_way -= 1;
-        state.limiter.learn(outcome);
-        if outcome.is_accepted() {
-            state.trouble = 0;
-            state.rests = 0;
-        }
+        let is_outdated = self.stage(job) == Stage::SendingOutdated;
+        self.sending -= 1;
+        self.lanes[lane.0 as usize].finish(outcome);
         self.set(job, Stage::Idle);
         match self.backoff {
             Some(backoff) if !outcome.is_accepted() => {
-                let asked = asked.map(|asked| asked.min(LONGEST_REST));
-                self.rest(job, lane, backoff, outcome, asked, now, dice);
+                let requested = requested.map(|requested| requested.min(LONGEST_PAUSE));
+                self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
+                self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
             }
             _ => {
                 self.retries.remove(&job);
             }
         }
-        self.list_all(lane);
-        again
+        self.list_with_crowded(lane);
+        is_outdated
     }
 
-    /// Tries again at once what rests after a connection that was never made: the network is another one now.
-    /// With `everything`, whatever failed. Only where an endpoint asked to be left alone, it is.
-    pub fn hurry(&mut self, everything: bool) {
-        let is_meant = |retry: &Retry| !retry.is_asked && (everything || !retry.outcome.may_have_reached());
+    /// Retries at once what waits after a connection that was never made: the network is another one now. With
+    /// `everything`, whatever failed. A pause that an endpoint asked for is kept all the same.
+    pub fn retry_now(&mut self, everything: bool) {
+        let is_meant = |retry: &Retry| !retry.is_requested && (everything || !retry.outcome.may_have_reached());
         let mut jobs: Vec<Job> =
             self.retries.iter().filter(|(_, retry)| is_meant(retry)).map(|(job, _)| *job).collect();
         jobs.sort_unstable();
         for at in 0..self.lanes.len() {
             let lane = Lane(u32::try_from(at).unwrap_or(u32::MAX));
-            if let Some(rest) = self.lanes[at].rest.filter(|rest| !rest.is_asked) {
-                self.resting.remove(&(rest.until, lane));
-                self.lanes[at].rest = None;
+            if self.lanes[at].pause.as_ref().is_some_and(|pause| !pause.is_requested) {
+                self.change_pause(lane, |state| state.pause = None);
                 self.list(lane);
             }
         }
         for job in jobs {
-            if self.stage(job) == Stage::Resting
+            if self.stage(job) == Stage::WaitingToRetry
                 && let Some(retry) = self.retries.get(&job)
             {
                 let lane = retry.lane;
-                self.due.remove(&(retry.at, job));
-                self.wait(job, lane);
+                self.retry_times.remove(&(retry.at, job));
+                self.line_up(job, lane);
             }
         }
     }
 
     /// When to ask for a start again, if nothing else happens before.
     pub fn wake_at(&self) -> Option<Duration> {
-        let has_work = |lane: Lane| !self.lanes[lane.0 as usize].waiting.is_empty();
-        let lane = self.resting.iter().find(|(_, lane)| has_work(*lane)).map(|(until, _)| *until);
-        let job = self.due.first().map(|(at, _)| *at);
+        let has_work = |lane: Lane| !self.lanes[lane.0 as usize].queued.is_empty();
+        let lane = self.paused.iter().find(|(_, lane)| has_work(*lane)).map(|(until, _)| *until);
+        let job = self.retry_times.first().map(|(at, _)| *at);
         lane.into_iter().chain(job).min()
     }
 
-    /// Whether nothing is under way, and nothing waits but for an endpoint that is left alone.
+    /// Whether nothing is being sent, and nothing is queued but in lanes that pause.
     pub fn is_idle(&self) -> bool {
-        let is_held = |lane: &LaneState| lane.rest.is_some() || lane.waiting.is_empty();
-        self.under_way == 0 && (self.waiting == 0 || self.lanes.iter().all(is_held))
+        self.sending == 0 && (self.queued == 0 || self.lanes.iter().all(LaneState::is_held))
     }
 
-    /// How many are under way, or wait for a place.
+    /// How many are being sent or queued.
     pub fn open(&self) -> usize {
-        self.under_way + self.waiting
+        self.sending + self.queued
     }
 
     /// Where an update is.
@@ -325,20 +280,20 @@ impl Queue {
         self.stages[job as usize]
     }
 
-    /// When an update that failed is tried again.
+    /// How an update failed last, and when it is retried; none where it did not fail.
     pub fn retry(&self, job: Job) -> Option<&Retry> {
         self.retries.get(&job)
     }
 
-    /// How many updates are to be told later: they failed, or their endpoint is left alone.
-    pub fn untold(&self) -> usize {
-        self.due.len() + self.waiting
+    /// How many updates are sent later: they failed, or their lane pauses.
+    pub fn postponed(&self) -> usize {
+        self.retry_times.len() + self.queued
     }
 
-    /// Until when an update waits for its endpoint, which is left alone.
-    pub fn held_until(&self, job: Job) -> Option<Duration> {
+    /// The pause that a queued update waits for; none where its lane does not pause.
+    pub fn pause_of(&self, job: Job) -> Option<&Pause> {
         match self.stage(job) {
-            Stage::Waiting(lane) => self.lanes[lane.0 as usize].rest.map(|rest| rest.until),
+            Stage::Queued(lane) => self.lanes[lane.0 as usize].pause.as_ref(),
             _ => None,
         }
     }
@@ -347,15 +302,15 @@ impl Queue {
         self.stages[job as usize] = stage;
     }
 
-    fn wait(&mut self, job: Job, lane: Lane) {
-        self.set(job, Stage::Waiting(lane));
-        self.waiting += 1;
-        self.lanes[lane.0 as usize].waiting.push_back(job);
+    fn line_up(&mut self, job: Job, lane: Lane) {
+        self.set(job, Stage::Queued(lane));
+        self.queued += 1;
+        self.lanes[lane.0 as usize].queued.push_back(job);
         self.list(lane);
     }
 
-    /// A place is free: for this lane, and for those that waited for one.
-    fn list_all(&mut self, lane: Lane) {
+    /// A place is free: for this lane, and for those that were crowded out.
+    fn list_with_crowded(&mut self, lane: Lane) {
         self.list(lane);
         for lane in std::mem::take(&mut self.crowded) {
             self.list(lane);
@@ -364,70 +319,59 @@ impl Queue {
 
     fn list(&mut self, lane: Lane) {
         let state = &mut self.lanes[lane.0 as usize];
-        if !state.is_listed && !state.waiting.is_empty() {
+        if !state.is_listed && !state.queued.is_empty() {
             state.is_listed = true;
             self.listed.push_back(lane);
         }
     }
 
-    /// What has rested long enough waits for its place.
+    /// Lines up what has waited long enough.
     fn release(&mut self, now: Duration) {
-        while let Some((until, lane)) = self.resting.first().copied().filter(|(until, _)| *until <= now) {
-            self.resting.remove(&(until, lane));
-            self.lanes[lane.0 as usize].rest = None;
+        while let Some((until, lane)) = self.paused.first().copied().filter(|(until, _)| *until <= now) {
+            self.paused.remove(&(until, lane));
+            self.lanes[lane.0 as usize].pause = None;
             self.list(lane);
         }
-        while let Some((at, job)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
-            self.due.remove(&(at, job));
+        while let Some((at, job)) = self.retry_times.first().copied().filter(|(at, _)| *at <= now) {
+            self.retry_times.remove(&(at, job));
             // The failures stay known until one is accepted: the next step is longer.
             if let Some(lane) = self.retries.get(&job).map(|retry| retry.lane) {
-                self.wait(job, lane);
+                self.line_up(job, lane);
             }
         }
+    }
+
+    /// Changes the pause of a lane, and notes when it ends.
+    fn change_pause(&mut self, lane: Lane, change: impl FnOnce(&mut LaneState)) {
+        let state = &mut self.lanes[lane.0 as usize];
+        if let Some(pause) = &state.pause {
+            self.paused.remove(&(pause.until, lane));
+        }
+        change(state);
+        self.paused.extend(state.pause.as_ref().map(|pause| (pause.until, lane)));
     }
 
     fn take_retry(&mut self, job: Job) -> Option<Retry> {
         let retry = self.retries.remove(&job)?;
-        self.due.remove(&(retry.at, job));
+        self.retry_times.remove(&(retry.at, job));
         Some(retry)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what is known of one failure, and only here")]
-    fn rest(
+    fn plan_retry(
         &mut self,
         job: Job,
         lane: Lane,
         backoff: Backoff,
-        outcome: &Outcome,
-        asked: Option<Duration>,
+        (outcome, requested): (&Outcome, Option<Duration>),
         now: Duration,
-        dice: f64,
+        jitter: f64,
     ) {
         let failures = self.take_retry(job).map_or(0, |retry| retry.failures) + 1;
-        let at = now + backoff.delay(failures, dice).max(asked.unwrap_or_default());
-        self.retries.insert(job, Retry { at, failures, outcome: outcome.clone(), is_asked: asked.is_some(), lane });
-        self.due.insert((at, job));
-        self.set(job, Stage::Resting);
-        if !outcome.is_trouble() {
-            return;
-        }
-        let state = &mut self.lanes[lane.0 as usize];
-        state.trouble += 1;
-        let until = match asked {
-            Some(asked) => now + asked,
-            None if state.rest.is_none() && state.trouble >= state.limiter.limit() => {
-                state.trouble = 0;
-                state.rests += 1;
-                now + backoff.delay(state.rests, dice)
-            }
-            None => return,
-        };
-        if let Some(rest) = state.rest {
-            self.resting.remove(&(rest.until, lane));
-        }
-        let until = state.rest.map_or(until, |rest| rest.until.max(until));
-        state.rest = Some(Rest { until, is_asked: asked.is_some() || state.rest.is_some_and(|rest| rest.is_asked) });
-        self.resting.insert((until, lane));
+        let at = now + backoff.delay(failures, jitter).max(requested.unwrap_or_default());
+        let retry = Retry { at, failures, outcome: outcome.clone(), is_requested: requested.is_some(), lane };
+        self.retries.insert(job, retry);
+        self.retry_times.insert((at, job));
+        self.set(job, Stage::WaitingToRetry);
     }
 }
 

@@ -22,17 +22,17 @@ impl Outcome {
         if (200..300).contains(&status) { Self::Accepted(status) } else { Self::Refused(status) }
     }
 
-    /// Whether the update counts as told.
+    /// Whether the endpoint accepted the update.
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted(_))
     }
 
-    /// Whether the endpoint is overloaded or out of reach: others that go there fare no better now.
+    /// Whether the endpoint is overloaded or out of reach: other updates would fare no better now.
     pub fn is_trouble(&self) -> bool {
         matches!(self, Self::Refused(429 | 503) | Self::Failed { .. })
     }
 
-    /// Whether the endpoint may have taken the update, whatever it answered.
+    /// Whether the endpoint may have taken the update, whatever it responded.
     pub fn may_have_reached(&self) -> bool {
         !matches!(self, Self::Failed { reached: false, .. })
     }
@@ -45,8 +45,8 @@ pub struct Tally {
     pub accepted: usize,
     /// Updates that were sent, or tried, and not accepted.
     pub failed: usize,
-    /// Updates that the endpoint knew already.
-    pub known: usize,
+    /// Updates that were up to date already.
+    pub up_to_date: usize,
     /// Updates for which there was no address.
     pub without_address: usize,
 }
@@ -58,12 +58,12 @@ impl Tally {
         Self {
             accepted: self.accepted + other.accepted,
             failed: self.failed + other.failed,
-            known: self.known + other.known,
+            up_to_date: self.up_to_date + other.up_to_date,
             without_address: self.without_address + other.without_address,
         }
     }
 
-    /// 0: every update was accepted or already known. 1: at least one was not (E7).
+    /// 0: every update was accepted or already up to date. 1: at least one was not (E7).
     pub fn exit_code(self) -> u8 {
         u8::from(self.failed + self.without_address > 0)
     }
@@ -71,7 +71,7 @@ impl Tally {
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} accepted, {} failed, {} already known", self.accepted, self.failed, self.known)?;
+        write!(f, "{} accepted, {} failed, {} already up to date", self.accepted, self.failed, self.up_to_date)?;
         if self.without_address > 0 {
             write!(f, ", {} without an address", self.without_address)?;
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn e7_one_failure_makes_the_exit_status_1() {
-        let good = Tally { accepted: 3, known: 2, ..Tally::default() };
+        let good = Tally { accepted: 3, up_to_date: 2, ..Tally::default() };
         assert_eq!(good.exit_code(), 0);
         assert_eq!(good.plus(Tally { failed: 1, ..Tally::default() }).exit_code(), 1);
         assert_eq!(good.plus(Tally { without_address: 1, ..Tally::default() }).exit_code(), 1);

@@ -1,4 +1,4 @@
-//! Whether an update must be told, and why: the update and what is remembered in, a verdict out.
+//! Whether an update must be sent, and why: the update and what is remembered in, a verdict out.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use crate::text::duration::seconds;
 use crate::update::Update;
-use crate::update::state::Fingerprint;
-use crate::update::state::State;
+use crate::update::state::Memory;
 
 /// What is to be done about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Tell it.
+    /// Send it.
     Send(Reason),
     /// The endpoint accepted this address at this time, in seconds since the epoch.
-    Known(u64),
+    UpToDate(u64),
 }
 
 impl Verdict {
@@ -26,26 +25,26 @@ impl Verdict {
                 format!("would be sent: accepted {} ago, longer than cache_max_age", seconds(*age))
             }
             Self::Send(reason) => format!("would be sent: {reason}"),
-            Self::Known(at) => format!("not sent: accepted {} ago", seconds(now.saturating_sub(*at))),
+            Self::UpToDate(at) => format!("up to date: accepted {} ago", seconds(now.saturating_sub(*at))),
         }
     }
 }
 
 impl Reason {
-    /// Whether the endpoint holds something that this update will replace.
+    /// Whether the endpoint has another address, which this update replaces.
     pub fn replaces(&self) -> bool {
         matches!(self, Self::Changed(_))
     }
 }
 
-/// Why an update is told.
+/// Why an update is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// This callback was never told of this domain.
+    /// This callback never accepted an address of this domain.
     New,
-    /// The endpoint holds this other address.
+    /// The endpoint accepted this other address last.
     Changed(IpAddr),
-    /// The endpoint was told longer ago than `cache_max_age`, in seconds.
+    /// The endpoint accepted it so many seconds ago, which is longer than `cache_max_age`.
     Old(u64),
     /// Nothing is remembered.
     NoCache,
@@ -54,7 +53,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::New => f.write_str("not told before"),
+            Self::New => f.write_str("not accepted before"),
             Self::Changed(from) => write!(f, "changed from {from}"),
             Self::Old(age) => write!(f, "last accepted {age} s ago, longer than cache_max_age"),
             Self::NoCache => f.write_str("the cache is off"),
@@ -62,13 +61,13 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Judges one update by what its endpoint was last told. `memory` is none where nothing is remembered.
-pub fn judge(update: &Update<'_>, max_age: Duration, memory: Option<(&State, Fingerprint)>, now: u64) -> Verdict {
-    let Some((state, callback)) = memory else { return Verdict::Send(Reason::NoCache) };
-    match state.last(callback, update.domain, update.family) {
+/// Judges one update by what its endpoint accepted last. `memory` is none where nothing is remembered.
+pub fn judge(update: &Update<'_>, max_age: Duration, memory: Option<Memory<'_>>, now: u64) -> Verdict {
+    let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
+    match memory.accepted(update.domain, update.family) {
         None => Verdict::Send(Reason::New),
         Some(last) if last.ip != update.ip => Verdict::Send(Reason::Changed(last.ip)),
-        Some(last) if last.counts(max_age, now) => Verdict::Known(last.at),
+        Some(last) if last.counts(max_age, now) => Verdict::UpToDate(last.at),
         Some(last) => Verdict::Send(Reason::Old(now.saturating_sub(last.at))),
     }
 }
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-    use crate::update::state::{Accepted, EntryKey};
+    use crate::update::state::{Accepted, EntryKey, Fingerprint, State};
 
     const NOW: u64 = 1_763_170_000;
 
@@ -87,48 +86,48 @@ mod tests {
     }
 
     #[test]
-    fn a1_each_update_is_judged_by_what_its_endpoint_was_told() {
+    fn a1_each_update_is_judged_by_what_its_endpoint_accepted() {
         let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
-        let told = [
+        let accepted = [
             ("same.example", "203.0.113.7", NOW - 99),
             ("moved.example", "198.51.100.1", NOW - 1),
             ("old.example", "203.0.113.7", NOW - 100),
             ("same.example", "2001:db8::7", NOW),
         ];
         let mut state = State::new(vec![1]);
-        for (name, address, at) in told {
+        for (name, address, at) in accepted {
             let family = Family::of(ip(address)).expect("a family");
             let key = EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family };
             state.learn(key, Some(Accepted { ip: ip(address), at }));
         }
         let cases = [
-            ("new.example", "203.0.113.7", "not told before"),
-            ("same.example", "203.0.113.7", "known"),
+            ("new.example", "203.0.113.7", "not accepted before"),
+            ("same.example", "203.0.113.7", "up to date"),
             ("moved.example", "203.0.113.7", "changed from 198.51.100.1"),
             ("old.example", "203.0.113.7", "last accepted 100 s ago, longer than cache_max_age"),
-            ("same.example", "2001:db8::7", "known"),
-            ("moved.example", "2001:db8::7", "not told before"),
+            ("same.example", "2001:db8::7", "up to date"),
+            ("moved.example", "2001:db8::7", "not accepted before"),
         ];
         for (name, address, expected) in cases {
             let domain = Domain::parse(name).expect("a domain");
             let update =
                 Update { domain: &domain, family: Family::of(ip(address)).expect("a family"), ip: ip(address) };
-            let verdict = judge(&update, Duration::from_secs(100), Some((&state, callback)), NOW);
+            let verdict = judge(&update, Duration::from_secs(100), Some(state.of(callback)), NOW);
             let shown = match verdict {
                 Verdict::Send(reason) => reason.to_string(),
-                Verdict::Known(_) => "known".to_owned(),
+                Verdict::UpToDate(_) => "up to date".to_owned(),
             };
             assert_eq!(shown, expected, "{update}");
-            let sentence = judge(&update, Duration::from_secs(100), Some((&state, callback)), NOW).sentence(NOW);
+            let sentence = judge(&update, Duration::from_secs(100), Some(state.of(callback)), NOW).sentence(NOW);
             match expected {
-                "known" => assert!(sentence.starts_with("not sent: accepted ") && sentence.ends_with(" s ago")),
+                "up to date" => assert!(sentence.starts_with("up to date: accepted ") && sentence.ends_with(" s ago")),
                 _ if name == "old.example" => {
                     assert_eq!(sentence, "would be sent: accepted 100 s ago, longer than cache_max_age");
                 }
                 _ => assert_eq!(sentence, format!("would be sent: {expected}")),
             }
             let blind = judge(&update, Duration::from_secs(100), None, NOW);
-            assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is told");
+            assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What each endpoint was last told: one entry per callback, domain and record type (E3).
+//! What each endpoint accepted last: one entry per callback, domain and record type (E3).
 //!
 //! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret.
 
@@ -23,7 +23,7 @@ const OLD_VERSION: &str = "1";
 /// Entries are kept for so long at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);
 
-/// A clock that is wrong by more than this in the past made entries that lie in the future: they are told again.
+/// A clock that is wrong by more than this in the past made entries that lie in the future: they are sent again.
 const CLOCK_SLACK: u64 = 86_400;
 
 /// A salted hash of a callback (E3): tells two callbacks apart and gives nothing of them away.
@@ -48,7 +48,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// Whom, what, which type.
+/// What an entry is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EntryKey {
     /// The callback.
@@ -73,11 +73,11 @@ pub struct Accepted {
 pub struct State {
     /// Random, made with the file: keeps two files' hashes apart.
     salt: Vec<u8>,
-    callbacks: HashMap<Fingerprint, Told>,
+    callbacks: HashMap<Fingerprint, Entries>,
 }
 
-/// What one endpoint was told: by [`Family::index`].
-type Told = [HashMap<Domain, Accepted>; 2];
+/// What one callback had accepted: by [`Family::index`].
+type Entries = [HashMap<Domain, Accepted>; 2];
 
 /// What a synchronization learned: an entry, or that there is none any more.
 pub type News = HashMap<EntryKey, Option<Accepted>>;
@@ -93,17 +93,17 @@ impl State {
         &self.salt
     }
 
-    /// What was last accepted, however long ago.
-    pub fn last(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Option<Accepted> {
-        self.callbacks.get(&callback)?[family.index()].get(domain).copied()
+    /// What is remembered of one callback.
+    pub fn of(&self, callback: Fingerprint) -> Memory<'_> {
+        Memory(self.callbacks.get(&callback))
     }
 
     /// Takes one piece of news in.
     pub fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
-        let told = &mut self.callbacks.entry(key.callback).or_default()[key.family.index()];
+        let entries = &mut self.callbacks.entry(key.callback).or_default()[key.family.index()];
         match entry {
-            Some(accepted) => told.insert(key.domain, accepted),
-            None => told.remove(&key.domain),
+            Some(accepted) => entries.insert(key.domain, accepted),
+            None => entries.remove(&key.domain),
         };
     }
 
@@ -113,23 +113,23 @@ impl State {
         for (key, entry) in news {
             self.learn(key.clone(), *entry);
         }
-        for told in self.callbacks.values_mut().flatten() {
-            told.retain(|_, entry| now.saturating_sub(entry.at) < keep);
+        for entries in self.callbacks.values_mut().flatten() {
+            entries.retain(|_, entry| now.saturating_sub(entry.at) < keep);
         }
-        self.callbacks.retain(|_, told| told.iter().any(|entries| !entries.is_empty()));
+        self.callbacks.retain(|_, families| families.iter().any(|entries| !entries.is_empty()));
     }
 
     /// The text of the cache file.
     pub fn to_text(&self) -> String {
         let salt = hex::text(&self.salt);
         let mut text = format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
-        let sorted: BTreeMap<&Fingerprint, &Told> = self.callbacks.iter().collect();
-        for (at, (callback, told)) in sorted.into_iter().enumerate() {
+        let sorted: BTreeMap<&Fingerprint, &Entries> = self.callbacks.iter().collect();
+        for (at, (callback, entries)) in sorted.into_iter().enumerate() {
             text += if at == 0 { "\n" } else { ",\n" };
             text += &format!("\"{callback}\":{{");
             let mut between = "\n ";
             for family in Family::ALL {
-                let mut sorted: Vec<(&Domain, &Accepted)> = told[family.index()].iter().collect();
+                let mut sorted: Vec<(&Domain, &Accepted)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
                 // Most entries hold the same address and time: each is made text once.
                 let mut last: Option<(Accepted, String)> = None;
@@ -167,7 +167,7 @@ impl State {
                     let state = state.as_mut()?;
                     for callback in callbacks {
                         let fingerprint = Fingerprint::parse(&callback.key)?;
-                        state.callbacks.insert(fingerprint, told(callback.node.value)?);
+                        state.callbacks.insert(fingerprint, entries_of(callback.node.value)?);
                     }
                 }
                 _ => return None,
@@ -181,6 +181,17 @@ impl State {
     }
 }
 
+/// What is remembered of one callback.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory<'a>(Option<&'a Entries>);
+
+impl Memory<'_> {
+    /// The address that was accepted last, however long ago.
+    pub fn accepted(self, domain: &Domain, family: Family) -> Option<Accepted> {
+        self.0?[family.index()].get(domain).copied()
+    }
+}
+
 impl Accepted {
     /// Whether it still counts: not older than `max_age`, not from a clock that ran ahead.
     pub fn counts(self, max_age: Duration, now: u64) -> bool {
@@ -188,21 +199,21 @@ impl Accepted {
     }
 }
 
-fn told(value: Value) -> Option<Told> {
+fn entries_of(value: Value) -> Option<Entries> {
     let Value::Object(members) = value else { return None };
-    let mut told = Told::default();
+    let mut families = Entries::default();
     let mut left = members.len();
     for member in members {
         let (domain, record_type) = member.key.rsplit_once(' ')?;
         let family = Family::ALL.into_iter().find(|family| family.record_type() == record_type)?;
-        let entries = &mut told[family.index()];
+        let entries = &mut families[family.index()];
         if entries.is_empty() {
             entries.reserve(left);
         }
         entries.insert(Domain::parse(domain).ok()?, accepted(&member.node, family)?);
         left -= 1;
     }
-    Some(told)
+    Some(families)
 }
 
 fn accepted(node: &Node, family: Family) -> Option<Accepted> {
@@ -217,7 +228,7 @@ fn accepted(node: &Node, family: Family) -> Option<Accepted> {
 /// What an outcome means for the entry of its update; none where nothing changes.
 ///
 /// A failed request may have been taken all the same: the endpoint may then hold another address than the one it
-/// accepted last, so that one is forgotten too and is told again if the host returns to it.
+/// accepted last, so that one is forgotten too and is sent again if the host returns to it.
 pub fn learned(outcome: &Outcome, update: &Update<'_>, now: u64) -> Option<Option<Accepted>> {
     match outcome {
         Outcome::Accepted(_) => Some(Some(Accepted { ip: update.ip, at: now })),
@@ -247,7 +258,7 @@ mod tests {
 
     fn last(state: &State, name: &str) -> Option<Accepted> {
         let key = key(name);
-        state.last(key.callback, &key.domain, key.family)
+        state.of(key.callback).accepted(&key.domain, key.family)
     }
 
     #[test]

@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::text::json::{Dialect, Node, Value, parse};
 use crate::update::outcome::Outcome;
 
-/// How things stand.
+/// How every update stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// The process that runs; none where the cache was read.
     pub process: Option<u32>,
-    /// The files that it runs on.
+    /// Its configuration files.
     pub configs: Vec<String>,
-    /// Seconds until everything is looked at again.
+    /// Seconds until the next round.
     pub next: Option<u64>,
     /// One for each update, in the order of the configuration.
     pub rows: Vec<Row>,
@@ -26,40 +26,49 @@ pub struct Row {
     pub domain: String,
     /// `A` or `AAAA`.
     pub kind: String,
-    /// The address: the one to be told where it is known, else the one that was accepted last.
+    /// The address: the one to be sent where it was looked up, else the one that was accepted last.
     pub address: Option<IpAddr>,
     /// When it was accepted last, in seconds since the epoch.
     pub accepted: Option<u64>,
     /// How far it is.
-    pub progress: Progress,
+    pub phase: Phase,
 }
 
 /// How far an update is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
-    /// The endpoint holds the address.
+pub enum Phase {
+    /// The endpoint accepted the address.
     UpToDate,
     /// It is being sent, or about to be.
     Sending,
-    /// It failed, and is tried again.
+    /// It failed, and is retried.
     Retry {
         /// In so many seconds.
         seconds: u64,
         /// Why it failed.
         why: String,
     },
-    /// There is no address to tell.
+    /// Others to its endpoint failed: it waits until one of them is retried.
+    Waiting {
+        /// For so many seconds.
+        seconds: u64,
+        /// Why they failed.
+        why: String,
+    },
+    /// No source gives an address.
     NoAddress,
-    /// It was told, as far as the cache knows; nobody watches whether it still holds.
-    Told,
-    /// It was never told.
-    NotTold,
+    /// The cache remembers that it was accepted; no service checks whether the address is still the same.
+    Accepted,
+    /// The same, but longer ago than `cache_max_age`: the next run sends it again.
+    Expired,
+    /// The cache does not remember that it was accepted.
+    NotAccepted,
 }
 
-impl Progress {
+impl Phase {
     /// Whether nothing is left to be done.
     pub fn is_good(&self) -> bool {
-        matches!(self, Self::UpToDate | Self::Told)
+        matches!(self, Self::UpToDate | Self::Accepted | Self::Expired)
     }
 
     fn name(&self) -> &'static str {
@@ -67,9 +76,11 @@ impl Progress {
             Self::UpToDate => "up_to_date",
             Self::Sending => "sending",
             Self::Retry { .. } => "retry",
+            Self::Waiting { .. } => "waiting",
             Self::NoAddress => "no_address",
-            Self::Told => "told",
-            Self::NotTold => "not_told",
+            Self::Accepted => "accepted",
+            Self::Expired => "expired",
+            Self::NotAccepted => "not_accepted",
         }
     }
 
@@ -78,9 +89,11 @@ impl Progress {
             "up_to_date" => Self::UpToDate,
             "sending" => Self::Sending,
             "retry" => Self::Retry { seconds: seconds?, why: why? },
+            "waiting" => Self::Waiting { seconds: seconds?, why: why? },
             "no_address" => Self::NoAddress,
-            "told" => Self::Told,
-            "not_told" => Self::NotTold,
+            "accepted" => Self::Accepted,
+            "expired" => Self::Expired,
+            "not_accepted" => Self::NotAccepted,
             _ => return None,
         })
     }
@@ -90,7 +103,7 @@ impl Status {
     /// `12 domains up to date`, `9 of 12 domains up to date`: updates are what is counted.
     pub fn summary(&self) -> String {
         let all = self.rows.len();
-        let good = self.rows.iter().filter(|row| row.progress.is_good()).count();
+        let good = self.rows.iter().filter(|row| row.phase.is_good()).count();
         let plural = if all == 1 { "" } else { "s" };
         if good == all {
             format!("{all} record{plural} up to date")
@@ -102,8 +115,10 @@ impl Status {
     /// As JSON.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
-            let (seconds, why) = match &row.progress {
-                Progress::Retry { seconds, why } => (Some(*seconds), Value::string(why.as_str())),
+            let (seconds, why) = match &row.phase {
+                Phase::Retry { seconds, why } | Phase::Waiting { seconds, why } => {
+                    (Some(*seconds), Value::string(why.as_str()))
+                }
                 _ => (None, Value::Null),
             };
             Value::object([
@@ -111,7 +126,7 @@ impl Status {
                 ("type", Value::string(row.kind.as_str())),
                 ("address", row.address.map_or(Value::Null, |ip| Value::string(ip.to_string()))),
                 ("accepted", number(row.accepted)),
-                ("state", Value::string(row.progress.name())),
+                ("state", Value::string(row.phase.name())),
                 ("retry_in", number(seconds)),
                 ("reason", why),
             ])
@@ -188,7 +203,7 @@ fn row(node: &Node) -> Option<Row> {
         kind: text(node, "type")?,
         address: text(node, "address").and_then(|ip| ip.parse().ok()),
         accepted: whole(node, "accepted"),
-        progress: Progress::parse(&text(node, "state")?, whole(node, "retry_in"), text(node, "reason"))?,
+        phase: Phase::parse(&text(node, "state")?, whole(node, "retry_in"), text(node, "reason"))?,
     })
 }
 
@@ -197,28 +212,30 @@ mod tests {
     use super::*;
     use crate::text::json::pretty;
 
-    fn row(progress: Progress) -> Row {
+    fn row(phase: Phase) -> Row {
         Row {
             domain: "bücher.example".to_owned(),
             kind: "A".to_owned(),
             address: "203.0.113.7".parse().ok(),
             accepted: Some(1_763_170_000),
-            progress,
+            phase,
         }
     }
 
     #[test]
     fn what_is_written_reads_back() {
         let all = [
-            Progress::UpToDate,
-            Progress::Sending,
-            Progress::Retry { seconds: 12, why: "503".to_owned() },
-            Progress::NoAddress,
-            Progress::Told,
-            Progress::NotTold,
+            Phase::UpToDate,
+            Phase::Sending,
+            Phase::Retry { seconds: 12, why: "503".to_owned() },
+            Phase::Waiting { seconds: 3, why: "connection refused".to_owned() },
+            Phase::NoAddress,
+            Phase::Accepted,
+            Phase::Expired,
+            Phase::NotAccepted,
         ];
         let mut rows: Vec<Row> = all.into_iter().map(row).collect();
-        rows[3] = Row { address: None, accepted: None, ..rows[3].clone() };
+        rows[4] = Row { address: None, accepted: None, ..rows[4].clone() };
         let status = Status { process: Some(7), configs: vec!["a \"b\".json".to_owned()], next: Some(3), rows };
         assert_eq!(Status::from_text(&pretty(&status.to_json())), Some(status));
         let empty = Status::default();
@@ -232,9 +249,9 @@ mod tests {
 
     #[test]
     fn the_summary_counts() {
-        let mut status = Status { rows: vec![row(Progress::UpToDate)], ..Status::default() };
+        let mut status = Status { rows: vec![row(Phase::UpToDate)], ..Status::default() };
         assert_eq!(status.summary(), "1 record up to date");
-        status.rows.push(row(Progress::NoAddress));
+        status.rows.push(row(Phase::NoAddress));
         assert_eq!(status.summary(), "1 of 2 records up to date");
     }
 }

@@ -26,7 +26,7 @@ use crate::lookup::own_address;
 use crate::output::log::Log;
 use crate::sync::{self, Sync};
 
-/// Told where the host has no address of its own, and what the address changes to: for documentation, nobody's.
+/// Sent where the host has no address of its own, and what the address changes to: reserved for documentation.
 const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
 const SPARE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7));
 const CHANGED_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 23));
@@ -66,19 +66,22 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
     let v4 = v4.unwrap_or(SPARE_V4);
 
-    writeln!(out, "ddns tells an HTTP endpoint of yours what this host's address is, when it changes.")?;
-    writeln!(out, "The endpoint here is a receiver at {origin}; nothing leaves this machine.\n")?;
-    writeln!(out, "The configuration: one callback by GET, one by POST.\n\n{}", indented(&text))?;
+    writeln!(out, "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.")?;
+    writeln!(out, "The endpoint in this demo is {origin}; nothing leaves this machine.\n")?;
+    writeln!(out, "The configuration has two callbacks, one GET and one POST:\n\n{}", indented(&text))?;
 
-    writeln!(out, "1. The address is {v4}{note}. Nobody was told yet, so every domain is.\n")?;
+    writeln!(out, "1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.\n")?;
     round(&mut sync, [v4, v6], &received, out).await?;
-    writeln!(out, "2. Nothing changed.\n")?;
+    writeln!(out, "2. No address changes, so nothing is sent.\n")?;
     round(&mut sync, [v4, v6], &received, out).await?;
-    writeln!(out, "3. The IPv4 address changes to {CHANGED_V4}. Only what changed is told.\n")?;
+    writeln!(out, "3. The IPv4 address changes to {CHANGED_V4}. Only that update is sent.\n")?;
     round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
-    writeln!(out, "An answer of 200 to 299 means accepted, and is remembered; anything else is sent again next time.")?;
-    writeln!(out, "Keys that you write into a configuration show as *** in every log, as they do above.")?;
-    writeln!(out, "\nNow with your own: `ddns init` writes config.json after a few questions, `ddns` runs it.")
+    writeln!(
+        out,
+        "A response of 200 to 299 means accepted, and is remembered. After any other, the update is sent again."
+    )?;
+    writeln!(out, "Keys in a configuration show as *** in every log, as they do above.")?;
+    writeln!(out, "\nNext: `ddns init` asks a few questions and writes config.json; then `ddns` runs it.")
 }
 
 fn configuration(origin: &str) -> String {
@@ -119,15 +122,15 @@ async fn round(
 ) -> io::Result<()> {
     sync.suppose(addresses);
     let verdicts = sync.verdicts();
-    sync.want_all();
+    sync.queue_all();
     while !sync.is_done() {
-        sync.turn().await;
+        sync.step().await;
     }
     let mut received = received.take().into_iter();
-    // Two at most, to one origin: they arrive in the order in which they are told.
+    // Two at most, to one origin: they arrive in the order in which they are sent.
     for (sender, update, verdict) in verdicts {
         match verdict {
-            plan::Verdict::Known(_) => writeln!(out, "   {update}: already known, nothing is sent.\n")?,
+            plan::Verdict::UpToDate(_) => writeln!(out, "   {update}: already up to date\n")?,
             plan::Verdict::Send(_) => {
                 show_sent(sender.entry, &update, out)?;
                 if let Some(received) = received.next() {
@@ -154,13 +157,13 @@ fn show_received((line, body): &(String, String), out: &mut impl Write) -> io::R
     if !body.is_empty() {
         writeln!(out, "               {body}")?;
     }
-    writeln!(out, "     answered  204 No Content: accepted, and remembered\n")
+    writeln!(out, "     response  204 No Content: accepted, and remembered\n")
 }
 
 /// What the receiver got since it was last looked at: request lines and bodies.
 type Received = Rc<RefCell<Vec<(String, String)>>>;
 
-/// Receives beside the rest, and answers 204.
+/// Receives beside the rest, and responds with 204.
 fn receive(listener: TcpListener) -> Received {
     let received = Received::default();
     let seen = received.clone();

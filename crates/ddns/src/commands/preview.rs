@@ -1,12 +1,10 @@
 //! `ddns preview`: every request that a run would send now, with the address, where it comes from, and the verdict. Sends
-//! no callback, opens no log and changes no cache.
+//! no update, opens no log and changes no cache.
 
 mod show;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::Redacted;
@@ -17,8 +15,6 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::{Verdict, judge};
-use ddns_core::update::state::Fingerprint;
-use ddns_core::update::state::State;
 
 use crate::cli::Given;
 use crate::clock::unix_time;
@@ -28,8 +24,7 @@ use crate::load;
 use crate::lookup::{self, Lookup, Pair};
 use crate::output::complain;
 use crate::output::print;
-use crate::sync::cache_path;
-use crate::sync::store::Store;
+use crate::sync::{Caches, Remembered};
 
 /// All updates of one family of one entry.
 struct Batch<'a> {
@@ -40,7 +35,7 @@ struct Batch<'a> {
     family: Family,
     lookup: Lookup,
     /// What is remembered; none where the cache is off.
-    memory: Option<(Rc<State>, Fingerprint)>,
+    remembered: Option<Remembered>,
     /// Whether secrets are shown.
     reveal: bool,
 }
@@ -87,13 +82,13 @@ fn given_addresses<'a>(texts: impl Iterator<Item = &'a str>) -> Result<[Option<I
     let mut addresses = [None; 2];
     let wrong = |message: String| Diagnostic::error(Place::Option("--ip".to_owned()), message);
     for text in texts {
-        let ip: IpAddr = text.trim().parse().map_err(|_| wrong(format!("`{text}` is no IP address")))?;
+        let ip: IpAddr = text.trim().parse().map_err(|_| wrong(format!("`{text}` is not an IP address")))?;
         let reason = unusable(ip, Trust::User);
         let (Some(family), None) = (Family::of(ip), reason) else {
-            return Err(wrong(format!("{ip} can never be told: {}", reason.unwrap_or("it is of no family"))));
+            return Err(wrong(format!("{ip} cannot be sent: {}", reason.unwrap_or("it belongs to neither family"))));
         };
         if addresses[family.index()].replace(ip).is_some_and(|before| before != ip) {
-            return Err(wrong(format!("two {family} addresses are given: which of them is meant?")));
+            return Err(wrong(format!("two {family} addresses are given: give one")));
         }
     }
     Ok(addresses)
@@ -103,35 +98,22 @@ fn warn(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Everything that would be told, entry by entry. Each cache is read once, and left as it is.
+/// Every update, entry by entry.
 fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environment, reveal: bool) -> Vec<Batch<'a>> {
     let all = configs.iter().flat_map(|config| config.entries.iter().enumerate().map(move |entry| (*config, entry)));
-    let mut caches: Vec<(PathBuf, Rc<State>)> = Vec::new();
+    let mut caches = Caches::default();
     let mut batches = Vec::new();
     for ((config, (number, entry)), pair) in all.zip(lookups) {
-        let memory = cache_path(entry, environment).map(|path| {
-            let at = caches.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
-                caches.push((path.clone(), Rc::new(remembered(&path))));
-                caches.len() - 1
-            });
-            let state = &caches[at].1;
-            (state.clone(), entry.callback.fingerprint(state.salt()))
-        });
+        let remembered = caches.of(entry, environment);
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
             let Some(lookup) = lookup else { continue };
-            batches.push(Batch { config, number, entry, family, lookup, memory: memory.clone(), reveal });
+            batches.push(Batch { config, number, entry, family, lookup, remembered: remembered.clone(), reveal });
         }
     }
+    for warning in caches.warnings {
+        warn(&format!("warning: {warning}"));
+    }
     batches
-}
-
-fn remembered(path: &Path) -> State {
-    let state = Store::peek(path).unwrap_or_else(|why| {
-        let path = path.display();
-        warn(&format!("warning: {path}: the cache {why}: a run would tell every address again"));
-        None
-    });
-    state.unwrap_or_else(|| State::new(Vec::new()))
 }
 
 impl<'a> Batch<'a> {
@@ -146,12 +128,12 @@ impl<'a> Batch<'a> {
     /// None where there is no address.
     fn verdict(&self, domain: &'a Domain, now: u64) -> Option<Verdict> {
         let update = self.update(domain)?;
-        let memory = self.memory.as_ref().map(|(state, print)| (&**state, *print));
+        let memory = self.remembered.as_ref().map(Remembered::memory);
         Some(judge(&update, self.entry.cache_max_age, memory, now))
     }
 
     /// Whether a request can be made at all.
-    fn can_be_told(&self, domain: &'a Domain) -> bool {
+    fn can_be_sent(&self, domain: &'a Domain) -> bool {
         self.update(domain).is_some_and(|update| self.entry.callback.render(&update, unix_time()).is_ok())
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ddns_core::schedule::lookups::Look;
+use ddns_core::schedule::lookups::Due;
 use ddns_core::update::outcome::Tally;
 
 use crate::cli::Settings;
@@ -34,9 +34,9 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         progress.begin();
         sync.progress = progress;
     }
-    sync.look(&Look::everything(configs.len()));
+    sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() {
-        sync.turn().await;
+        sync.step().await;
     }
     let mut all = Tally::default();
     for (tally, log) in sync.finish().iter().zip(&logs) {

@@ -1,15 +1,15 @@
-//! `ddns status`: how every domain stands. The running service is asked; where none runs, the cache is read.
+//! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
 
-use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::text::json::{Value, pretty};
-use ddns_core::update::state::State;
-use ddns_core::update::status::{Progress, Row, Status};
+use ddns_core::update::Update;
+use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::status::{Phase, Row, Status};
 
 use crate::cli::Given;
 use crate::clock::unix_time;
@@ -19,26 +19,26 @@ use crate::load;
 use crate::output::complain;
 use crate::output::layout::WIDTH;
 use crate::output::print;
-use crate::sync;
+use crate::sync::{Caches, Remembered};
 use crate::watch::services;
 
-/// So many rows are shown on a screen where all is well; the others are counted.
+/// So many rows that are up to date are shown; of more, only how many there are.
 const MOST_ROWS: usize = 1000;
 
 /// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration.
 pub(crate) async fn run(given: Given) -> u8 {
     let form = given.form();
     let environment = Environment::read();
-    let mut all: Vec<Status> =
-        meant(services(&environment).await, &given.settings.files).into_iter().map(|(_, status)| status).collect();
+    let services = services(&environment, &given.settings.files).await;
+    let mut all: Vec<Status> = services.into_iter().map(|(_, status)| status).collect();
     if all.is_empty() {
         let client = Client::default();
         match load::load(given.settings, &environment, &client).await {
-            Ok(configs) => all.push(from_cache(&configs, &environment)),
+            Ok(configs) => all.push(from_caches(&configs, &environment)),
             Err(wrong) => return complain(&wrong),
         }
     }
-    let is_good = all.iter().flat_map(|status| &status.rows).all(|row| row.progress.is_good());
+    let is_good = all.iter().flat_map(|status| &status.rows).all(|row| row.phase.is_good());
     let text = if form.json {
         pretty(&Value::list(all.iter().map(Status::to_json)))
     } else {
@@ -47,37 +47,36 @@ pub(crate) async fn run(given: Given) -> u8 {
     print(&text).max(u8::from(!is_good))
 }
 
-/// The services that run one of these files; all of them where none is named.
-pub(super) fn meant(services: Vec<(PathBuf, Status)>, files: &[String]) -> Vec<(PathBuf, Status)> {
-    let files: Vec<String> = files
-        .iter()
-        .map(|file| fs::canonicalize(file).map_or_else(|_| file.clone(), |path| path.display().to_string()))
-        .collect();
-    let is_meant = |status: &Status| files.is_empty() || status.configs.iter().any(|name| files.contains(name));
-    services.into_iter().filter(|(_, status)| is_meant(status)).collect()
-}
-
-/// What the caches remember of these configurations. Nothing is written.
-fn from_cache(configs: &[Valid], environment: &Environment) -> Status {
+/// What the caches remember of these configurations. Nothing is looked up, and nothing is written.
+fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
+    let mut caches = Caches::default();
     let mut rows = Vec::new();
-    for (config, _) in configs {
-        for entry in &config.entries {
-            let text = sync::cache_path(entry, environment).and_then(|path| fs::read_to_string(path).ok());
-            let state = text.as_deref().and_then(State::from_text);
-            let memory = state.as_ref().map(|state| (state, entry.callback.fingerprint(state.salt())));
-            for family in Family::ALL {
-                for domain in entry.domains_of(family) {
-                    let last = memory.and_then(|(state, print)| state.last(print, domain, family));
-                    rows.push(Row {
-                        domain: domain.to_string(),
-                        kind: family.record_type().to_owned(),
-                        address: last.map(|last| last.ip),
-                        accepted: last.map(|last| last.at),
-                        progress: if last.is_some() { Progress::Told } else { Progress::NotTold },
-                    });
-                }
+    let now = unix_time().seconds;
+    for entry in configs.iter().flat_map(|(config, _)| &config.entries) {
+        let remembered = caches.of(entry, environment);
+        let memory = remembered.as_ref().map(Remembered::memory);
+        for family in Family::ALL {
+            for domain in entry.domains_of(family) {
+                let last = memory.and_then(|memory| memory.accepted(domain, family));
+                // The address now is not known: the verdict is on the one that was accepted last.
+                let verdict =
+                    last.map(|last| judge(&Update { domain, family, ip: last.ip }, entry.cache_max_age, memory, now));
+                rows.push(Row {
+                    domain: domain.to_string(),
+                    kind: family.record_type().to_owned(),
+                    address: last.map(|last| last.ip),
+                    accepted: last.map(|last| last.at),
+                    phase: match verdict {
+                        None => Phase::NotAccepted,
+                        Some(Verdict::UpToDate(_)) => Phase::Accepted,
+                        Some(Verdict::Send(_)) => Phase::Expired,
+                    },
+                });
             }
         }
+    }
+    for warning in caches.warnings {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let configs = configs.iter().map(|(config, _)| config.name.clone()).collect();
     Status { process: None, configs, next: None, rows }
@@ -89,13 +88,13 @@ fn shown(status: &Status, wide: bool) -> String {
             let next = next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
             format!("{} (process {process}{next})\n\n", status.summary())
         }
-        (None, _) => "no `ddns watch` runs; this is what the cache remembers\n\n".to_owned(),
+        (None, _) => "No running service found. The cache remembers:\n\n".to_owned(),
     };
     let now = unix_time().seconds;
     let mut table = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
     let is_long = status.rows.len() > MOST_ROWS && !wide;
-    // Of very many, those that are not well matter.
-    let rows = status.rows.iter().filter(|row| !is_long || !row.progress.is_good());
+    // Of very many, those that are not up to date matter.
+    let rows = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
     table.extend(rows.map(|row| {
         let accepted = row.accepted.map(|at| Duration::from_secs(now.saturating_sub(at)));
         [
@@ -103,7 +102,7 @@ fn shown(status: &Status, wide: bool) -> String {
             row.kind.clone(),
             row.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
             accepted.map_or_else(|| "never".to_owned(), |age| format!("{} ago", duration(age))),
-            state(&row.progress),
+            state(&row.phase),
         ]
     }));
     let mut widths = [0; 4];
@@ -139,15 +138,19 @@ fn line(row: &[String; 5], widths: [usize; 4], wide: bool) -> String {
     format!("{domain}\n{rest}")
 }
 
-fn state(progress: &Progress) -> String {
-    match progress {
-        Progress::UpToDate => "up to date".to_owned(),
-        Progress::Sending => "being sent".to_owned(),
-        Progress::Retry { seconds, why } => {
+fn state(phase: &Phase) -> String {
+    match phase {
+        Phase::UpToDate => "up to date".to_owned(),
+        Phase::Sending => "being sent".to_owned(),
+        Phase::Retry { seconds, why } => {
             format!("retry in {}: {why}", duration(Duration::from_secs(*seconds)))
         }
-        Progress::NoAddress => "waiting for an address".to_owned(),
-        Progress::Told => "told".to_owned(),
-        Progress::NotTold => "not told yet".to_owned(),
+        Phase::Waiting { seconds, why } => {
+            format!("waiting to retry in {}: {why}", duration(Duration::from_secs(*seconds)))
+        }
+        Phase::NoAddress => "no address found".to_owned(),
+        Phase::Accepted => "accepted".to_owned(),
+        Phase::Expired => "accepted; sent again by the next run (cache_max_age)".to_owned(),
+        Phase::NotAccepted => "not accepted yet".to_owned(),
     }
 }

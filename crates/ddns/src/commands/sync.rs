@@ -1,4 +1,4 @@
-//! `ddns sync`: asks the running service to synchronize now, and waits for what comes of it.
+//! `ddns sync`: requests a synchronization of the running service, and waits for its result.
 
 use ddns_core::text::json::{Dialect, Value, parse};
 
@@ -6,21 +6,21 @@ use crate::cli::Given;
 use crate::environment::Environment;
 use crate::output::fail;
 use crate::output::print;
-use crate::watch::{Question, ask, services};
+use crate::watch::{Command, request, services};
 
-/// 0 where everything was told or known, 1 where not, or where no service runs.
+/// 0 where everything was accepted or up to date, 1 where not, or where no service runs.
 pub(crate) async fn run(given: Given) -> u8 {
     let environment = Environment::read();
     let mut code = 0;
-    let services = super::status::meant(services(&environment).await, &given.settings.files);
+    let services = services(&environment, &given.settings.files).await;
     if services.is_empty() {
-        return fail("no `ddns watch` runs that could be asked: `ddns` synchronizes once");
+        return fail("No running service found. `ddns` without a command synchronizes once.");
     }
     for (path, status) in services {
-        let answer = ask(&path, Question::Synchronize).await.ok();
-        let Some((text, is_good)) = answer.as_deref().and_then(read) else {
+        let response = request(&path, Command::Synchronize).await.ok();
+        let Some((text, is_good)) = response.as_deref().and_then(read) else {
             let process = status.process.unwrap_or_default();
-            code = fail(&format!("process {process} ended before it had synchronized"));
+            code = fail(&format!("process {process} ended before the synchronization was done"));
             continue;
         };
         code = code.max(u8::from(!is_good)).max(print(&format!("{text}\n")));
@@ -28,9 +28,9 @@ pub(crate) async fn run(given: Given) -> u8 {
     code
 }
 
-/// What it came to, and whether that is all.
-fn read(answer: &str) -> Option<(String, bool)> {
-    let Value::Object(members) = parse(answer, Dialect::STRICT).ok()?.value else { return None };
+/// The result as a sentence, and whether everything is accepted or up to date.
+fn read(response: &str) -> Option<(String, bool)> {
+    let Value::Object(members) = parse(response, Dialect::STRICT).ok()?.value else { return None };
     let member = |name: &str| members.iter().find(|member| member.key == name).map(|member| &member.node.value);
     let text = member("text")?.text()?.to_owned();
     Some((text, member("good") == Some(&Value::Bool(true))))

@@ -1,4 +1,4 @@
-//! Sending one update of one entry, and saying how it went.
+//! Sending one update of one entry, and reporting how it ended.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use crate::http::{Client, How, Over, Response, USER_AGENT, Want};
 use crate::output::log::Log;
 use crate::output::report;
 
-/// As much of an answer's body is shown in the debug log.
+/// As much of a response's body is shown in the debug log.
 const SHOWN_BODY: usize = 500;
 
-/// Tells the updates of one entry.
+/// Sends the updates of one entry.
 pub(crate) struct Sender<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) client: &'a Client,
@@ -27,7 +27,7 @@ pub(crate) struct Sender<'a> {
     /// The number of its configuration.
     pub(crate) config: usize,
     pub(crate) concurrency: Concurrency,
-    /// Whether other endpoints are told too: lines then say which one.
+    /// Whether its configuration has other endpoints too: log lines then name this one.
     pub(crate) is_one_of_several: bool,
 }
 
@@ -36,17 +36,17 @@ pub(super) struct Sent<'a> {
     pub(super) update: Update<'a>,
     pub(super) start: (Job, Lane),
     pub(super) outcome: Outcome,
-    /// How long the endpoint wants to be left alone.
-    pub(super) rest: Option<Duration>,
-    /// Where it went, if lines are to say so.
+    /// How long the endpoint wants no requests; none where it did not say.
+    pub(super) retry_after: Option<Duration>,
+    /// Where it went; none where log lines need not name it.
     pub(super) origin: Option<String>,
-    /// The proxy that may have answered in the endpoint's place.
+    /// The proxy that may have responded in the endpoint's place.
     pub(super) relay: Option<String>,
     pub(super) took: Duration,
 }
 
 impl<'a> Sender<'a> {
-    /// Whether everything in its configuration is told one after the other.
+    /// Whether everything in its configuration is sent one after the other.
     pub(super) fn is_strict(&self) -> bool {
         matches!(self.concurrency, Concurrency::Fixed(number) if number.get() == 1)
     }
@@ -64,7 +64,7 @@ impl<'a> Sender<'a> {
                 self.log.debug(|| format!("> {line}"));
             }
         }
-        let (mut rest, mut relay) = (None, None);
+        let (mut retry_after, mut relay) = (None, None);
         let request = self.entry.callback.render(&update, now);
         let outcome = match &request {
             Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
@@ -73,7 +73,7 @@ impl<'a> Sender<'a> {
                     self.warn(&answer.warnings);
                     self.show(&answer, began.elapsed());
                     relay = answer.relay().map(ToString::to_string);
-                    rest = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
+                    retry_after = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
                     Outcome::of_status(answer.status)
                 }
                 Err(failure) => {
@@ -83,17 +83,17 @@ impl<'a> Sender<'a> {
             },
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-        Sent { update, start, outcome, rest, origin, relay, took: began.elapsed() }
+        Sent { update, start, outcome, retry_after, origin, relay, took: began.elapsed() }
     }
 
-    /// Says how it went, and when it is tried again.
+    /// Logs how it ended, and when it is retried.
     pub(super) fn report(&self, sent: &Sent<'_>, retry: Option<Duration>) {
         let level = if sent.outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
             let line =
                 report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref(), sent.relay.as_deref());
             match retry {
-                Some(retry) => format!("{line}; next try in {}", duration(retry)),
+                Some(retry) => format!("{line}; retry in {}", duration(retry)),
                 None => line,
             }
         });
@@ -111,8 +111,8 @@ impl<'a> Sender<'a> {
     }
 
     fn warn(&self, warnings: &[String]) {
-        for doubt in warnings {
-            self.log.warning(doubt);
+        for warning in warnings {
+            self.log.warning(warning);
         }
     }
 

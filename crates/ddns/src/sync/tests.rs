@@ -1,5 +1,5 @@
-//! Orders of events that no server can be made to bring about: looks that overtake each other, addresses that change
-//! while an update is under way.
+//! Orders of events that no server can be made to bring about: lookups that overtake each other, addresses that change
+//! while an update is being sent.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use ddns_core::address::observation::Choice;
 
 use super::*;
 use crate::http::Client;
-use crate::lookup::Attempt;
+use crate::lookup::{Attempt, Lookup};
 
 /// Runs `check` on a service for one configuration without a cache file.
 fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
@@ -20,7 +20,7 @@ fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
     );
     let document = Rc::new(Document { name: "config.json".to_owned(), text, fetched: false });
     let written = raw::read(&document).expect("a configuration");
-    let configs = [validate("config.json", Some(written), &Surroundings::default()).expect("a right one")];
+    let configs = [validate("config.json", Some(written), &Surroundings::default()).expect("a valid one")];
     let (environment, client) = (Environment::read(), Client::default());
     let logs = [crate::output::log::Log::open(&configs[0], &environment)];
     let senders = senders(&configs, &logs, &client);
@@ -30,25 +30,25 @@ fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
     check(&mut sync);
 }
 
-fn looked(ip: Option<&str>, family: Family, asked: u32) -> Looked {
+fn finished(ip: Option<&str>, family: Family, number: u32) -> Finished {
     let result = match ip {
         Some(ip) => Ok(Choice { ip: ip.parse().expect("an address"), why: String::new() }),
         None => Err(String::new()),
     };
     let lookup = Lookup { attempts: vec![Attempt { source: "test".to_owned(), result, took: Duration::ZERO }] };
-    Looked { lookup, family, senders: vec![(0, asked)], is_round: false }
+    Finished { lookup, family, senders: vec![(0, number)], is_round: false }
 }
 
 #[test]
-fn an_older_answer_that_comes_last_does_not_hold_the_newer_one_back() {
+fn an_older_result_that_comes_last_does_not_hold_the_newer_one_back() {
     for concurrency in ["1", "\"auto\""] {
         with(concurrency, r#""ipv4": ["a.example"]"#, |sync| {
-            sync.look(&Look::everything(1));
-            sync.look(&Look::everything(1));
-            sync.looked(looked(Some("203.0.113.2"), Family::V4, 2));
-            sync.looked(looked(Some("203.0.113.1"), Family::V4, 1));
+            sync.look_up(&Due::everything(1));
+            sync.look_up(&Due::everything(1));
+            sync.looked_up(&finished(Some("203.0.113.2"), Family::V4, 2));
+            sync.looked_up(&finished(Some("203.0.113.1"), Family::V4, 1));
             assert_eq!(sync.queue.open(), 1);
-            let (_, update) = sync.ledger.update(0).expect("an update");
+            let (_, update) = sync.updates.update(0).expect("an update");
             assert_eq!(update.ip.to_string(), "203.0.113.2");
         });
     }
@@ -57,46 +57,46 @@ fn an_older_answer_that_comes_last_does_not_hold_the_newer_one_back() {
 #[test]
 fn in_strict_order_a_family_that_is_gone_does_not_hold_the_other_back() {
     with("1", r#""ipv4": ["a.example", "b.example"], "ipv6": ["a.example"]"#, |sync| {
-        sync.look(&Look::everything(1));
-        sync.looked(looked(Some("203.0.113.1"), Family::V4, 1));
-        sync.looked(looked(Some("2001:db8::1"), Family::V6, 1));
+        sync.look_up(&Due::everything(1));
+        sync.looked_up(&finished(Some("203.0.113.1"), Family::V4, 1));
+        sync.looked_up(&finished(Some("2001:db8::1"), Family::V6, 1));
         sync.start();
         assert_eq!((sync.sending.len(), sync.queue.open()), (1, 3));
-        // The next round finds no IPv4 address; the one under way ends while IPv6 is still looked for.
-        sync.look(&Look::everything(1));
-        sync.looked(looked(None, Family::V4, 2));
+        // The next round finds no IPv4 address; the one under way ends while IPv6 is still looked up.
+        sync.look_up(&Due::everything(1));
+        sync.looked_up(&finished(None, Family::V4, 2));
         sync.sending.clear();
-        let lane = sync.lookouts[0].lane.expect("a lane");
-        sync.queue.ended((0, lane), &Outcome::Accepted(200), None, steady_time(), 0.5);
+        let lane = sync.lanes[0].expect("a lane");
+        sync.queue.finish((0, lane), &Outcome::Accepted(200), None, steady_time(), 0.5);
         sync.start();
-        sync.looked(looked(Some("2001:db8::1"), Family::V6, 2));
+        sync.looked_up(&finished(Some("2001:db8::1"), Family::V6, 2));
         sync.start();
         assert_eq!(sync.sending.len(), 1, "the IPv6 update is under way");
     });
 }
 
 #[test]
-fn e4_what_is_replaced_while_it_was_under_way_does_not_count_as_known() {
+fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
     with("\"auto\"", r#""ipv4": ["a.example"]"#, |sync| {
-        sync.look(&Look::everything(1));
-        sync.looked(looked(Some("203.0.113.1"), Family::V4, 1));
+        sync.look_up(&Due::everything(1));
+        sync.looked_up(&finished(Some("203.0.113.1"), Family::V4, 1));
         let start = sync.queue.start(steady_time()).expect("a start");
-        let (_, update) = sync.ledger.update(0).expect("an update");
-        sync.look(&Look::everything(1));
-        sync.looked(looked(Some("203.0.113.2"), Family::V4, 2));
+        let (_, update) = sync.updates.update(0).expect("an update");
+        sync.look_up(&Due::everything(1));
+        sync.looked_up(&finished(Some("203.0.113.2"), Family::V4, 2));
         let outcome = Outcome::Accepted(200);
-        sync.sent(&Sent { update, start, outcome, rest: None, origin: None, relay: None, took: Duration::ZERO });
+        sync.sent(&Sent { update, start, outcome, retry_after: None, origin: None, relay: None, took: Duration::ZERO });
         assert_eq!(sync.queue.open(), 1, "the newer address follows");
-        // Were it killed now, and the host back at the first address, that must be told again.
-        assert_eq!(sync.ledger.judge(0, &update), Verdict::Send(Reason::New));
+        // Were it killed now, and the host back at the first address, that must be sent again.
+        assert_eq!(sync.updates.judge(0, &update), Verdict::Send(Reason::New));
     });
 }
 
 #[test]
 fn a_service_that_closes_starts_nothing_and_loses_nothing() {
     with("\"auto\"", r#""ipv4": ["a.example", "b.example"]"#, |sync| {
-        sync.look(&Look::everything(1));
-        sync.looked(looked(Some("203.0.113.1"), Family::V4, 1));
+        sync.look_up(&Due::everything(1));
+        sync.looked_up(&finished(Some("203.0.113.1"), Family::V4, 1));
         sync.close();
         sync.start();
         assert_eq!((sync.sending.len(), sync.queue.open()), (0, 2));

@@ -1,6 +1,6 @@
-//! The socket through which a running service is asked: `status` and `sync`, one line each; the answer is one JSON text.
+//! The control socket of a running service: a request is one line, `status` or `sync`; the response is one JSON text.
 //!
-//! It lies in a folder that is the user's own, and is for the owner alone.
+//! It is in a folder that is the user's own, and for the owner alone.
 
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -21,25 +21,25 @@ use tokio::time::timeout;
 
 use crate::environment::Environment;
 
-/// Who asks must say what he wants within this time, and take the answer within it.
+/// A client must send its request within this time, and take the response within it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// No question is longer.
+/// No request is longer.
 const LONGEST: u64 = 64;
 
-/// So many may wait for an answer at once.
+/// So many clients may be connected at once.
 const MOST: usize = 32;
 
-/// What can be asked for.
+/// What a client can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Question {
-    /// How things stand.
+pub(crate) enum Command {
+    /// How every update stands.
     Status,
-    /// To synchronize now; the answer comes when that is done.
+    /// To synchronize now; the response comes when that is done.
     Synchronize,
 }
 
-impl Question {
+impl Command {
     fn word(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -48,24 +48,24 @@ impl Question {
     }
 }
 
-/// Somebody who waits for an answer.
-pub(super) struct Asked {
-    pub(super) question: Question,
+/// A request whose client waits for the response.
+pub(super) struct ControlRequest {
+    pub(super) command: Command,
     stream: UnixStream,
-    /// Counted as long as it lives.
-    guest: Rc<()>,
+    /// Counts as connected as long as it lives.
+    connected: Rc<()>,
 }
 
-impl Asked {
-    pub(super) fn answer(self, text: String) {
-        let Self { mut stream, guest, .. } = self;
+impl ControlRequest {
+    pub(super) fn respond(self, text: String) {
+        let Self { mut stream, connected, .. } = self;
         tokio::task::spawn_local(async move {
             let _ = timeout(PATIENCE, async {
                 stream.write_all(text.as_bytes()).await?;
                 stream.shutdown().await
             })
             .await;
-            drop(guest);
+            drop(connected);
         });
     }
 }
@@ -74,13 +74,13 @@ impl Asked {
 pub(super) struct Control {
     path: PathBuf,
     listener: UnixListener,
-    asked: UnboundedReceiver<Asked>,
-    hand_on: UnboundedSender<Asked>,
-    guests: Rc<()>,
+    requests: UnboundedReceiver<ControlRequest>,
+    received: UnboundedSender<ControlRequest>,
+    connected: Rc<()>,
 }
 
 impl Control {
-    /// Listens in the first folder that can be had. `identity` tells this service from others of the same user.
+    /// Listens in the first folder that can be used. `identity` distinguishes this service from others of the same user.
     pub(super) fn open(environment: &Environment, identity: &impl std::hash::Hash) -> io::Result<Self> {
         let mut hasher = DefaultHasher::new();
         identity.hash(&mut hasher);
@@ -89,8 +89,8 @@ impl Control {
         for folder in environment.runtime_folders() {
             match listen(&folder, &name) {
                 Ok((path, listener)) => {
-                    let (hand_on, asked) = unbounded_channel();
-                    return Ok(Self { path, listener, asked, hand_on, guests: Rc::default() });
+                    let (received, requests) = unbounded_channel();
+                    return Ok(Self { path, listener, requests, received, connected: Rc::default() });
                 }
                 Err(error) => last = error,
             }
@@ -98,21 +98,21 @@ impl Control {
         Err(last)
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Asked> {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<ControlRequest> {
         while let Poll::Ready(accepted) = self.listener.poll_accept(context) {
             let Ok((stream, _)) = accepted else { break };
-            if Rc::strong_count(&self.guests) > MOST {
+            if Rc::strong_count(&self.connected) > MOST {
                 continue;
             }
-            let (hand_on, guest) = (self.hand_on.clone(), Rc::clone(&self.guests));
+            let (received, connected) = (self.received.clone(), Rc::clone(&self.connected));
             tokio::task::spawn_local(async move {
-                if let Ok(Some((question, stream))) = timeout(PATIENCE, hear(stream)).await {
-                    let _ = hand_on.send(Asked { question, stream, guest });
+                if let Ok(Some((command, stream))) = timeout(PATIENCE, read_command(stream)).await {
+                    let _ = received.send(ControlRequest { command, stream, connected });
                 }
             });
         }
-        match self.asked.poll_recv(context) {
-            Poll::Ready(Some(asked)) => Poll::Ready(asked),
+        match self.requests.poll_recv(context) {
+            Poll::Ready(Some(request)) => Poll::Ready(request),
             _ => Poll::Pending,
         }
     }
@@ -124,12 +124,12 @@ impl Drop for Control {
     }
 }
 
-async fn hear(stream: UnixStream) -> Option<(Question, UnixStream)> {
+async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
     let mut reader = BufReader::new(stream.take(LONGEST));
     let mut line = String::new();
     reader.read_line(&mut line).await.ok()?;
-    let question = [Question::Status, Question::Synchronize].into_iter().find(|known| known.word() == line.trim())?;
-    Some((question, reader.into_inner().into_inner()))
+    let command = [Command::Status, Command::Synchronize].into_iter().find(|known| known.word() == line.trim())?;
+    Some((command, reader.into_inner().into_inner()))
 }
 
 fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
@@ -137,7 +137,7 @@ fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     let metadata = fs::symlink_metadata(folder)?;
     // In a folder that all share, one that another user made first is not for us.
     if metadata.is_symlink() || metadata.mode() & 0o022 != 0 || ![getuid().as_raw(), 0].contains(&metadata.uid()) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder is not this user's own"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"));
     }
     let path = folder.join(name);
     // Left by one that was killed: nobody else has this name while the lock of its cache is ours.
@@ -148,8 +148,13 @@ fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     Ok((path, listener?))
 }
 
-/// Every service of this user that listens, and how it stands.
-pub(crate) async fn services(environment: &Environment) -> Vec<(PathBuf, Status)> {
+/// The running services of this user, by their sockets, and how they stand: those that use one of these configuration
+/// files, or all where none is named.
+pub(crate) async fn services(environment: &Environment, files: &[String]) -> Vec<(PathBuf, Status)> {
+    let full_name =
+        |file: &String| fs::canonicalize(file).map_or_else(|_| file.clone(), |path| path.display().to_string());
+    let files: Vec<String> = files.iter().map(full_name).collect();
+    let is_meant = |status: &Status| files.is_empty() || status.configs.iter().any(|name| files.contains(name));
     let mut found: Vec<(PathBuf, Status)> = Vec::new();
     for folder in environment.runtime_folders() {
         let Ok(entries) = fs::read_dir(folder) else { continue };
@@ -159,8 +164,8 @@ pub(crate) async fn services(environment: &Environment) -> Vec<(PathBuf, Status)
             let is_new = found.iter().all(|(known, _)| *known != path);
             if is_new
                 && path.extension().is_some_and(|ending| ending == "sock")
-                && let Ok(Ok(text)) = timeout(PATIENCE, ask(&path, Question::Status)).await
-                && let Some(status) = Status::from_text(&text)
+                && let Ok(Ok(text)) = timeout(PATIENCE, request(&path, Command::Status)).await
+                && let Some(status) = Status::from_text(&text).filter(is_meant)
             {
                 found.push((path, status));
             }
@@ -169,11 +174,11 @@ pub(crate) async fn services(environment: &Environment) -> Vec<(PathBuf, Status)
     found
 }
 
-/// Asks one service.
-pub(crate) async fn ask(path: &Path, question: Question) -> io::Result<String> {
+/// The response of the service behind a socket.
+pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
     let mut stream = UnixStream::connect(path).await?;
-    stream.write_all(format!("{}\n", question.word()).as_bytes()).await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    if answer.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(answer) }
+    stream.write_all(format!("{}\n", command.word()).as_bytes()).await?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await?;
+    if response.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(response) }
 }

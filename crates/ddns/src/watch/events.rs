@@ -1,4 +1,4 @@
-//! Everything that can happen to a service, as one kind of event: time, the kernel, signals, files, and whoever asks.
+//! Everything that can happen to a service, as one kind of event: time, the kernel, signals, files, control requests.
 
 use std::future::poll_fn;
 use std::io;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use ddns_core::net::family::Family;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::control::{Asked, Control};
+use super::control::{Control, ControlRequest};
 use super::files::Files;
-use super::kernel::{Kernel, Timer};
+use super::kernel::{Kernel, Timer, Wake};
 
 /// What happened.
 pub(super) enum Event {
@@ -24,15 +24,15 @@ pub(super) enum Event {
     Stop,
     /// SIGHUP.
     Reload,
-    /// A file of the configuration may be another.
+    /// A file of the configuration may have changed.
     Files,
     /// SIGUSR1.
     Synchronize,
-    /// Somebody asks through the socket.
-    Asked(Asked),
+    /// A request came through the control socket.
+    Control(ControlRequest),
 }
 
-/// Hears of everything.
+/// Where events come from.
 pub(super) struct Events {
     timer: Timer,
     kernel: Option<Kernel>,
@@ -42,11 +42,11 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Listens from now on. The sentence says why the kernel cannot be listened to, where it cannot.
-    pub(super) fn new() -> io::Result<(Self, Option<String>)> {
-        let (kernel, why) = match Kernel::listen() {
+    /// Listens from now on. With the error, where the kernel does not report changes of addresses.
+    pub(super) fn new() -> io::Result<(Self, Option<io::Error>)> {
+        let (kernel, error) = match Kernel::listen() {
             Ok(kernel) => (Some(kernel), None),
-            Err(error) => (None, Some(format!("changes of addresses cannot be listened to here ({error})"))),
+            Err(error) => (None, Some(error)),
         };
         let events = Self {
             timer: Timer::new()?,
@@ -60,7 +60,7 @@ impl Events {
             files: Files::default(),
             control: None,
         };
-        Ok((events, why))
+        Ok((events, error))
     }
 
     /// The next event. [`Event::Time`] comes at `wake_at` on the steady clock.
@@ -80,14 +80,16 @@ impl Events {
         {
             return Poll::Ready(Event::Network(changed));
         }
-        if let Poll::Ready(event) = self.timer.poll(context) {
-            return Poll::Ready(event);
+        match self.timer.poll(context) {
+            Poll::Ready(Wake::Time) => return Poll::Ready(Event::Time),
+            Poll::Ready(Wake::Sleep) => return Poll::Ready(Event::Woke),
+            Poll::Pending => {}
         }
         if self.files.poll(context).is_ready() {
             return Poll::Ready(Event::Files);
         }
         match &mut self.control {
-            Some(control) => control.poll(context).map(Event::Asked),
+            Some(control) => control.poll(context).map(Event::Control),
             None => Poll::Pending,
         }
     }

@@ -5,14 +5,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
 
-use crate::sync::store::Stamp;
+#[cfg(target_os = "linux")]
+use super::readable::Readable;
+use crate::sync::Stamp;
 
 /// The files of a configuration, and how they were.
 #[derive(Default)]
 pub(super) struct Files {
     known: Vec<(PathBuf, Option<Stamp>)>,
     #[cfg(target_os = "linux")]
-    folders: Option<super::kernel::Readable>,
+    folders: Option<Readable>,
 }
 
 impl Files {
@@ -58,7 +60,7 @@ impl Files {
     }
 
     #[cfg(target_os = "linux")]
-    fn watched_folders(&self) -> std::io::Result<super::kernel::Readable> {
+    fn watched_folders(&self) -> std::io::Result<Readable> {
         use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
@@ -70,7 +72,7 @@ impl Files {
                 let _ = add_watch(&inotify, folder.unwrap_or(std::path::Path::new(".")), events);
             }
         }
-        super::kernel::Readable::new(inotify)
+        Readable::new(inotify)
     }
 }
 

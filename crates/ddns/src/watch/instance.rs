@@ -33,8 +33,9 @@ impl Lock {
                     process => format!("process {process}"),
                 };
                 let cache = cache.display();
-                let hint = "end that one first, or set another `cache` here";
-                return Err(format!("{holder} already watches with the cache {cache}: {hint}"));
+                return Err(format!(
+                    "{holder} already uses the cache {cache}: stop it first, or set a different `cache`"
+                ));
             }
         }
         let _ = file.set_len(0);
@@ -45,7 +46,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While the lock still holds: nobody else can have taken the file for his own.
+        // While it is still locked: no other process can hold the file.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }

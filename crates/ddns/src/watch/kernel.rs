@@ -1,71 +1,46 @@
-//! What the kernel says by itself: that addresses change, and that time has passed, also while the machine slept.
+//! What the kernel reports: that addresses change, and that time has passed, also while the machine slept.
 //!
-//! Elsewhere than on Linux there is only the time.
+//! On other systems than Linux there is only the time.
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Kernel, Readable, Timer};
+pub(super) use linux::{Kernel, Timer};
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{Kernel, Timer};
+
+/// Why a timer ends its wait.
+pub(super) enum Wake {
+    /// The time has come.
+    Time,
+    /// The machine has slept.
+    Sleep,
+}
 
 #[cfg(target_os = "linux")]
 mod linux {
     use std::io;
-    use std::os::fd::OwnedFd;
     use std::task::{Context, Poll, ready};
     use std::time::Duration;
 
     use ddns_core::net::family::Family;
     use ddns_core::net::netlink::{GROUPS, Monitor};
-    use rustix::io::{Errno, read};
     use rustix::net::netlink::SocketAddrNetlink;
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
     use rustix::time::{
         ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
         timerfd_settime,
     };
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
 
-    use super::super::events::Event;
+    use super::super::readable::Readable;
+    use super::Wake;
     use crate::clock::steady_time;
 
-    /// An announcement is a few hundred bytes long; one that is longer is not understood, and so counts as a change.
+    /// A notification is a few hundred bytes long; one that is longer is not understood, and so counts as a change.
     const BUFFER: usize = 4 * 1024;
 
     /// A shorter sleep is none.
     const SLEEP: Duration = Duration::from_secs(2);
 
-    /// A file of the kernel's that is read when there is something to read.
-    pub(in super::super) struct Readable(AsyncFd<OwnedFd>);
-
-    impl Readable {
-        #[expect(deprecated, reason = "what its unsafe successor asks of the caller, an `OwnedFd` keeps by itself")]
-        pub(in super::super) fn new(file: OwnedFd) -> io::Result<Self> {
-            AsyncFd::with_interest(file, Interest::READABLE).map(Self)
-        }
-
-        pub(in super::super) fn get(&self) -> &OwnedFd {
-            self.0.get_ref()
-        }
-
-        /// What can be read now; the file does not block.
-        pub(in super::super) fn poll(
-            &self,
-            context: &mut Context<'_>,
-            buffer: &mut [u8],
-        ) -> Poll<Result<usize, Errno>> {
-            loop {
-                let Ok(mut guard) = ready!(self.0.poll_read_ready(context)) else { return Poll::Pending };
-                match read(self.0.get_ref(), &mut *buffer) {
-                    Err(Errno::AGAIN) => guard.clear_ready(),
-                    Err(Errno::INTR) => {}
-                    result => return Poll::Ready(result),
-                }
-            }
-        }
-    }
-
-    /// Hears of addresses, routes and interfaces.
+    /// The kernel's notifications of addresses, routes and interfaces.
     pub(in super::super) struct Kernel {
         socket: Readable,
         monitor: Monitor,
@@ -86,7 +61,7 @@ mod linux {
                 let changed = if let Ok(length) = ready!(self.socket.poll(context, &mut buffer)) {
                     self.monitor.take(&buffer[..length])
                 } else {
-                    // More was announced than there was room for: anything may have changed, and what is known is old.
+                    // Notifications were lost: anything may have changed, and what is known is old.
                     self.monitor = Monitor::default();
                     [true; 2]
                 };
@@ -134,17 +109,17 @@ mod linux {
             }
         }
 
-        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Wake> {
             let mut ticks = [0; 8];
             if self.alarm.poll(context, &mut ticks).is_ready() {
                 self.set = None;
-                return Poll::Ready(Event::Time);
+                return Poll::Ready(Wake::Time);
             }
             while self.clock.poll(context, &mut ticks).is_ready() {
                 self.watch_clock();
                 let before = std::mem::replace(&mut self.slept, slept());
                 if self.slept > before + SLEEP {
-                    return Poll::Ready(Event::Woke);
+                    return Poll::Ready(Wake::Sleep);
                 }
             }
             Poll::Pending
@@ -183,7 +158,7 @@ mod other {
     use ddns_core::net::family::Family;
     use tokio::time::{Instant, Sleep, sleep_until};
 
-    use super::super::events::Event;
+    use super::Wake;
     use crate::clock::steady_time;
 
     /// Never there.
@@ -216,9 +191,9 @@ mod other {
             self.0 = at.map(|at| Box::pin(sleep_until(Instant::now() + at.saturating_sub(steady_time()))));
         }
 
-        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+        pub(in super::super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Wake> {
             match &mut self.0 {
-                Some(sleep) => sleep.as_mut().poll(context).map(|()| Event::Time),
+                Some(sleep) => sleep.as_mut().poll(context).map(|()| Wake::Time),
                 None => Poll::Pending,
             }
         }

@@ -1,4 +1,4 @@
-//! Telling systemd how the service is, where it listens (`sd_notify`). What cannot be told is no reason to stop.
+//! Notifying systemd of how the service is (`sd_notify`), where it listens. A notification that fails is no reason to stop.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::environment::Environment;
 
-/// The way to systemd.
+/// The notification socket.
 pub(super) struct Systemd {
     socket: Option<UnixDatagram>,
     /// How often it wants a sign of life.
@@ -37,31 +37,31 @@ impl Systemd {
     }
 
     pub(super) fn ready(&mut self, status: &str) {
-        self.tell(&format!("READY=1\nSTATUS={status}"));
+        self.notify(&format!("READY=1\nSTATUS={status}"));
     }
 
     pub(super) fn reloading(&mut self) {
         let now = clock_gettime(ClockId::Monotonic);
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1_000_000 + now.tv_nsec / 1000));
+        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1_000_000 + now.tv_nsec / 1000));
     }
 
     pub(super) fn stopping(&mut self) {
-        self.tell("STOPPING=1");
+        self.notify("STOPPING=1");
     }
 
     pub(super) fn alive(&mut self) {
-        self.tell("WATCHDOG=1");
+        self.notify("WATCHDOG=1");
     }
 
-    /// One line for `systemctl status`; told where it is another.
+    /// One line for `systemctl status`; sent where it changed.
     pub(super) fn status(&mut self, status: &str) {
         if self.last != status {
             status.clone_into(&mut self.last);
-            self.tell(&format!("STATUS={status}"));
+            self.notify(&format!("STATUS={status}"));
         }
     }
 
-    fn tell(&self, message: &str) {
+    fn notify(&self, message: &str) {
         if let Some(socket) = &self.socket {
             let _ = socket.send(message.as_bytes());
         }

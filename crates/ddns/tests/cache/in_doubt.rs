@@ -54,7 +54,7 @@ fn e4_what_is_no_regular_file_is_left_alone() {
     fs::create_dir(sandbox.path("folder")).expect("a folder");
     for cache in ["pipe", "folder"] {
         let receiver = Receiver::new();
-        sandbox.sync(&config(&receiver, "203.0.113.7", cache)).expect(0).says("is no regular file");
+        sandbox.sync(&config(&receiver, "203.0.113.7", cache)).expect(0).says("is not a regular file");
         receiver.only();
     }
     let kind = fs::metadata(sandbox.path("pipe")).expect("still there").file_type();
@@ -78,7 +78,7 @@ fn e4_a_second_damaged_file_does_not_replace_the_first() {
     let receiver = Receiver::new();
     for text in ["first", "second"] {
         sandbox.write("cache.json", text);
-        sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0).says("set aside");
+        sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0).says("moved to");
     }
     assert_eq!(sandbox.read("cache.json.damaged"), "first");
     assert_eq!(sandbox.read("cache.json.damaged-2"), "second");

@@ -121,8 +121,8 @@ fn e4_a_slow_run_does_not_overwrite_what_a_quick_one_wrote() {
     sandbox.sync(&quick).expect(0).says("1 accepted");
     assert_eq!(child.wait().expect("the program ends").code(), Some(0));
     receiver.take();
-    sandbox.sync(&quick).expect(0).says("1 already known");
-    sandbox.sync(&slow).expect(0).says("4 already known");
+    sandbox.sync(&quick).expect(0).says("1 already up to date");
+    sandbox.sync(&slow).expect(0).says("4 already up to date");
     assert_eq!(receiver.take().len(), 0, "no entry is lost");
 }
 

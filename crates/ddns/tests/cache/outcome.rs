@@ -49,7 +49,7 @@ fn sent_again_after(status: u16) {
     failed.says("home.example.com A 203.0.113.7: failed").says(&status.to_string()).says("1 failed");
     switch.store(200, Ordering::SeqCst);
     sandbox.sync(&config).expect(0).says("home.example.com A 203.0.113.7: accepted (200");
-    sandbox.sync(&config).expect(0).says("1 already known");
+    sandbox.sync(&config).expect(0).says("1 already up to date");
     assert_eq!(receiver.callbacks().len(), 2);
 }
 
@@ -82,7 +82,7 @@ fn e1_every_status_from_200_to_299_is_a_success_and_is_not_sent_again() {
         assert!(run.stderr.contains(&line), "lacks {line:?}:\n{}", run.stderr);
     }
     assert_eq!(receiver.take().len(), statuses.len());
-    sandbox.sync(&config).expect(0).says(&format!("{} already known", statuses.len()));
+    sandbox.sync(&config).expect(0).says(&format!("{} already up to date", statuses.len()));
     assert_eq!(receiver.take().len(), 0, "nothing is sent again");
 }
 
@@ -134,7 +134,7 @@ fn e2_a_refused_connection_is_sent_again_once_the_endpoint_is_back() {
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     });
     sandbox.sync(&config).expect(0).says("1 accepted");
-    sandbox.sync(&config).expect(0).says("1 already known");
+    sandbox.sync(&config).expect(0).says("1 already up to date");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn e3_two_callbacks_for_one_domain_are_two_entries() {
     sandbox.sync(&config(&failing)).expect(1).says("2 accepted, 1 failed");
     assert_eq!(targets(&receiver.take()), BTreeSet::from(["/one".to_owned(), "/two".to_owned()]));
     switch.store(500, Ordering::SeqCst);
-    sandbox.sync(&config(&failing)).expect(1).says("2 already known");
+    sandbox.sync(&config(&failing)).expect(1).says("2 already up to date");
     assert_eq!(receiver.take().len(), 0, "both are known");
     assert_eq!(failing.callbacks().len(), 2, "the failed one is sent again");
 }
@@ -321,9 +321,9 @@ fn e7_the_exit_status_tells_how_it_went() {
     let (receiver, config) = by_name(&[200, 204, 404]);
     let sandbox = Sandbox::new();
     sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).says("1 accepted");
-    sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).says("1 already known");
+    sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).says("1 already up to date");
     let mixed = sandbox.sync(&config).expect(1);
-    mixed.says("1 accepted").says("1 failed").says("1 already known");
+    mixed.says("1 accepted").says("1 failed").says("1 already up to date");
     sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com", "index4": "shell:true"}))).expect(1);
     receiver.take();
     for (name, text) in [

@@ -40,7 +40,7 @@ fn preview_shows_request_address_source_and_verdict() {
     let expected = format!(
         "\
 home.example.com A
-  verdict  would be sent: not told before
+  verdict  would be sent: not accepted before
   address  203.0.113.7, from shell:…: the first IPv4 address in the output of
              `sh`
   request  GET http://127.0.0.1:9/up?name=home.example.com&type=A&ip=203.0.113.7
@@ -66,8 +66,8 @@ fn preview_curl_in_a_pipe() {
     let version = env!("CARGO_PKG_VERSION");
     let expected = format!(
         "\
-# What you typed shows as ***: with --show-secrets the commands are whole.
-# home.example.com A: would be sent: not told before
+# Secrets show as ***; --show-secrets prints them.
+# home.example.com A: would be sent: not accepted before
 curl -q -i -g --path-as-is --noproxy '*' -A ddns-callback/{version} \\
   -H 'Accept: */*' -H 'Content-Type: application/json' -H Expect: \\
   --data-raw '{{\"ip\":\"203.0.113.7\",\"key\":\"***\"}}' \\
@@ -82,12 +82,12 @@ fn preview_judges_as_a_run_does() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let config = with(&home(&receiver.url("/?ip=__IP__")), &json!({"index4": receiver.index4()}));
     let verdict = |config: &Value| row(&preview(&sandbox, config, &[]).expect(0), "verdict").to_owned();
-    assert_eq!(verdict(&config), "would be sent: not told before");
+    assert_eq!(verdict(&config), "would be sent: not accepted before");
     sandbox.sync(&config).expect(0);
     let known = verdict(&config);
-    assert!(known.starts_with("not sent: accepted ") && known.ends_with(" s ago"), "{known}");
+    assert!(known.starts_with("up to date: accepted ") && known.ends_with(" s ago"), "{known}");
     let json = items(&preview(&sandbox, &config, &["--json"]).expect(0));
-    assert_eq!(json[0]["verdict"], "known", "{json:?}");
+    assert_eq!(json[0]["verdict"], "up to date", "{json:?}");
     assert!(json[0]["request"]["url"].is_string(), "the request is shown all the same: {json:?}");
     receiver.set_ip("203.0.113.9");
     assert_eq!(verdict(&config), "would be sent: changed from 203.0.113.7");
@@ -110,7 +110,7 @@ fn preview_changes_nothing() {
     let damaged = "{\"version\":1, no more";
     let cache = sandbox.write(".local/state/ddns/cache.json", damaged);
     let run = preview(&sandbox, &config, &[]).expect(0).says("damaged");
-    assert_eq!(row(&run, "verdict"), "would be sent: not told before");
+    assert_eq!(row(&run, "verdict"), "would be sent: not accepted before");
     assert_eq!(fs::read_to_string(&cache).expect("still there"), damaged);
     assert_eq!(fs::read_dir(cache.parent().expect("a folder")).expect("a folder").count(), 1, "nothing beside it");
     assert_eq!(receiver.callbacks().len(), 0);
@@ -186,7 +186,7 @@ fn preview_shows_secrets_only_where_that_is_meant() {
     let config = home("http://127.0.0.1:9/?key=my-secret-key");
     let run = preview(&sandbox, &config, &["--show-secrets"]).expect(2);
     assert_eq!(run.stdout, "");
-    run.says("standard output is no terminal").says("--yes").never_says("my-secret-key");
+    run.says("standard output is not a terminal").says("--yes").never_says("my-secret-key");
     preview(&sandbox, &config, &["--yes"]).expect(0).never_says("my-secret-key");
     let run = preview(&sandbox, &config, &["--show-secrets", "--yes"]).expect(0);
     assert!(run.stdout.contains("key=my-secret-key"), "{}", run.stdout);
@@ -227,7 +227,7 @@ fn preview_takes_addresses_instead_of_looking() {
     for wrong in [&["--ip", "1.2.3"][..], &["--ip", "0.0.0.0"], &["--ip", "::ffff:1.2.3.4"], &["--ip"]] {
         preview(&sandbox, &config, wrong).expect(2).says("--ip");
     }
-    preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).says("which of them");
+    preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).says("two IPv4 addresses");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn preview_says_why_nothing_can_be_told() {
         &json!({"index4": ["interface:nope", "shell:echo s3cr3t-k3y; exit 3"]}),
     );
     let run = preview(&sandbox, &config, &[]).expect(1);
-    assert_eq!(row(&run, "verdict"), "not sent: no IPv4 address was found");
+    assert_eq!(row(&run, "verdict"), "cannot be sent: no IPv4 address found");
     assert!(row(&run, "source").starts_with("interface:nope gave no address: "), "{}", run.stdout);
     assert!(run.stdout.ends_with("would send 0 of 1 updates; 1 has no address.\n"), "{}", run.stdout);
     run.never_says("s3cr3t");
@@ -252,7 +252,7 @@ fn preview_says_why_nothing_can_be_told() {
     assert!(row(&run, "verdict").starts_with("cannot be sent: the address names the host"), "{}", run.stdout);
     let off = with(&home("http://127.0.0.1:9/"), &json!({"index4": false}));
     let run = preview(&sandbox, &off, &[]).expect(0);
-    assert_eq!(run.stdout, "Nothing is told: every family that has domains is switched off.\n");
+    assert_eq!(run.stdout, "Nothing would be sent: every family that has domains is switched off.\n");
     sandbox.run(&["preview", "-c", "missing.json"]).expect(2);
     Sandbox::new().run(&["preview"]).expect(2).says("there is no configuration");
 }

@@ -236,7 +236,7 @@ fn b_with_several_providers_a_line_says_which_endpoint_is_meant() {
     let config = with(&without(basic(&good), "dns"), &json!({"providers": entries}));
     let run = Sandbox::new().sync(&config).expect(1);
     run.says(&format!("accepted by http://127.0.0.1:{}", good.port()))
-        .says(&format!("http://127.0.0.1:{} answered 500", bad.port()));
+        .says(&format!("http://127.0.0.1:{} responded with 500", bad.port()));
 }
 
 #[test]

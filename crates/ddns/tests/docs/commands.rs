@@ -131,7 +131,7 @@ impl Reader {
         self.status.store(status.unwrap_or(200), Ordering::SeqCst);
         let run = self.run(&shown.line);
         let said = self.as_shown(&format!("{}{}", run.stdout, run.stderr));
-        let is_failure = output.contains(": failed:") || output.contains("address was found");
+        let is_failure = output.contains(": failed:") || output.contains("address found");
         let code = if is_failure { 1 } else { 2 * i32::from(output.contains("error:")) };
         assert_eq!(run.code, code, "{page}: `{}`\n{said}", shown.line);
         for line in shown.output.iter().filter(|line| !line.is_empty() && *line != "…") {

@@ -80,7 +80,7 @@ fn demo_shows_what_is_sent_and_what_is_not() {
     let run = Sandbox::new().run(&["demo"]).expect(0);
     let received = run.stdout.matches("received").count();
     assert_eq!(received, 3, "two callbacks, none, then the one that changed:\n{}", run.stdout);
-    assert_eq!(run.stdout.matches("already known, nothing is sent").count(), 3, "{}", run.stdout);
+    assert_eq!(run.stdout.matches("already up to date").count(), 3, "{}", run.stdout);
     for line in run.stdout.lines().filter(|line| line.trim_start().starts_with("sent")) {
         assert!(!line.contains("my-secret-key"), "{line}");
     }

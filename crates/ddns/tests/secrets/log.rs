@@ -128,7 +128,12 @@ fn g3_the_level_decides_what_is_shown() {
         sandbox.sync(&with(&config, &json!({"ipv4": ["known.example"]}))).expect(0);
         let run = sandbox.sync(&with(&config, &json!({"log": {"level": level}}))).expect(1);
         assert_eq!(run.stderr.contains("good.example A 203.0.113.7: accepted"), accepted, "{level}:\n{}", run.stderr);
-        assert_eq!(run.stderr.contains("1 accepted, 1 failed, 1 already known"), accepted, "{level}:\n{}", run.stderr);
+        assert_eq!(
+            run.stderr.contains("1 accepted, 1 failed, 1 already up to date"),
+            accepted,
+            "{level}:\n{}",
+            run.stderr
+        );
         assert_eq!(run.stderr.contains("known.example"), known, "{level}:\n{}", run.stderr);
         assert!(run.stderr.contains("bad.example A 203.0.113.7: failed"), "{level}:\n{}", run.stderr);
     }

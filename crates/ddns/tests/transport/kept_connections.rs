@@ -62,14 +62,14 @@ fn a_fault_costs_one_update(name: &str, fault: Vec<Step>, concurrency: &Value) {
         _ => vec![say(ACCEPTED)],
     });
     let (sandbox, config) = (Sandbox::new(), many(&server, 10, concurrency));
-    let run = bounded(&sandbox, &config, name).expect(1).says("9 accepted, 1 failed, 0 already known");
+    let run = bounded(&sandbox, &config, name).expect(1).says("9 accepted, 1 failed, 0 already up to date");
     run.says("h2.example.com A 203.0.113.7: failed: ");
     assert_eq!(server.take(), each_once(10), "{name}, {concurrency}: each once");
     server.mend();
-    bounded(&sandbox, &config, name).expect(0).says("1 accepted, 0 failed, 9 already known");
+    bounded(&sandbox, &config, name).expect(0).says("1 accepted, 0 failed, 9 already up to date");
     let again = BTreeMap::from([("/h2.example.com".to_owned(), 1)]);
     assert_eq!(server.take(), again, "{name}, {concurrency}: the failed one alone, once");
-    bounded(&sandbox, &config, name).expect(0).says("10 already known");
+    bounded(&sandbox, &config, name).expect(0).says("10 already up to date");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn watch_sigusr1_synchronizes() {
     assert_eq!(endpoint.count(), 1, "nobody asked");
     watch.signal(Signal::USR1);
     assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
-    watch.says("asked to synchronize");
+    watch.says("synchronization requested");
     watch.stop();
 }
 
@@ -35,8 +35,8 @@ fn sync_waits_and_says_what_it_came_to() {
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     watch.says("accepted");
-    let known = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
-    assert!(known.stdout.contains("known"), "{}", known.stdout);
+    let again = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
+    assert!(again.stdout.contains("1 already up to date"), "{}", again.stdout);
     assert_eq!(endpoint.count(), 1);
 
     endpoint.receiver.set_ip("203.0.113.8");
@@ -57,7 +57,7 @@ fn sync_waits_and_says_what_it_came_to() {
 fn sync_without_a_service_says_so() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
-    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no `ddns watch` runs");
+    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
     assert_eq!(run.stdout, "");
     // One that was killed leaves its socket, and nobody behind it.
     let mut watch = Watch::again(&sandbox);
@@ -65,12 +65,12 @@ fn sync_without_a_service_says_so() {
     until(SOON, "it answers", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
     watch.signal(Signal::KILL);
     watch.ended(SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no `ddns watch` runs");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
     // A service of another file is not meant.
     sandbox.write("other.json", endpoint.config(&json!({"cache": false})).to_string());
     let watch = Watch::run(sandbox.command(&["watch", "-c", "other.json"]));
     endpoint.wait(2, SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no `ddns watch` runs");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
     watch.stop();
 }
 
@@ -172,10 +172,10 @@ fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() 
             "index6": format!("shell:cat {missing}")})),
     );
     endpoint.wait(2, SOON);
-    watch.says("no IPv6 address was found");
+    watch.says("no IPv6 address found");
     until(SOON, "both are accepted", || watch.lines_with("accepted") == 2);
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
-    assert!(run.stdout.contains("waiting for an address"), "{}", run.stdout);
+    assert!(run.stdout.contains("no address found"), "{}", run.stdout);
     assert!(run.stdout.contains("2 of 3 records up to date"), "{}", run.stdout);
     assert!(run.stdout.contains(&long), "{}", run.stdout);
     for line in run.stdout.lines().filter(|line| !line.starts_with(&long)) {
@@ -217,16 +217,20 @@ fn status_without_a_service_is_what_the_cache_remembers() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let before = sandbox.run(&["status", "-c", "config.json"]).expect(1);
-    assert!(before.stdout.contains("no `ddns watch` runs"), "{}", before.stdout);
-    assert!(before.stdout.contains("not told yet") && before.stdout.contains("never"), "{}", before.stdout);
+    assert!(before.stdout.contains("No running service found"), "{}", before.stdout);
+    assert!(before.stdout.contains("not accepted yet") && before.stdout.contains("never"), "{}", before.stdout);
     assert!(!sandbox.cache_file().exists(), "looking leaves nothing behind");
     sandbox.run(&["-c", "config.json"]).expect(0);
     let after = sandbox.run(&["status", "-c", "config.json"]);
-    assert!(after.stdout.contains("203.0.113.7") && after.stdout.contains("told"), "{}", after.stdout);
+    assert!(after.stdout.contains("203.0.113.7") && !after.stdout.contains("not accepted"), "{}", after.stdout);
     fits(&after.stdout);
     let (report, code) = status(&sandbox);
     assert_eq!((code, &report["process"]), (0, &json!(null)), "{report:#}");
-    assert_eq!(report["updates"][0]["state"], "told");
+    assert_eq!(report["updates"][0]["state"], "accepted");
+    // What the next run sends again, as `preview` has it, shows as that; nothing is wrong with it.
+    sandbox.write("config.json", endpoint.config(&json!({"cache_max_age": 0})).to_string());
+    let (report, code) = status(&sandbox);
+    assert_eq!((code, &report["updates"][0]["state"]), (0, &json!("expired")), "{report:#}");
     assert_eq!(endpoint.count(), 1, "looking sends nothing");
 }
 

@@ -24,7 +24,7 @@ fn watch_a_failure_is_tried_again_within_the_first_step() {
         let gap = second.at - first.at;
         assert!(gap > ms(900) && gap < ms(FIRST_STEP), "{code}: {gap:?}");
         watch.says("accepted");
-        assert_eq!(watch.lines_with("next try in"), 1, "{code}: {}", watch.log());
+        assert_eq!(watch.lines_with("retry in"), 1, "{code}: {}", watch.log());
         thread::sleep(ms(1500));
         assert_eq!(endpoint.count(), 2, "{code}: accepted is accepted");
         watch.stop();
@@ -97,7 +97,7 @@ fn watch_a_huge_retry_after_is_a_day() {
         let endpoint = Endpoint::responding(move |_| Response::status(503).header("Retry-After", huge));
         let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
         endpoint.wait(1, SOON);
-        watch.says("next try in 24 h");
+        watch.says("retry in 24 h");
         watch.stop();
     }
 }
@@ -151,7 +151,7 @@ fn watch_an_endpoint_that_refuses_connections_is_tried_again_by_itself() {
     let (sandbox, endpoint, port) = (host(), Endpoint::new(), closed_port());
     let id = format!("http://{port}/hook?name=__DOMAIN__&ip=__IP__");
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"id": id})));
-    watch.says("next try in");
+    watch.says("retry in");
     open(port, &endpoint);
     endpoint.wait(1, ms(FIRST_STEP));
     watch.says("accepted");
@@ -206,7 +206,7 @@ fn watch_an_address_that_came_back_while_it_was_under_way_is_told_once() {
 fn watch_a_source_that_fails_is_asked_again_within_the_first_step() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:cat address"})));
-    watch.says("no IPv4 address was found");
+    watch.says("no IPv4 address found");
     sandbox.write("address", "203.0.113.9\n");
     assert_eq!(endpoint.wait(1, ms(FIRST_STEP)).ip(), "203.0.113.9");
     watch.stop();

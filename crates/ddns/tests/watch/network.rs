@@ -243,11 +243,11 @@ fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_told() {
     let (endpoint, watch) = told(&sandbox, "interface:d0");
     thread::sleep(QUIET);
     sh("ip link set d0 down");
-    watch.says("no IPv4 address was found");
+    watch.says("no IPv4 address found");
     thread::sleep(QUIET);
     // The same address again: the endpoint knows it.
     sh("ip link set d0 up");
-    watch.says("there is an address again");
+    watch.says("address found again");
     thread::sleep(QUIET);
     assert_eq!(endpoint.count(), 1, "{:?}", endpoint.ips());
     sh("ip link set d0 down");
@@ -257,7 +257,7 @@ fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_told() {
     assert_eq!(endpoint.count(), 1, "{:?}", endpoint.ips());
     sh("ip link set d0 up");
     assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
-    assert_eq!(watch.lines_with("no IPv4 address was found"), 2, "once each time:\n{}", watch.log());
+    assert_eq!(watch.lines_with("no IPv4 address found"), 2, "once each time:\n{}", watch.log());
     watch.stop();
 }
 
@@ -269,7 +269,7 @@ fn watch_no_network_at_the_start_is_waited_out_and_said_once() {
     }
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "default", "interval": "10s"})));
-    watch.says("no IPv4 address was found");
+    watch.says("no IPv4 address found");
     let early = watch.log().lines().count();
     // Longer than the first retries of the source, and a round.
     thread::sleep(ms(14_000));

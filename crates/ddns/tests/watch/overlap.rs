@@ -20,7 +20,7 @@ fn sync_of_an_update_that_rests_is_no_success() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
-    watch.says("next try in");
+    watch.says("retry in");
     assert_eq!(status(&sandbox).1, 1);
     let run = sandbox.run(&["sync", "-c", "config.json"]);
     assert_eq!(endpoint.count(), 1, "it rests");
@@ -34,13 +34,16 @@ fn sync_of_updates_whose_endpoint_is_left_alone_does_not_wait_for_them() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
-    watch.says("next try in");
+    watch.says("retry in");
     let begun = Instant::now();
     let run = sandbox.run(&["sync", "-c", "config.json"]);
     assert!(run.code == 1 && begun.elapsed() < ms(10_000), "{}{}", run.stdout, run.stderr);
-    assert!(run.stdout.contains("2 waiting for their next try"), "{}", run.stdout);
+    assert!(run.stdout.contains("2 waiting to retry"), "{}", run.stdout);
     let text = sandbox.run(&["status", "-c", "config.json"]).stdout;
-    assert!(!text.contains("being sent") && text.contains("left alone"), "{text}");
+    assert!(
+        !text.contains("being sent") && text.contains("waiting to retry in ") && text.matches(": 503").count() == 2,
+        "{text}"
+    );
     watch.stop();
 }
 

@@ -98,7 +98,7 @@ fn watch_sighup_loads_again() {
     let sandbox = host();
     let (endpoint, watch) = running(&sandbox);
     watch.signal(Signal::HUP);
-    watch.says("the configuration is the same as before");
+    watch.says("the configuration has not changed");
     assert_eq!((endpoint.count(), watch.lines_with(RELOADING)), (1, 0));
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
     watch.signal(Signal::HUP);
@@ -117,15 +117,15 @@ fn watch_a_configuration_that_does_not_load_keeps_the_old_one() {
     let (endpoint, mut watch) = running(&sandbox);
     for (number, wrong) in ["{", "{\"dns\": \"callback\"}", ""].iter().enumerate() {
         sandbox.write("config.json", wrong);
-        until(SOON, "it says so", || watch.lines_with("the old one goes on") == number + 1);
+        until(SOON, "it says so", || watch.lines_with("keeping the previous one") == number + 1);
         assert!(watch.is_running());
     }
     assert!(watch.log().contains("config.json"), "the file is named:\n{}", watch.log());
     endpoint.receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);
-    assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8", "the old one goes on");
+    assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8", "the previous one still runs");
     fs::remove_file(sandbox.path("config.json")).expect("it is removed");
-    until(SOON, "it says so", || watch.lines_with("the old one goes on") == 4);
+    until(SOON, "it says so", || watch.lines_with("keeping the previous one") == 4);
     assert!(watch.is_running());
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
     assert_eq!(endpoint.wait(3, SOON).name(), "b.example.com", "mended");
@@ -186,7 +186,7 @@ fn watch_a_new_cache_that_another_service_holds_keeps_the_old_configuration() {
     sandbox.write("config.json", endpoint.config(&taken).to_string());
     thread::sleep(ms(1500));
     assert!(watch.is_running(), "it ended:\n{}", watch.log());
-    watch.says("the old one goes on");
+    watch.says("keeping the previous one");
     endpoint.receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);
     assert_eq!(endpoint.wait(3, SOON).name(), "a.example.com");
@@ -200,7 +200,7 @@ fn watch_a_domain_that_is_taken_out_is_not_tried_again() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| Response::status(if number == 0 { 500 } else { 204 }));
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
-    watch.says("next try in");
+    watch.says("retry in");
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
     until(SOON, "b is told", || names(&endpoint).contains(&"b.example.com".to_owned()));
     let before = names(&endpoint).len();
@@ -233,7 +233,7 @@ fn watch_a_rest_that_was_asked_for_outlives_a_reload() {
     });
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
     let first = endpoint.wait(1, SOON);
-    watch.says("next try in");
+    watch.says("retry in");
     sandbox.write("config.json", of(&endpoint, &["a.example.com", "b.example.com"]).to_string());
     watch.says(RELOADING);
     let second = endpoint.wait(2, SOON);

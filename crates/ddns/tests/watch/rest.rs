@@ -100,7 +100,7 @@ fn watch_a_day_of_rounds_leaks_nothing() {
 fn watch_reloads_and_failures_leak_nothing() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:exit 1"})));
-    watch.says("no IPv4 address was found");
+    watch.says("no IPv4 address found");
     let reload = |number: usize| {
         let config = endpoint.config(&json!({"index4": "shell:exit 1", "ttl": 100 + number}));
         sandbox.write("config.json", config.to_string());
@@ -136,7 +136,7 @@ fn goes_on_without_room(spoil: &str) {
     }
     // What was told is known as long as the service lives.
     watch.signal(Signal::USR1);
-    until(SOON, "it is asked", || watch.lines_with("asked to synchronize") == 3);
+    until(SOON, "it is asked", || watch.lines_with("synchronization requested") == 3);
     thread::sleep(ms(1500));
     assert_eq!(endpoint.count(), 3);
     assert_eq!(watch.lines_with("cannot be written"), 1, "{}", watch.log());
@@ -175,11 +175,11 @@ fn watch_without_netlink_falls_back_to_the_interval_and_says_so_once() {
     command.envs(ddns.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let watch = Watch::run(command);
     endpoint.wait(1, SOON);
-    watch.says("they are noticed at the interval");
+    watch.says("does not report address changes");
     endpoint.receiver.set_ip("203.0.113.8");
     assert_eq!(endpoint.wait(2, ms(13_000)).ip(), "203.0.113.8", "the interval is left");
     sandbox.write("config.json", endpoint.config(&json!({"interval": "11s"})).to_string());
     watch.says("reloading");
-    assert_eq!(watch.lines_with("they are noticed at the interval"), 1, "{}", watch.log());
+    assert_eq!(watch.lines_with("does not report address changes"), 1, "{}", watch.log());
     watch.stop();
 }

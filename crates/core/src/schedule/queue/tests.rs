@@ -26,7 +26,7 @@ fn fixed(number: u16) -> Concurrency {
 fn one_lane(jobs: u32, concurrency: Concurrency, backoff: Option<Backoff>) -> (Queue, Lane) {
     let mut queue = Queue::new(jobs as usize, backoff);
     let lane = queue.lane(LaneKey::Origin("http://h".to_owned()), concurrency);
-    (0..jobs).for_each(|job| queue.want(job, lane));
+    (0..jobs).for_each(|job| queue.push(job, lane));
     (queue, lane)
 }
 
@@ -45,7 +45,7 @@ fn the_first_goes_alone_and_clean_rounds_double() {
         let round = started(&mut queue, Duration::ZERO);
         sizes.push(round.len());
         for job in &round {
-            queue.ended((*job, lane), &accepted(), None, Duration::ZERO, 0.5);
+            queue.finish((*job, lane), &accepted(), None, Duration::ZERO, 0.5);
         }
         order.extend(round);
     }
@@ -59,7 +59,7 @@ fn one_at_a_time_is_strict_order_whatever_happens() {
     for job in 0..5 {
         assert_eq!(queue.start(Duration::ZERO), Some((job, lane)));
         assert_eq!(queue.start(Duration::ZERO), None);
-        queue.ended((job, lane), &if job % 2 == 0 { cut() } else { accepted() }, None, Duration::ZERO, 0.5);
+        queue.finish((job, lane), &if job % 2 == 0 { cut() } else { accepted() }, None, Duration::ZERO, 0.5);
     }
     assert!(queue.is_idle());
 }
@@ -69,9 +69,9 @@ fn an_origin_that_hangs_holds_its_own_places_only() {
     let mut queue = Queue::new(2000, None);
     let hanging = queue.lane(LaneKey::Origin("http://hangs".to_owned()), fixed(1000));
     let good = queue.lane(LaneKey::Origin("http://good".to_owned()), Concurrency::Auto);
-    (0..1000).for_each(|job| queue.want(job, hanging));
-    (1000..2000).for_each(|job| queue.want(job, good));
-    let mut told = 0;
+    (0..1000).for_each(|job| queue.push(job, hanging));
+    (1000..2000).for_each(|job| queue.push(job, good));
+    let mut sent = 0;
     loop {
         let round: Vec<(Job, Lane)> = std::iter::from_fn(|| queue.start(Duration::ZERO)).collect();
         let mut good_ones = round.iter().filter(|(_, lane)| *lane == good).peekable();
@@ -79,11 +79,11 @@ fn an_origin_that_hangs_holds_its_own_places_only() {
             break;
         }
         for start in good_ones {
-            told += 1;
-            queue.ended(*start, &accepted(), None, Duration::ZERO, 0.5);
+            sent += 1;
+            queue.finish(*start, &accepted(), None, Duration::ZERO, 0.5);
         }
     }
-    assert_eq!(told, 1000);
+    assert_eq!(sent, 1000);
 }
 
 #[test]
@@ -91,39 +91,76 @@ fn never_more_than_the_most_are_under_way() {
     let mut queue = Queue::new(5000, None);
     for job in 0..5000 {
         let lane = queue.lane(LaneKey::Origin(format!("http://{job}")), Concurrency::Auto);
-        queue.want(job, lane);
+        queue.push(job, lane);
     }
     assert_eq!(started(&mut queue, Duration::ZERO).len(), MOST);
 }
 
+/// A lane that takes very many, full with [`MANY`] requests, and the next job behind them.
+fn full_lane(queue: &mut Queue) -> Lane {
+    let lane = queue.lane(LaneKey::Origin("http://large".to_owned()), fixed(1000));
+    (0..1000).for_each(|job| queue.push(job, lane));
+    assert_eq!(started(queue, Duration::ZERO).len(), MANY, "one lane alone gets no more");
+    lane
+}
+
 #[test]
-fn a_failed_update_is_tried_again_after_its_step_and_a_newer_address_waits_with_it() {
+fn beyond_many_requests_a_lane_starts_its_first_one_and_no_second() {
+    let mut queue = Queue::new(1002, None);
+    let large = full_lane(&mut queue);
+    let small = queue.lane(LaneKey::Origin("http://small".to_owned()), fixed(2));
+    (1000..1002).for_each(|job| queue.push(job, small));
+    assert_eq!(started(&mut queue, Duration::ZERO), [1000]);
+    queue.finish((1000, small), &accepted(), None, Duration::ZERO, 0.5);
+    assert_eq!(started(&mut queue, Duration::ZERO), [1001], "it has none under way again");
+    queue.finish((0, large), &accepted(), None, Duration::ZERO, 0.5);
+    queue.finish((1, large), &accepted(), None, Duration::ZERO, 0.5);
+    assert_eq!(started(&mut queue, Duration::ZERO), [256], "one place below the limit is free");
+}
+
+#[test]
+fn a_place_that_is_given_back_goes_to_a_lane_that_was_crowded_out() {
+    let mut queue = Queue::new(1002, None);
+    let large = full_lane(&mut queue);
+    // Nothing else waits in the lane that gives its places back.
+    (256..1000).for_each(|job| queue.withdraw(job));
+    let small = queue.lane(LaneKey::Origin("http://small".to_owned()), fixed(2));
+    (1000..1002).for_each(|job| queue.push(job, small));
+    assert_eq!(started(&mut queue, Duration::ZERO), [1000]);
+    queue.give_back((0, large));
+    assert!(started(&mut queue, Duration::ZERO).is_empty(), "still as many as there may be");
+    queue.give_back((1, large));
+    assert_eq!(started(&mut queue, Duration::ZERO), [1001]);
+}
+
+#[test]
+fn a_failed_update_is_retried_after_its_step_and_a_newer_address_waits_with_it() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let mut now = Duration::ZERO;
     for step in [5, 10, 20, 40, 80, 160, 300, 300] {
         assert_eq!(started(&mut queue, now), [0]);
-        queue.ended((0, lane), &Outcome::Refused(500), None, now, 0.5);
-        queue.want(0, lane);
+        queue.finish((0, lane), &Outcome::Refused(500), None, now, 0.5);
+        queue.push(0, lane);
         let next = now + Duration::from_millis(step * 500);
         assert_eq!(queue.wake_at(), Some(next));
         assert!(started(&mut queue, next.saturating_sub(Duration::from_millis(1))).is_empty());
         now = next;
     }
     assert_eq!(started(&mut queue, now), [0]);
-    queue.ended((0, lane), &accepted(), None, now, 0.5);
-    assert!(queue.is_idle() && queue.wake_at().is_none() && queue.untold() == 0);
+    queue.finish((0, lane), &accepted(), None, now, 0.5);
+    assert!(queue.is_idle() && queue.wake_at().is_none() && queue.postponed() == 0);
 }
 
 #[test]
-fn what_is_wanted_while_it_is_under_way_is_told_so_at_its_end() {
+fn what_is_pushed_while_it_is_being_sent_is_reported_at_its_end() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.want(0, lane);
+    queue.push(0, lane);
     assert!(started(&mut queue, Duration::ZERO).is_empty(), "never twice at once");
-    assert!(queue.ended((0, lane), &accepted(), None, Duration::ZERO, 0.5));
-    queue.want(0, lane);
+    assert!(queue.finish((0, lane), &accepted(), None, Duration::ZERO, 0.5));
+    queue.push(0, lane);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    assert!(!queue.ended((0, lane), &accepted(), None, Duration::ZERO, 0.5));
+    assert!(!queue.finish((0, lane), &accepted(), None, Duration::ZERO, 0.5));
 }
 
 #[test]
@@ -135,18 +172,18 @@ fn an_endpoint_out_of_reach_is_probed_by_one_and_all_follow_when_it_is_back() {
     while now < seconds(600) {
         for job in started(&mut queue, now) {
             tries += 1;
-            queue.ended((job, lane), &cut(), None, now, 0.9);
+            queue.finish((job, lane), &cut(), None, now, 0.9);
         }
         now = queue.wake_at().expect("a next try");
     }
     assert!(tries < 20, "{tries} tries");
-    // Back: within one step everything is told.
-    let mut told = 0;
+    // Back: within one step everything is sent.
+    let mut sent = 0;
     let back = now;
-    while told < 100 {
+    while sent < 100 {
         for job in started(&mut queue, now) {
-            told += 1;
-            queue.ended((job, lane), &accepted(), None, now, 0.9);
+            sent += 1;
+            queue.finish((job, lane), &accepted(), None, now, 0.9);
         }
         if queue.is_idle() {
             now = queue.wake_at().unwrap_or(now);
@@ -156,22 +193,31 @@ fn an_endpoint_out_of_reach_is_probed_by_one_and_all_follow_when_it_is_back() {
 }
 
 #[test]
-fn retry_after_with_429_or_503_rests_the_whole_origin_and_is_kept_even_when_asked_to_hurry() {
+fn retry_after_with_429_or_503_pauses_the_whole_origin_and_nothing_cuts_it_short() {
     for status in [429, 503] {
         let (mut queue, lane) = one_lane(10, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-        queue.ended((0, lane), &Outcome::Refused(status), Some(seconds(60)), Duration::ZERO, 0.5);
-        queue.hurry(true);
+        queue.finish((0, lane), &Outcome::Refused(status), Some(seconds(60)), Duration::ZERO, 0.5);
+        queue.retry_now(true);
         assert!(started(&mut queue, seconds(59)).is_empty());
-        assert!(queue.is_idle(), "nobody waits for those who are left alone");
-        assert_eq!((queue.untold(), queue.held_until(1)), (10, Some(seconds(60))));
+        assert!(queue.is_idle(), "nobody waits for the end of a pause");
+        assert_eq!((queue.postponed(), queue.pause_of(1).map(|pause| pause.until)), (10, Some(seconds(60))));
         assert_eq!(queue.wake_at(), Some(seconds(60)));
         assert_eq!(started(&mut queue, seconds(60)), [1]);
     }
+}
+
+#[test]
+fn retry_after_with_a_404_holds_for_its_own_update_alone() {
     let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.ended((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.5);
-    assert_eq!(started(&mut queue, Duration::ZERO), [1], "another status rests its own update only");
+    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.5);
+    assert_eq!(started(&mut queue, Duration::ZERO), [1], "the other one does not wait for it");
+    queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
+    assert_eq!(queue.wake_at(), Some(seconds(60)), "later than the backoff would have it");
+    queue.retry_now(true);
+    assert!(started(&mut queue, seconds(59)).is_empty(), "nothing cuts it short");
+    assert_eq!(started(&mut queue, seconds(60)), [0]);
 }
 
 #[test]
@@ -179,19 +225,29 @@ fn however_long_an_endpoint_asks_for_it_is_a_day_at_most() {
     for status in [429, 503, 404] {
         let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, seconds(7)), [0]);
-        queue.ended((0, lane), &Outcome::Refused(status), Some(Duration::MAX), seconds(7), 0.5);
+        queue.finish((0, lane), &Outcome::Refused(status), Some(Duration::MAX), seconds(7), 0.5);
         assert_eq!(queue.wake_at(), Some(seconds(7 + 86_400)), "{status}");
     }
 }
 
 #[test]
-fn a_rest_that_was_asked_for_outlives_the_queue() {
+fn a_pause_names_the_failure_that_it_follows() {
+    let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
+    assert_eq!(started(&mut queue, Duration::ZERO), [0]);
+    assert_eq!(queue.pause_of(1), None);
+    queue.finish((0, lane), &cut(), None, Duration::ZERO, 0.5);
+    let pause = queue.pause_of(1).expect("a pause");
+    assert_eq!((&pause.outcome, pause.is_requested), (&cut(), false));
+}
+
+#[test]
+fn a_requested_pause_outlives_the_queue() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let start = queue.start(Duration::ZERO).expect("one");
-    queue.ended(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.5);
-    let mut next = Queue::new(1, WATCH).resting(queue.asked_rests());
+    queue.finish(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.5);
+    let mut next = Queue::new(1, WATCH).with_pauses(queue.requested_pauses());
     assert_eq!(next.lane(LaneKey::Origin("http://h".to_owned()), Concurrency::Auto), lane);
-    next.want(0, lane);
+    next.push(0, lane);
     assert!(started(&mut next, seconds(59)).is_empty());
     assert_eq!(next.wake_at(), Some(seconds(60)));
     assert_eq!(started(&mut next, seconds(60)), [0]);
@@ -201,23 +257,23 @@ fn a_rest_that_was_asked_for_outlives_the_queue() {
 fn a_new_network_brings_back_at_once_what_found_no_connection() {
     let (mut queue, lane) = one_lane(2, fixed(2), WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
-    queue.ended((0, lane), &cut(), None, Duration::ZERO, 0.9);
-    queue.ended((1, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.9);
-    queue.hurry(false);
+    queue.finish((0, lane), &cut(), None, Duration::ZERO, 0.9);
+    queue.finish((1, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.9);
+    queue.retry_now(false);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.hurry(true);
+    queue.retry_now(true);
     assert_eq!(started(&mut queue, Duration::ZERO), [1]);
 }
 
 #[test]
-fn what_need_not_be_told_any_more_is_not() {
+fn what_is_withdrawn_is_not_sent() {
     let (mut queue, lane) = one_lane(3, fixed(1), WATCH);
-    queue.forget(1);
+    queue.withdraw(1);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.ended((0, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.5);
-    queue.forget(0);
+    queue.finish((0, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.5);
+    queue.withdraw(0);
     assert_eq!(started(&mut queue, Duration::ZERO), [2]);
-    queue.ended((2, lane), &accepted(), None, Duration::ZERO, 0.5);
+    queue.finish((2, lane), &accepted(), None, Duration::ZERO, 0.5);
     assert!(queue.is_idle() && queue.wake_at().is_none());
 }
 
@@ -227,83 +283,83 @@ fn what_cannot_be_sent_after_all_gives_its_place_back() {
     let start = queue.start(Duration::ZERO).expect("one");
     queue.give_back(start);
     assert_eq!(queue.start(Duration::ZERO), Some((1, lane)));
-    queue.ended((1, lane), &accepted(), None, Duration::ZERO, 0.5);
+    queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
     assert!(queue.is_idle());
 }
 
 #[test]
-fn a_lane_that_rests_does_not_grow() {
+fn a_lane_that_pauses_does_not_grow() {
     let (mut queue, lane) = one_lane(2, fixed(1), WATCH);
     let other = queue.lane(LaneKey::Origin("http://other".to_owned()), fixed(1));
     let start = queue.start(Duration::ZERO).expect("one");
-    queue.ended(start, &Outcome::Refused(503), Some(seconds(80_000)), Duration::ZERO, 0.5);
+    queue.finish(start, &Outcome::Refused(503), Some(seconds(80_000)), Duration::ZERO, 0.5);
     for _ in 0..1000 {
-        queue.forget(1);
-        queue.want(1, lane);
+        queue.withdraw(1);
+        queue.push(1, lane);
     }
-    assert!(queue.lanes[lane.0 as usize].waiting.len() <= 2);
+    assert!(queue.lanes[lane.0 as usize].queued.len() <= 2);
     // One that goes elsewhere now starts there, and there alone.
-    queue.forget(1);
-    queue.want(1, other);
+    queue.withdraw(1);
+    queue.push(1, other);
     assert_eq!(queue.start(Duration::ZERO), Some((1, other)));
     assert_eq!(queue.start(seconds(80_000)).map(|(job, _)| job), Some(0));
 }
 
 /// What can happen to a queue.
 #[derive(Debug, Clone)]
-enum Happening {
-    Want(Job),
-    Drop(Job),
-    End(usize, u8, Option<u64>),
-    Hurry(bool),
+enum Event {
+    Push(Job),
+    Withdraw(Job),
+    Finish(usize, u8, Option<u64>),
+    RetryNow(bool),
     Wait(u64),
 }
 
-fn happenings() -> impl Strategy<Value = Vec<Happening>> {
-    let happening = prop_oneof![
-        4 => (0..8_u32).prop_map(Happening::Want),
-        1 => (0..8_u32).prop_map(Happening::Drop),
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        4 => (0..8_u32).prop_map(Event::Push),
+        1 => (0..8_u32).prop_map(Event::Withdraw),
         6 => (0..8_usize, 0..4_u8, proptest::option::weighted(0.1, 0..100_u64))
-            .prop_map(|(which, how, asked)| Happening::End(which, how, asked)),
-        1 => any::<bool>().prop_map(Happening::Hurry),
-        2 => (0..400_u64).prop_map(Happening::Wait),
+            .prop_map(|(which, how, requested)| Event::Finish(which, how, requested)),
+        1 => any::<bool>().prop_map(Event::RetryNow),
+        2 => (0..400_u64).prop_map(Event::Wait),
     ];
-    proptest::collection::vec(happening, 0..200)
+    proptest::collection::vec(event, 0..200)
 }
 
 proptest! {
-    /// In any sequence of events: an update is never under way twice, never lost, and starts only when wanted.
+    /// In any sequence of events: an update is never under way twice, never lost, and starts only when pushed.
     #[test]
-    fn no_update_is_lost_and_none_is_sent_without_cause(happenings in happenings(), number in 0..3_u16) {
+    fn no_update_is_lost_and_none_is_sent_without_cause(events in events(), number in 0..3_u16) {
         let mut queue = Queue::new(8, WATCH);
         let lanes = [0, 1].map(|at| queue.lane(LaneKey::Origin(format!("http://{at}")), fixed(number)));
         let mut now = Duration::ZERO;
         let mut under_way: Vec<(Job, Lane)> = Vec::new();
-        // Wanted and not accepted since: what must come in the end.
+        // Pushed and not accepted since: what must come in the end.
         let mut owed = [false; 8];
-        for happening in happenings {
-            match happening {
-                Happening::Want(job) => {
-                    queue.want(job, lanes[job as usize % 2]);
+        for event in events {
+            match event {
+                Event::Push(job) => {
+                    queue.push(job, lanes[job as usize % 2]);
                     owed[job as usize] = true;
                 }
-                Happening::Drop(job) => {
-                    queue.forget(job);
+                Event::Withdraw(job) => {
+                    queue.withdraw(job);
                     owed[job as usize] = under_way.iter().any(|(other, _)| *other == job) && owed[job as usize];
                 }
-                Happening::End(which, how, asked) if !under_way.is_empty() => {
+                Event::Finish(which, how, requested) if !under_way.is_empty() => {
                     let start = under_way.remove(which % under_way.len());
                     let outcome = [accepted(), cut(), Outcome::Refused(503), Outcome::Refused(404)][how as usize].clone();
-                    let again = queue.ended(start, &outcome, asked.map(seconds), now, 0.7);
+                    let again = queue.finish(start, &outcome, requested.map(seconds), now, 0.7);
                     owed[start.0 as usize] = !outcome.is_accepted();
                     if again && outcome.is_accepted() {
-                        queue.want(start.0, start.1);
+                        queue.push(start.0, start.1);
                         owed[start.0 as usize] = true;
                     }
                 }
-                Happening::End(..) => {}
-                Happening::Hurry(everything) => queue.hurry(everything),
-                Happening::Wait(time) => now += seconds(time),
+                Event::Finish(..) => {}
+                Event::RetryNow(everything) => queue.retry_now(everything),
+                Event::Wait(time) => now += seconds(time),
             }
             while let Some(start) = queue.start(now) {
                 prop_assert!(owed[start.0 as usize], "sent without cause");
@@ -315,7 +371,7 @@ proptest! {
         for _ in 0..100 {
             for start in std::mem::take(&mut under_way) {
                 owed[start.0 as usize] = false;
-                queue.ended(start, &accepted(), None, now, 0.7);
+                queue.finish(start, &accepted(), None, now, 0.7);
             }
             under_way.extend(std::iter::from_fn(|| queue.start(now)));
             if under_way.is_empty() {
@@ -324,20 +380,20 @@ proptest! {
             }
         }
         prop_assert!(owed.iter().all(|owed| !owed), "lost: {owed:?}");
-        prop_assert!(queue.is_idle() && queue.untold() == 0);
+        prop_assert!(queue.is_idle() && queue.postponed() == 0);
     }
 
-    /// However the dice fall and however many updates wait: an endpoint out of reach sees few tries.
+    /// However the jitter falls and however many updates wait: an endpoint out of reach sees few tries.
     #[test]
-    fn the_rate_toward_an_endpoint_in_trouble_is_bounded(dice in proptest::collection::vec(0.0..1.0_f64, 50), jobs in 1..200_u32) {
+    fn the_rate_toward_an_endpoint_in_trouble_is_bounded(jitter in proptest::collection::vec(0.0..1.0_f64, 50), jobs in 1..200_u32) {
         let (mut queue, lane) = one_lane(jobs, Concurrency::Auto, WATCH);
         let mut now = Duration::ZERO;
         let mut tries = Vec::new();
-        let mut dice = dice.into_iter().cycle();
+        let mut jitter = jitter.into_iter().cycle();
         while tries.len() < 200 {
             for job in started(&mut queue, now) {
                 tries.push(now);
-                queue.ended((job, lane), &cut(), None, now, dice.next().unwrap_or(0.5));
+                queue.finish((job, lane), &cut(), None, now, jitter.next().unwrap_or(0.5));
             }
             now = queue.wake_at().expect("a next try");
         }

@@ -15,7 +15,7 @@ use crate::output::layout::{WIDTH, folded, grouped, printable};
 /// Of updates that are alike, so many are shown in full.
 const MOST_ALIKE: usize = 20;
 
-/// What is said about an update begins in this column.
+/// The values of an update begin in this column.
 const COLUMN: usize = 11;
 
 /// So many lines of a body are shown.
@@ -36,8 +36,8 @@ impl Options {
         let reveal = given.has("show-secrets");
         if reveal && !is_terminal && !given.has("yes") {
             let place = Place::Option("--show-secrets".to_owned());
-            let message = "standard output is no terminal: secrets would be written to wherever it goes";
-            return Err(Diagnostic::error(place, message).hint("add --yes if that is meant"));
+            let message = "standard output is not a terminal: secrets could end up in a file or a log";
+            return Err(Diagnostic::error(place, message).hint("add --yes if that is intended"));
         }
         Ok(Self { form: given.form(), curl: given.has("curl"), reveal })
     }
@@ -46,7 +46,7 @@ impl Options {
 /// The whole of it, and whether every request could be made.
 pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
     let now = unix_time().seconds;
-    let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_told(domain)));
+    let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_sent(domain)));
     let text = if options.form.json {
         let items = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
         pretty(&Value::list(items.map(|(batch, domain)| json(batch, &batch.item(domain, now), options, now))))
@@ -64,7 +64,7 @@ pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
 #[derive(PartialEq, Clone, Copy)]
 enum Kind {
     Sent,
-    Known,
+    UpToDate,
     Without,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
     fn of(verdict: Option<&Verdict>) -> Self {
         match verdict {
             Some(Verdict::Send(_)) => Self::Sent,
-            Some(Verdict::Known(_)) => Self::Known,
+            Some(Verdict::UpToDate(_)) => Self::UpToDate,
             None => Self::Without,
         }
     }
@@ -86,7 +86,7 @@ fn shown(batch: &Batch<'_>, several: bool, wide: bool, now: u64) -> String {
         return batch.domains().iter().zip(&kinds).map(block).collect();
     }
     let mut text = String::new();
-    for kind in [Kind::Sent, Kind::Known, Kind::Without] {
+    for kind in [Kind::Sent, Kind::UpToDate, Kind::Without] {
         let alike = || batch.domains().iter().zip(&kinds).filter(|(_, of)| **of == kind);
         text.extend(alike().take(MOST_ALIKE).map(block));
         let more = alike().count().saturating_sub(MOST_ALIKE);
@@ -97,7 +97,7 @@ fn shown(batch: &Batch<'_>, several: bool, wide: bool, now: u64) -> String {
     text
 }
 
-/// One update: its name, and a row for each thing that there is to say.
+/// One update: its name, and a row for each value.
 fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64) -> String {
     let mut text = String::new();
     let name = format!("{} {}", item.domain, batch.family.record_type());
@@ -137,7 +137,7 @@ fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
     match (&item.verdict, &item.request) {
         (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: the address {why}"),
         (Some(verdict), _) => verdict.sentence(now),
-        (None, _) => format!("not sent: no {} address was found", batch.family),
+        (None, _) => format!("cannot be sent: no {} address found", batch.family),
     }
 }
 
@@ -164,7 +164,7 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
     };
     let of = |kind: Kind| kinds().filter(|other| *other == kind).count();
     if kinds().next().is_none() {
-        return "Nothing is told: every family that has domains is switched off.\n".to_owned();
+        return "Nothing would be sent: every family that has domains is switched off.\n".to_owned();
     }
     let mut text = format!(
         "Nothing was sent. A run now would send {} of {} updates",
@@ -181,7 +181,7 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
     text + ".\n"
 }
 
-/// A script: a command for each update, with what there is to say about it in comments.
+/// A script: a command for each update, with the verdict in a comment.
 fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     let mut text = String::new();
     let comment = |text: &mut String, said: &str| {
@@ -189,7 +189,7 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
         text.extend(lines.iter().map(|line| format!("# {line}\n")));
     };
     if !options.reveal {
-        comment(&mut text, &format!("What you typed shows as {MASK}: with --show-secrets the commands are whole."));
+        comment(&mut text, &format!("Secrets show as {MASK}; --show-secrets prints them."));
     }
     for batch in batches {
         for item in batch.domains().iter().map(|domain| batch.item(domain, now)) {
@@ -216,7 +216,7 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
     };
     let verdict = match (&item.verdict, &item.request) {
         (None, _) => "no address",
-        (Some(Verdict::Known(_)), _) => "known",
+        (Some(Verdict::UpToDate(_)), _) => "up to date",
         (_, Some(Err(_))) => "impossible",
         (Some(Verdict::Send(_)), _) => "send",
     };

@@ -1,34 +1,33 @@
-//! What is known of every update: which address was found for it, and what its endpoint was last told.
+//! What is known of every update: which address was found for it, and what its endpoint accepted last.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::Observation;
-use ddns_core::config::{Cache, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{Job, Queue, Stage};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Verdict, judge};
-use ddns_core::update::state::Fingerprint;
-use ddns_core::update::state::{Accepted, EntryKey, learned};
-use ddns_core::update::status::{Progress, Row, reason, seconds};
+use ddns_core::update::state::{Accepted, EntryKey, Fingerprint, Memory, learned};
+use ddns_core::update::status::{Phase, Row, reason, seconds};
 
-use super::Sender;
+use super::caches::cache_path;
+use super::sender::Sender;
+use super::store::{Durability, Store};
 use crate::clock::{Calendar, steady_time};
 use crate::environment::Environment;
-use crate::sync::store::{Durability, Store};
 
 /// The updates of all senders, by number: those of the first sender first, of each sender IPv4 first.
-pub(super) struct Ledger<'a> {
-    pub(super) senders: &'a [Sender<'a>],
+pub(super) struct Updates<'a> {
+    senders: &'a [Sender<'a>],
     environment: &'a Environment,
     calendar: Calendar,
     /// As many as there are senders.
     states: Vec<SenderState>,
-    stores: Vec<Shared>,
-    /// Whether this goes on and on: then what was told is remembered as long, cache or not.
+    stores: Vec<SharedStore>,
+    /// Whether this keeps running: then what was accepted is remembered as long, cache or not.
     is_service: bool,
 }
 
@@ -38,21 +37,20 @@ struct SenderState {
     first: Job,
     /// By [`Family::index`].
     observed: [Observation; 2],
-    /// Which store holds what was told, and under which name; none where nothing is remembered, or nothing was needed
-    /// yet.
+    /// The store and the key of what was accepted; none where nothing is remembered, or nothing was needed yet.
     memory: Option<(usize, Fingerprint)>,
 }
 
 /// A cache that entries share.
-struct Shared {
+struct SharedStore {
     /// None: it is in memory only.
     path: Option<PathBuf>,
     store: Store,
-    /// The first sender that used it: what is wrong with the cache is told in its log.
+    /// The first sender that used it: what is wrong with the cache is written to its log.
     user: usize,
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> Updates<'a> {
     /// Nothing is known yet.
     pub(super) fn new(senders: &'a [Sender<'a>], environment: &'a Environment, is_service: bool) -> Self {
         let mut first = 0;
@@ -76,7 +74,7 @@ impl<'a> Ledger<'a> {
         self.states.partition_point(|state| state.first <= job) - 1
     }
 
-    /// The update of a number as it is to be told now, and its sender; none where there is no address.
+    /// The update of a number as it is to be sent now, and its sender; none where there is no address.
     pub(super) fn update(&self, job: Job) -> Option<(usize, Update<'a>)> {
         let at = self.sender_of(job);
         let entry = self.senders[at].entry;
@@ -94,17 +92,20 @@ impl<'a> Ledger<'a> {
         self.states[at].observed[family.index()] = observation;
     }
 
-    /// What is to be done about an update, by what its endpoint was last told.
+    /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        let memory = self.states[at].memory.map(|(store, print)| (self.stores[store].store.state(), print));
-        judge(update, self.senders[at].entry.cache_max_age, memory, self.now())
+        judge(update, self.senders[at].entry.cache_max_age, self.memory(at), self.now())
+    }
+
+    fn memory(&self, at: usize) -> Option<Memory<'_>> {
+        self.states[at].memory.map(|(store, callback)| self.stores[store].store.state().of(callback))
     }
 
     /// Every update for which there is an address, and what is to be done about it.
     pub(super) fn verdicts(&mut self) -> Vec<(&'a Sender<'a>, Update<'a>, Verdict)> {
         let mut verdicts = Vec::new();
         for (at, sender) in self.senders.iter().enumerate() {
-            self.open(at);
+            self.open_cache(at);
             for family in Family::ALL {
                 let Observation::Found(ip) = *self.observed(at, family) else { continue };
                 for domain in sender.entry.domains_of(family) {
@@ -117,7 +118,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Opens the cache of a sender, where it has one and it is not open yet.
-    pub(super) fn open(&mut self, at: usize) {
+    pub(super) fn open_cache(&mut self, at: usize) {
         let sender = &self.senders[at];
         let path = cache_path(sender.entry, self.environment);
         if self.states[at].memory.is_some() || (path.is_none() && !self.is_service) {
@@ -125,7 +126,7 @@ impl<'a> Ledger<'a> {
         }
         let store = self.stores.iter().position(|shared| shared.path == path).unwrap_or_else(|| {
             let store = path.as_deref().map_or_else(Store::in_memory, |path| Store::open(path, sender.log));
-            self.stores.push(Shared { path, store, user: at });
+            self.stores.push(SharedStore { path, store, user: at });
             self.stores.len() - 1
         });
         self.stores[store].store.keep(sender.entry.cache_max_age);
@@ -133,16 +134,16 @@ impl<'a> Ledger<'a> {
         self.states[at].memory = Some((store, print));
     }
 
-    /// Takes in how the telling of an update ended.
+    /// Takes in how an update ended.
     pub(super) fn learn(&mut self, at: usize, update: &Update<'_>, outcome: &Outcome) {
         if let Some(entry) = learned(outcome, update, self.now()) {
             self.remember(at, update, entry);
         }
     }
 
-    /// From the moment a new address is sent, nobody knows which one the endpoint holds. Should this process be killed
-    /// then, the old one must not count as known: it is forgotten before anything is sent. [`Ledger::save`] is to follow.
-    pub(super) fn forget(&mut self, at: usize, update: &Update<'_>) {
+    /// From the moment a new address is sent, nobody knows which one the endpoint has. Should this process be killed then,
+    /// the old one must not count as up to date: it is forgotten before anything is sent. [`Updates::save`] is to follow.
+    pub(super) fn mark_in_doubt(&mut self, at: usize, update: &Update<'_>) {
         self.remember(at, update, None);
     }
 
@@ -160,7 +161,7 @@ impl<'a> Ledger<'a> {
 
     pub(super) fn save(&mut self, durability: Durability) {
         let now = self.now();
-        for Shared { store, user, .. } in &mut self.stores {
+        for SharedStore { store, user, .. } in &mut self.stores {
             store.save(now, durability, self.senders[*user].log);
         }
     }
@@ -182,32 +183,29 @@ impl<'a> Ledger<'a> {
     }
 
     fn row(&self, queue: &Queue, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
-        let last = self.states[at]
-            .memory
-            .and_then(|(store, print)| self.stores[store].store.state().last(print, domain, family));
+        let last = self.memory(at).and_then(|memory| memory.accepted(domain, family));
         let ip = match *self.observed(at, family) {
             Observation::Found(ip) => Some(ip),
             Observation::Unavailable | Observation::Off => None,
         };
-        let held = queue.held_until(job).map(|until| Progress::Retry {
-            seconds: seconds(until.saturating_sub(steady_time())),
-            why: "its endpoint is left alone until then".to_owned(),
-        });
-        let progress = match (queue.stage(job), queue.retry(job), ip) {
-            (Stage::Resting, Some(retry), _) => Progress::Retry {
-                seconds: seconds(retry.at.saturating_sub(steady_time())),
-                why: reason(&retry.outcome),
+        let left = |until: Duration| seconds(until.saturating_sub(steady_time()));
+        let phase = match (queue.stage(job), queue.retry(job), ip) {
+            (Stage::WaitingToRetry, Some(retry), _) => {
+                Phase::Retry { seconds: left(retry.at), why: reason(&retry.outcome) }
+            }
+            (Stage::Idle | Stage::Withdrawn(_), _, None) => Phase::NoAddress,
+            (Stage::Idle | Stage::Withdrawn(_), _, Some(_)) => Phase::UpToDate,
+            _ => match queue.pause_of(job) {
+                Some(pause) => Phase::Waiting { seconds: left(pause.until), why: reason(&pause.outcome) },
+                None => Phase::Sending,
             },
-            (Stage::Idle | Stage::Passed(_), _, None) => Progress::NoAddress,
-            (Stage::Idle | Stage::Passed(_), _, Some(_)) => Progress::UpToDate,
-            _ => held.unwrap_or(Progress::Sending),
         };
         Row {
             domain: domain.to_string(),
             kind: family.record_type().to_owned(),
             address: ip.or(last.map(|last| last.ip)),
             accepted: last.map(|last| last.at),
-            progress,
+            phase,
         }
     }
 
@@ -220,14 +218,5 @@ impl<'a> Ledger<'a> {
 
     pub(super) fn now(&self) -> u64 {
         self.calendar.now()
-    }
-}
-
-/// The file in which an entry's successes are remembered; none where none is.
-pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
-    match &entry.cache {
-        Cache::Off => None,
-        Cache::Standard => Some(environment.standard_cache()),
-        Cache::File(path) => Some(environment.path(path)),
     }
 }

@@ -1,0 +1,151 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::schedule::debounce::{GAP, LONGEST_GAP, SETTLING, STEP, STEPS};
+
+const INTERVAL: Duration = Duration::from_secs(300);
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn changed(family: Family) -> Event {
+    Event::NetworkChanged { family, is_settling: false }
+}
+
+/// One that has had its first round.
+fn running() -> Schedule {
+    let mut schedule = Schedule::new(&[INTERVAL], Duration::ZERO);
+    assert_eq!(schedule.due(Duration::ZERO, 0.5).rounds, [0]);
+    schedule
+}
+
+#[test]
+fn rounds_come_at_the_interval_spread_by_a_tenth() {
+    for (jitter, seconds) in [(0.0, 270), (0.5, 300), (1.0, 330)] {
+        let mut schedule = Schedule::new(&[INTERVAL, INTERVAL * 12], Duration::ZERO);
+        assert_eq!(schedule.due(Duration::ZERO, jitter).rounds, [0, 1]);
+        assert_eq!(schedule.wake_at(), Some(Duration::from_secs(seconds)));
+        assert!(schedule.due(ms(269_999), jitter).is_empty());
+        assert_eq!(schedule.due(Duration::from_secs(seconds), jitter).rounds, [0]);
+    }
+}
+
+#[test]
+fn the_first_change_is_taken_at_once_and_those_that_follow_together() {
+    let mut schedule = running();
+    schedule.on(changed(Family::V4), ms(1000));
+    assert_eq!(schedule.due(ms(1000), 0.5).families, [true, false]);
+    // The steps of one change: the old address goes, the new one comes, its route comes.
+    for (at, due) in [(1001, 1050), (1080, 1100)] {
+        schedule.on(changed(Family::V4), ms(at));
+        assert_eq!(schedule.wake_at(), Some(ms(due)));
+        assert_eq!(schedule.due(ms(due), 0.5).families, [true, false]);
+    }
+    for at in [1110, 1200, 1900] {
+        schedule.on(changed(Family::V4), ms(at));
+        assert!(schedule.due(ms(at), 0.5).is_empty(), "{at}");
+    }
+    assert_eq!(schedule.wake_at(), Some(ms(2100)));
+    assert_eq!(schedule.due(ms(2100), 0.5).families, [true, false]);
+    assert_eq!(schedule.wake_at(), schedule.next_round());
+}
+
+#[test]
+fn one_family_does_not_wait_for_the_other() {
+    let mut schedule = running();
+    schedule.on(Event::NetworkChanged { family: Family::V6, is_settling: true }, ms(1000));
+    schedule.on(changed(Family::V4), ms(1001));
+    assert_eq!(schedule.due(ms(1001), 0.5).families, [true, false]);
+}
+
+#[test]
+fn an_address_that_settles_is_waited_for_but_not_for_ever() {
+    let settling = Event::NetworkChanged { family: Family::V6, is_settling: true };
+    let mut schedule = running();
+    schedule.on(settling, ms(1000));
+    assert!(schedule.due(ms(1000), 0.5).is_empty());
+    schedule.on(changed(Family::V6), ms(2500));
+    assert_eq!(schedule.due(ms(2500), 0.5).families, [false, true]);
+
+    let mut schedule = running();
+    schedule.on(settling, ms(1000));
+    schedule.on(settling, ms(4000));
+    assert_eq!(schedule.wake_at(), Some(ms(6000)));
+    assert_eq!(schedule.due(ms(6000), 0.5).families, [false, true]);
+}
+
+#[test]
+fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
+    let mut schedule = running();
+    let mut lookups = Vec::new();
+    // A thousand changes in a hundred seconds.
+    for change in 0..1000 {
+        let now = ms(1000 + change * 100);
+        schedule.on(changed(Family::V4), now);
+        if schedule.due(now, 0.5).families[0] {
+            lookups.push(now.as_secs());
+        }
+    }
+    assert!(lookups.len() < 12, "{lookups:?}");
+    let last = schedule.wake_at().expect("the last change");
+    assert!(last <= ms(101_000) + LONGEST_GAP);
+    assert!(schedule.due(last, 0.5).families[0], "it is not lost");
+    // And when it is quiet again, the next is taken at once.
+    let later = last + LONGEST_GAP * 3;
+    let _ = schedule.due(later, 0.5);
+    schedule.on(changed(Family::V4), later);
+    assert!(schedule.due(later, 0.5).families[0]);
+    schedule.on(changed(Family::V4), later + ms(1));
+    assert_eq!(schedule.wake_at(), Some(later + STEP), "and its next step soon after");
+}
+
+#[test]
+fn a_source_that_fails_is_asked_again_sooner_than_the_interval() {
+    let mut schedule = running();
+    let mut now = Duration::ZERO;
+    for step in [5, 10, 20] {
+        schedule.looked_up(3, Family::V6, false, now, 0.5);
+        let next = now + ms(step * 500);
+        assert_eq!(schedule.wake_at(), Some(next));
+        assert_eq!(schedule.due(next, 0.5).retries, [(3, Family::V6)]);
+        assert!(schedule.due(next, 0.5).is_empty(), "once");
+        now = next;
+    }
+    schedule.looked_up(3, Family::V6, true, now, 0.5);
+    assert_eq!(schedule.wake_at(), schedule.next_round());
+}
+
+#[test]
+fn a_requested_round_comes_at_once() {
+    let mut schedule = running();
+    schedule.on(Event::Requested, ms(5));
+    assert_eq!(schedule.due(ms(5), 0.5).rounds, [0]);
+}
+
+proptest! {
+    /// In any sequence of changes: a lookup follows every change, soon, and lookups never crowd.
+    #[test]
+    fn a_lookup_follows_every_change_and_lookups_keep_their_distance(pauses in proptest::collection::vec((0..5000_u64, any::<bool>()), 1..200)) {
+        let mut schedule = Schedule::new(&[Duration::from_secs(1_000_000)], Duration::ZERO);
+        let _ = schedule.due(Duration::ZERO, 0.5);
+        let (mut now, mut lookups, mut waiting) = (Duration::ZERO, Vec::new(), None);
+        for (pause, is_settling) in pauses {
+            let next = now + ms(pause);
+            while let Some(at) = schedule.wake_at().filter(|at| *at <= next) {
+                if schedule.due(at, 0.5).families[0] {
+                    lookups.push(at);
+                    waiting = None;
+                }
+            }
+            now = next;
+            schedule.on(Event::NetworkChanged { family: Family::V4, is_settling }, now);
+            let since: Duration = *waiting.get_or_insert(now);
+            let at = schedule.wake_at().expect("a lookup");
+            prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP + SETTLING);
+        }
+        prop_assert!(lookups.windows(2).all(|pair| pair[1] >= pair[0] + STEP), "{lookups:?}");
+        let steps = STEPS as usize + 1;
+        prop_assert!(lookups.windows(steps).all(|some| some[steps - 1] >= some[0] + GAP), "{lookups:?}");
+    }
+}

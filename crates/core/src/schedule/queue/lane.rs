@@ -1,0 +1,116 @@
+//! A lane: the updates that go to one origin, how many of them are sent at once, and when it pauses as a whole.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::config::Concurrency;
+use crate::schedule::backoff::Backoff;
+use crate::schedule::limiter::Limiter;
+use crate::update::outcome::Outcome;
+
+/// One update: its number in the order of the configuration.
+pub type Job = u32;
+
+/// One lane: its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lane(pub(super) u32);
+
+/// What the updates of a lane have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum LaneKey {
+    /// They go to the same origin.
+    Origin(String),
+    /// They stand in this configuration, which asks for strict order.
+    Strict(usize),
+}
+
+/// Why, and until when, nothing is sent in a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// When it ends.
+    pub until: Duration,
+    /// The failure that it follows.
+    pub outcome: Outcome,
+    /// Whether the endpoint asked for it (`Retry-After`): then nothing cuts it short.
+    pub is_requested: bool,
+}
+
+/// How a lane stands.
+#[derive(Debug)]
+pub(super) struct LaneState {
+    pub(super) limiter: Limiter,
+    pub(super) sending: usize,
+    pub(super) queued: VecDeque<Job>,
+    /// Whether it stands among those that may have something to start.
+    pub(super) is_listed: bool,
+    pub(super) pause: Option<Pause>,
+    /// Overloads and broken connections since the last acceptance, or the last pause.
+    trouble: usize,
+    /// Pauses since the last acceptance.
+    pauses: u32,
+}
+
+impl LaneState {
+    pub(super) fn new(concurrency: Concurrency, pause: Option<Pause>) -> Self {
+        Self {
+            limiter: Limiter::new(concurrency),
+            sending: 0,
+            queued: VecDeque::new(),
+            is_listed: false,
+            pause,
+            trouble: 0,
+            pauses: 0,
+        }
+    }
+
+    /// Whether its own limits let one more start.
+    pub(super) fn has_room(&self) -> bool {
+        self.pause.is_none() && self.sending < self.limiter.limit() && !self.queued.is_empty()
+    }
+
+    /// Whether nothing can start before a pause ends, or at all.
+    pub(super) fn is_held(&self) -> bool {
+        self.pause.is_some() || self.queued.is_empty()
+    }
+
+    /// Takes in how one of its updates ended.
+    pub(super) fn finish(&mut self, outcome: &Outcome) {
+        self.sending -= 1;
+        self.limiter.learn(outcome);
+        if outcome.is_accepted() {
+            self.trouble = 0;
+            self.pauses = 0;
+        }
+    }
+
+    /// Begins or prolongs a pause where a failure is one of the endpoint as a whole: it asked for one, or as many in a row
+    /// failed as are sent at once.
+    pub(super) fn fail(
+        &mut self,
+        outcome: &Outcome,
+        requested: Option<Duration>,
+        backoff: Backoff,
+        now: Duration,
+        jitter: f64,
+    ) {
+        if !outcome.is_trouble() {
+            return;
+        }
+        self.trouble += 1;
+        let until = match requested {
+            Some(requested) => now + requested,
+            None if self.pause.is_none() && self.trouble >= self.limiter.limit() => {
+                self.trouble = 0;
+                self.pauses += 1;
+                now + backoff.delay(self.pauses, jitter)
+            }
+            None => return,
+        };
+        let before = self.pause.take();
+        self.pause = Some(Pause {
+            until: before.as_ref().map_or(until, |before| before.until.max(until)),
+            outcome: outcome.clone(),
+            is_requested: requested.is_some() || before.is_some_and(|before| before.is_requested),
+        });
+    }
+}

@@ -1,0 +1,310 @@
+//! The loop of the service on its configurations: what happens, step by step, until it stops or they change.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use ddns_core::config::Config;
+use ddns_core::config::validate::Valid;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::lookups::{self, Schedule};
+use ddns_core::text::duration::duration;
+use ddns_core::text::json::{Value, pretty};
+use ddns_core::update::outcome::Tally;
+use ddns_core::update::status::Status;
+use futures_util::future::{Either, select};
+
+use super::control::{Command, ControlRequest};
+use super::events::{Event, Events};
+use super::reload::{Decision, Loaded, REJECTED, Reload};
+use super::service::{End, Service};
+use crate::clock::steady_time;
+use crate::output::log::Log;
+use crate::sync::{LookedUp, Sync, jitter};
+
+/// Requests under way have so long to end when the service stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What happened while requests under way were waited for.
+#[derive(PartialEq, Eq)]
+enum Drained {
+    /// Nothing of importance.
+    Quietly,
+    /// A signal to stop came.
+    Stopped,
+}
+
+/// What comes next.
+enum Next {
+    Happened(Event),
+    Loaded(Loaded),
+    /// A step of the synchronization was done.
+    Stepped,
+}
+
+pub(super) struct EventLoop<'a, 's> {
+    service: &'s mut Service<'a>,
+    configs: &'s [Valid],
+    logs: &'s [Log<'s>],
+    /// For what concerns the service: that of the first configuration.
+    log: &'s Log<'s>,
+    sync: Sync<'s>,
+    schedule: Schedule,
+    reload: Reload<'a>,
+    /// Requests that wait for the synchronization to end.
+    waiting: Vec<ControlRequest>,
+    /// Whether something was looked up or sent since it was last at rest.
+    is_busy: bool,
+    /// What is retried once the addresses are known: what found no connection, or (true) everything.
+    retry: Option<bool>,
+    next_watchdog: Option<Duration>,
+}
+
+impl<'a, 's> EventLoop<'a, 's> {
+    /// Everything is looked up first of all.
+    pub(super) fn new(
+        service: &'s mut Service<'a>,
+        configs: &'s [Valid],
+        logs: &'s [Log<'s>],
+        sync: Sync<'s>,
+        schedule: Schedule,
+    ) -> Self {
+        Self {
+            service,
+            configs,
+            log: &logs[0],
+            logs,
+            sync,
+            schedule,
+            reload: Reload::default(),
+            waiting: Vec::new(),
+            is_busy: true,
+            retry: None,
+            next_watchdog: None,
+        }
+    }
+
+    /// Takes over from the loop before: requests that wait, and a configuration that changed again.
+    pub(super) fn resume(&mut self, waiting: Vec<ControlRequest>, is_stale: bool) {
+        self.waiting = waiting;
+        self.reload.at = is_stale.then(steady_time);
+    }
+
+    pub(super) async fn run(&mut self, events: &mut Events) -> End {
+        self.service.systemd.ready("looking up addresses");
+        loop {
+            self.begin_due();
+            if !self.sync.is_done() {
+                self.is_busy = true;
+            } else if self.is_busy {
+                self.rest();
+            }
+            match self.next(events).await {
+                Next::Stepped => {}
+                Next::Happened(Event::Stop) => return self.stop(events).await,
+                Next::Happened(event) => self.handle(event, events),
+                Next::Loaded(loaded) => {
+                    if let Some(fresh) = self.loaded(loaded) {
+                        return self.hand_over(fresh, events).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends for another configuration, and hands over what outlives this one.
+    async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
+        let drained = self.drain(events).await;
+        self.sync.finish();
+        if drained == Drained::Stopped {
+            self.service.systemd.stopping();
+            self.log.info("stopped");
+            return End::Stop(0);
+        }
+        let handover = &mut self.service.handover;
+        handover.waiting = std::mem::take(&mut self.waiting);
+        handover.pauses = self.sync.requested_pauses();
+        handover.is_stale = self.reload.is_pending();
+        End::Reload(fresh)
+    }
+
+    /// Begins what is due: lookups, a sign of life for systemd, a reload.
+    fn begin_due(&mut self) {
+        let now = steady_time();
+        if self.schedule.wake_at().is_some_and(|at| at <= now) {
+            let due = self.schedule.due(now, jitter());
+            if due.families != [false; 2] {
+                self.retry.get_or_insert(false);
+            }
+            self.is_busy = true;
+            self.service.client.refresh();
+            self.sync.look_up(&due);
+        }
+        if let Some(every) = self.service.systemd.watchdog()
+            && self.next_watchdog.is_none_or(|next| next <= now)
+        {
+            self.service.systemd.alive();
+            self.next_watchdog = Some(now + every);
+        }
+        if self.reload.at.is_some_and(|at| at <= now) {
+            self.reload.begin(self.service, false);
+        }
+    }
+
+    /// Waits until an event comes, a configuration is loaded, or a step is done.
+    async fn next(&mut self, events: &mut Events) -> Next {
+        let looked_up = match self.first_of_all(events).await {
+            Ok(looked_up) => looked_up,
+            Err(next) => return next,
+        };
+        if let Some(LookedUp { family, has_address, senders }) = looked_up {
+            let now = steady_time();
+            for sender in senders {
+                self.schedule.looked_up(sender, family, has_address, now, jitter());
+            }
+        }
+        if !self.sync.is_looking_up()
+            && let Some(everything) = self.retry.take()
+        {
+            self.sync.retry_now(everything);
+        }
+        Next::Stepped
+    }
+
+    /// What a step looked up, unless something else comes first.
+    async fn first_of_all(&mut self, events: &mut Events) -> Result<Option<LookedUp>, Next> {
+        let times = [self.schedule.wake_at(), self.sync.wake_at(), self.next_watchdog, self.reload.at];
+        let mut event = pin!(events.next(times.into_iter().flatten().min()));
+        let mut step = pin!(self.sync.step());
+        let reload = &mut self.reload;
+        poll_fn(|context| {
+            if let Poll::Ready(event) = event.as_mut().poll(context) {
+                return Poll::Ready(Err(Next::Happened(event)));
+            }
+            if let Poll::Ready(loaded) = reload.poll(context) {
+                return Poll::Ready(Err(Next::Loaded(loaded)));
+            }
+            step.as_mut().poll(context).map(Ok)
+        })
+        .await
+    }
+
+    fn handle(&mut self, event: Event, events: &Events) {
+        let now = steady_time();
+        match event {
+            Event::Network(changed) => {
+                for family in Family::ALL.into_iter().filter(|family| changed[family.index()]) {
+                    let is_settling = events.is_settling(family);
+                    self.log.debug(|| format!("{family}: the network of this host changed"));
+                    self.schedule.on(lookups::Event::NetworkChanged { family, is_settling }, now);
+                }
+            }
+            Event::Woke => {
+                self.log.info("resumed after sleep: synchronizing");
+                self.retry = Some(true);
+                self.schedule.on(lookups::Event::Requested, now);
+            }
+            Event::Synchronize => self.synchronize(now),
+            Event::Control(request) => match request.command {
+                Command::Status => request.respond(pretty(&self.status().to_json())),
+                Command::Synchronize => {
+                    self.waiting.push(request);
+                    self.synchronize(now);
+                }
+            },
+            Event::Files => self.reload.schedule(now),
+            Event::Reload => self.reload.begin(self.service, true),
+            Event::Time | Event::Stop => {}
+        }
+    }
+
+    fn synchronize(&mut self, now: Duration) {
+        self.log.info("synchronization requested");
+        self.retry = Some(true);
+        self.is_busy = true;
+        self.schedule.on(lookups::Event::Requested, now);
+    }
+
+    /// Everything that was to be done is done for now.
+    fn rest(&mut self) {
+        self.is_busy = false;
+        self.service.client.rest();
+        self.sync.save();
+        let tally = self.sync.take_tally();
+        let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", duration(next)));
+        self.log.debug(|| format!("{tally}{next}"));
+        if self.service.systemd.is_there() {
+            let summary = self.status().summary();
+            self.service.systemd.status(&format!("{summary}{next}"));
+        }
+        for request in std::mem::take(&mut self.waiting) {
+            request.respond(pretty(&result(tally, self.sync.postponed())));
+        }
+    }
+
+    fn next_round(&self) -> Option<Duration> {
+        self.schedule.next_round().map(|next| next.saturating_sub(steady_time()))
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            process: Some(std::process::id()),
+            configs: self.configs.iter().map(|(config, _)| full_name(config)).collect(),
+            next: self.next_round().map(ddns_core::update::status::seconds),
+            rows: self.sync.rows(),
+        }
+    }
+
+    /// What was loaded, where it is different and can be used.
+    fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
+        match self.reload.decide(loaded, self.configs, self.service, self.log) {
+            Decision::Use(fresh) => return Some(fresh),
+            Decision::Unchanged => {
+                self.logs.iter().for_each(Log::open_file);
+                self.service.systemd.ready(&self.status().summary());
+            }
+            Decision::Rejected => self.service.systemd.ready(REJECTED),
+        }
+        None
+    }
+
+    async fn stop(&mut self, events: &mut Events) -> End {
+        self.service.systemd.stopping();
+        let drained = self.drain(events).await;
+        self.sync.finish();
+        self.log.info("stopped");
+        End::Stop(u8::from(drained == Drained::Stopped))
+    }
+
+    /// Starts nothing new, and gives what is under way its time. Ends at once on a signal to stop.
+    async fn drain(&mut self, events: &mut Events) -> Drained {
+        self.sync.close();
+        let until = steady_time() + GRACE;
+        while self.sync.is_sending() && steady_time() < until {
+            let happened = match select(pin!(events.next(Some(until))), pin!(self.sync.step())).await {
+                Either::Left((event, _)) => Some(event),
+                Either::Right(_) => None,
+            };
+            match happened {
+                Some(Event::Stop) => return Drained::Stopped,
+                Some(event) => self.handle(event, events),
+                None => {}
+            }
+        }
+        Drained::Quietly
+    }
+}
+
+/// The whole path of a file, so that it is the same from every folder.
+fn full_name(config: &Config) -> String {
+    std::fs::canonicalize(&config.name).map_or_else(|_| config.name.clone(), |path| path.display().to_string())
+}
+
+/// The result of a synchronization, for the client that requested it. What waits after a failure was not accepted either.
+fn result(tally: Tally, postponed: usize) -> Value {
+    let waiting = postponed.saturating_sub(tally.failed);
+    let waiting = if waiting > 0 { format!(", {waiting} waiting to retry") } else { String::new() };
+    let is_good = postponed == 0 && tally.exit_code() == 0;
+    Value::object([("good", Value::Bool(is_good)), ("text", Value::string(format!("{tally}{waiting}")))])
+}

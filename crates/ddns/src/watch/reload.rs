@@ -1,0 +1,111 @@
+//! Loading the configuration again while the service runs: when a file changed, or on request.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ddns_core::config::validate::Valid;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::log_format::Level;
+use futures_util::future::LocalBoxFuture;
+
+use super::service::Service;
+use crate::load;
+use crate::output::log::Log;
+
+/// A file that changed is loaded after this time: whoever writes it may not be done.
+const SETTLING: Duration = Duration::from_millis(300);
+
+/// For people, where what was loaded cannot be used.
+pub(super) const REJECTED: &str = "the new configuration cannot be used: keeping the previous one";
+
+/// The configurations, or what is wrong with them.
+pub(super) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
+
+#[derive(Default)]
+pub(super) struct Reload<'a> {
+    loading: Option<LocalBoxFuture<'a, Loaded>>,
+    /// When files that changed are loaded; none where none did.
+    pub(super) at: Option<Duration>,
+    /// Whether it was requested: no file changed.
+    is_requested: bool,
+    /// Whether what was loaded last could not be used.
+    was_wrong: bool,
+}
+
+/// What is to be done with what was loaded.
+pub(super) enum Decision {
+    /// Run on these.
+    Use(Vec<Valid>),
+    /// Keep the current ones: these are the same.
+    Unchanged,
+    /// Keep the current ones: these cannot be used.
+    Rejected,
+}
+
+impl<'a> Reload<'a> {
+    /// Files changed.
+    pub(super) fn schedule(&mut self, now: Duration) {
+        self.at = Some(now + SETTLING);
+    }
+
+    /// Whether something else than what runs now may be wanted.
+    pub(super) fn is_pending(&self) -> bool {
+        self.at.is_some() || self.loading.is_some()
+    }
+
+    /// Begins to load.
+    pub(super) fn begin(&mut self, service: &mut Service<'a>, is_requested: bool) {
+        self.at = None;
+        self.is_requested = is_requested;
+        service.systemd.reloading();
+        let (settings, environment, client) = (service.settings.clone(), service.environment, service.client);
+        self.loading = Some(Box::pin(async move { load::load(settings, environment, client).await }));
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Loaded> {
+        match self.loading.as_mut().map(|loading| loading.as_mut().poll(context)) {
+            Some(Poll::Ready(loaded)) => {
+                self.loading = None;
+                Poll::Ready(loaded)
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Takes in what was loaded while `current` run.
+    pub(super) fn decide(
+        &mut self,
+        loaded: Loaded,
+        current: &[Valid],
+        service: &mut Service<'_>,
+        log: &Log<'_>,
+    ) -> Decision {
+        let wrong = match loaded {
+            Ok(fresh) if is_same(current, &fresh) => {
+                // A file that was merely touched is no news.
+                let is_news = self.is_requested || std::mem::take(&mut self.was_wrong);
+                let level = if is_news { Level::Info } else { Level::Debug };
+                log.line(level, || "the configuration has not changed".to_owned());
+                return Decision::Unchanged;
+            }
+            Ok(fresh) => match service.lock(&fresh) {
+                Ok(()) => {
+                    log.info("the configuration changed: reloading");
+                    return Decision::Use(fresh);
+                }
+                Err(why) => vec![Diagnostic::error(Place::Nowhere, why)],
+            },
+            Err(wrong) => wrong,
+        };
+        for diagnostic in wrong {
+            log.error(diagnostic.one_line());
+        }
+        self.was_wrong = true;
+        log.error(REJECTED);
+        Decision::Rejected
+    }
+}
+
+fn is_same(current: &[Valid], fresh: &[Valid]) -> bool {
+    current.iter().map(|(config, _)| config).eq(fresh.iter().map(|(config, _)| config))
+}

@@ -1,0 +1,116 @@
+//! What a service keeps over all of its configurations.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ddns_core::config::Entry;
+use ddns_core::config::fields::file_variables;
+use ddns_core::config::validate::Valid;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::queue::{LaneKey, Pause};
+use ddns_core::text::duration::duration;
+
+use super::control::{Control, ControlRequest};
+use super::events::Events;
+use super::instance::Lock;
+use super::systemd::Systemd;
+use crate::cli::Settings;
+use crate::environment::Environment;
+use crate::http::Client;
+use crate::output::log::Log;
+use crate::sync;
+
+pub(super) struct Service<'a> {
+    pub(super) settings: Settings,
+    pub(super) environment: &'a Environment,
+    pub(super) client: &'a Client,
+    pub(super) systemd: Systemd,
+    /// Why the kernel does not report changes of addresses, until it is logged; none where it does.
+    pub(super) no_notifications: Option<io::Error>,
+    pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
+    pub(super) handover: Handover,
+}
+
+/// What outlives a reload.
+#[derive(Default)]
+pub(super) struct Handover {
+    /// Requests for a synchronization that has not ended.
+    pub(super) waiting: Vec<ControlRequest>,
+    /// Pauses that endpoints asked for.
+    pub(super) pauses: HashMap<LaneKey, Pause>,
+    /// Whether the configuration changed again meanwhile.
+    pub(super) is_stale: bool,
+}
+
+/// Why a run on its configurations ends.
+pub(super) enum End {
+    Stop(u8),
+    /// Another run follows on these.
+    Reload(Vec<Valid>),
+}
+
+impl<'a> Service<'a> {
+    pub(super) fn new(
+        settings: Settings,
+        environment: &'a Environment,
+        client: &'a Client,
+        no_notifications: Option<io::Error>,
+    ) -> Self {
+        let systemd = Systemd::new(environment);
+        let (locks, handover) = (Vec::new(), Handover::default());
+        Self { settings, environment, client, systemd, no_notifications, locks, handover }
+    }
+
+    /// Locks the caches of these configurations, and no others. Where one is locked already, everything stays as it was.
+    pub(super) fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
+        let paths: BTreeSet<PathBuf> =
+            entries(configs).filter_map(|entry| sync::cache_path(entry, self.environment)).collect();
+        let mut fresh = Vec::new();
+        for path in paths.iter().filter(|path| !self.locks.iter().any(|(known, _)| known == *path)) {
+            fresh.push((path.clone(), Lock::take(path)?));
+        }
+        self.locks.retain(|(path, _)| paths.contains(path));
+        self.locks.extend(fresh);
+        Ok(())
+    }
+
+    /// The files that the configurations were read from.
+    pub(super) fn files(&self, configs: &[Valid]) -> Vec<PathBuf> {
+        let named = configs.iter().map(|(config, _)| config.name.as_str()).filter(|name| !name.contains("://"));
+        let secrets = file_variables().filter_map(|(_, name)| self.environment.get(name));
+        named.chain(secrets).map(|path| self.environment.path(path)).collect()
+    }
+
+    pub(super) fn log_start(&mut self, configs: &[Valid], interval: Duration, log: &Log<'_>) {
+        let count: usize = entries(configs)
+            .map(|entry| Family::ALL.map(|family| entry.domains_of(family).len()).iter().sum::<usize>())
+            .sum();
+        let at_once =
+            if self.no_notifications.is_none() { ", and at once when an address of this host changes" } else { "" };
+        let plural = if count == 1 { "" } else { "s" };
+        log.info(format!("watching {count} record{plural}: every {}{at_once}", duration(interval)));
+        if let Some(error) = self.no_notifications.take() {
+            log.warning(format!("this system does not report address changes ({error}): only the interval finds them"));
+        }
+    }
+
+    /// Opens the control socket for `ddns status` and `ddns sync`.
+    pub(super) fn open_control(&self, configs: &[Valid], events: &mut Events, log: &Log<'_>) {
+        // One that is open already must be closed first: it has the same name.
+        events.control = None;
+        let names: Vec<&str> = configs.iter().map(|(config, _)| config.name.as_str()).collect();
+        let caches: Vec<&PathBuf> = self.locks.iter().map(|(path, _)| path).collect();
+        match Control::open(self.environment, &(&caches, if caches.is_empty() { &names[..] } else { &[] })) {
+            Ok(control) => events.control = Some(control),
+            Err(error) => {
+                log.warning(format!("`ddns status` and `ddns sync` cannot reach this service ({error})"));
+            }
+        }
+    }
+}
+
+fn entries(configs: &[Valid]) -> impl Iterator<Item = &Entry> {
+    configs.iter().flat_map(|(config, _)| &config.entries)
+}
