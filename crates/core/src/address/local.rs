@@ -1,6 +1,6 @@
-//! The addresses of this host's interfaces, which of them may be told, and which one is chosen and why (F2, F5, F7).
+//! The addresses of this host's interfaces, which of them may be sent, and which one is chosen and why (F2, F5, F7).
 //!
-//! Listing them is the shell's; everything here is a function of the list.
+//! The program lists them; everything here is a function of the list.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use crate::net::family::Family;
 use crate::net::local_address::{Flags, LocalAddress};
 
 impl LocalAddress {
-    /// Why it must not be told; none where it may be (F7).
+    /// Why it must not be sent; none where it may be (F7).
     pub fn unusable(&self) -> Option<&'static str> {
         let Flags { deprecated, tentative, dad_failed, down, .. } = self.flags;
         match () {
@@ -27,7 +27,7 @@ impl LocalAddress {
         Family::of(self.ip) == Some(family) && self.unusable().is_none()
     }
 
-    /// Whether both have the same network part, as long as this one's prefix says it is.
+    /// Whether both have the same network part, as long as this one's prefix.
     fn shares_prefix(&self, other: &Self) -> bool {
         let (own, other, width) = match (self.ip, other.ip) {
             (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), 128_u32),
@@ -40,7 +40,7 @@ impl LocalAddress {
 }
 
 /// `default` (F2): the address the kernel uses toward the internet or, where that is temporary or deprecated, the stable
-/// one of the same prefix and interface. What the list does not know stands as it is, if it may be told.
+/// one of the same prefix and interface. An address that is not in the list is taken as it is, if it may be sent.
 pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choice, String> {
     // The same address may stand on two interfaces: one of them will do.
     let own = addresses.iter().filter(|address| address.ip == route).min_by_key(|address| address.unusable().is_some());
@@ -146,7 +146,7 @@ pub fn is_far(ip: IpAddr) -> bool {
     !is_private(ip) && unusable(ip, Trust::Own).is_none()
 }
 
-/// Not reachable from the internet: told all the same where there is nothing better.
+/// Not reachable from the internet: sent all the same where there is nothing better.
 pub fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => {
@@ -192,7 +192,7 @@ mod tests {
         text.iter().map(|text| row(text)).collect()
     }
 
-    fn shown(choice: Result<Choice, String>) -> String {
+    fn text_of(choice: Result<Choice, String>) -> String {
         choice.map_or_else(|why| format!("none: {why}"), |choice| format!("{}: {}", choice.ip, choice.why))
     }
 
@@ -228,7 +228,7 @@ mod tests {
             ("203.0.113.7", &[], "203.0.113.7: the kernel uses it"),
         ];
         for (route, addresses, expected) in table {
-            let chosen = shown(toward_internet(route.parse().expect("an address"), &rows(addresses)));
+            let chosen = text_of(toward_internet(route.parse().expect("an address"), &rows(addresses)));
             assert!(chosen.contains(expected), "{route} {addresses:?}: {chosen}");
         }
     }
@@ -252,7 +252,7 @@ mod tests {
             (0, Family::V6, "2001:db8::7: the public address of eth2"),
         ];
         for (number, family, expected) in table {
-            let chosen = shown(nth_interface(number, family, &host));
+            let chosen = text_of(nth_interface(number, family, &host));
             assert!(chosen.contains(expected), "{number} {family}: {chosen}");
         }
     }
@@ -273,7 +273,7 @@ mod tests {
             (&["eth1 2001:db8::7/64"], "none: there is no interface eth0"),
         ];
         for (addresses, expected) in table {
-            let chosen = shown(of_interface("eth0", Family::V6, &rows(addresses)));
+            let chosen = text_of(of_interface("eth0", Family::V6, &rows(addresses)));
             assert!(chosen.contains(expected), "{addresses:?}: {chosen}");
         }
     }
@@ -297,13 +297,13 @@ mod tests {
         ];
         for (pattern, family, expected) in table {
             let pattern = Regex::new(pattern).expect("a pattern");
-            let chosen = shown(matching(&pattern, family, &host));
+            let chosen = text_of(matching(&pattern, family, &host));
             assert!(chosen.starts_with(expected), "{pattern}: {chosen}");
         }
     }
 
     #[test]
-    fn f7_what_the_system_says_of_an_address_counts() {
+    fn f7_the_flags_of_an_address_count() {
         let table = [
             ("eth0 2001:db8::7/64 permanent", None),
             ("eth0 2001:db8::7/64 tentative", Some("tentative")),

@@ -1,4 +1,4 @@
-//! The grammar of `index4` and `index6`: where an address is looked for. Parsing only; asking is the shell's.
+//! The grammar of `index4` and `index6`: where an address is looked up. Parsing only; the program does the lookup.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -32,7 +32,7 @@ pub enum Source {
     Shell(String),
     /// What a STUN server at this host and port sees.
     Stun(String, u16),
-    /// What so many of these sources agree on. Refuses to hold a quorum inside, or to ask for more than it has.
+    /// The address that so many of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
 }
 
@@ -75,7 +75,7 @@ const LONGEST_PATTERN: usize = 500;
 const TAKES_ALL: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
 
 impl Source {
-    /// Reads one source. The error is a sentence that goes on from the name of the field.
+    /// Reads one source. The error continues a sentence that begins with the name of the field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (form, rest) = match text.split_once(':') {
@@ -86,7 +86,7 @@ impl Source {
             ("default", None) => Ok(Self::Default),
             ("public", None) => Ok(Self::Public),
             ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
-                Err(format!("`{form}:` needs something behind the colon"))
+                Err(format!("`{form}:` needs something after the colon"))
             }
             ("url", Some(url)) => address(url),
             ("interface", Some(name)) => Ok(Self::Interface(name.to_owned())),
@@ -104,26 +104,26 @@ impl Source {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
             }
             ("http" | "https", Some(_)) => {
-                Err(format!("an address stands behind `url:`: did you mean `url:{}`?", without_secrets(text)))
+                Err(format!("an address is written after `url:`: did you mean `url:{}`?", without_secrets(text)))
             }
             _ if text.parse::<std::net::IpAddr>().is_ok() => {
                 Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
             }
             _ => {
-                // What stands behind a colon may hold a key.
-                let shown = if rest.is_some() { format!("{form}:…") } else { text.to_owned() };
+                // What follows a colon may hold a key.
+                let named = if rest.is_some() { format!("{form}:…") } else { text.to_owned() };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
                         let colon = if matches!(near, "default" | "public" | "false") { "" } else { ":" };
-                        format!("`{shown}` is no source of addresses: did you mean `{near}{colon}`?")
+                        format!("`{named}` is not a source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()
                         && text.starts_with(['e', 'w', 'b', 'p', 't', 'u'])
                         && text.ends_with(|c: char| c.is_ascii_digit()) =>
                     {
-                        format!("`{shown}` is no source of addresses: did you mean `interface:{shown}`?")
+                        format!("`{named}` is not a source of addresses: did you mean `interface:{named}`?")
                     }
-                    None => format!("`{shown}` is no source of addresses"),
+                    None => format!("`{named}` is not a source of addresses"),
                 })
             }
         }
@@ -155,7 +155,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// How a source is named in messages. Commands and the query of an address may hold keys and are not shown.
+/// How a source is named in messages: redacted, since commands and the query of an address may hold keys.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -176,33 +176,33 @@ impl fmt::Display for Source {
     }
 }
 
-/// `url:`: a whole address, checked now and not when it is needed.
+/// `url:`: an absolute URL, checked now and not when it is needed.
 fn address(url: &str) -> Result<Source, String> {
     if !url.contains("://") {
         return Err(format!(
-            "`url:` needs a whole address: did you mean `url:{}`?",
+            "`url:` needs an absolute URL: did you mean `url:{}`?",
             without_secrets(&format!("https://{url}"))
         ));
     }
-    Url::parse(url).map(|_| Source::Url(url.to_owned())).map_err(|why| format!("the address behind `url:` {why}"))
+    Url::parse(url).map(|_| Source::Url(url.to_owned())).map_err(|why| format!("the address after `url:` {why}"))
 }
 
 /// `regex:`, with the character where it goes wrong: the first one that no right beginning of the pattern reaches.
 fn expression(pattern: &str) -> Result<Source, String> {
     if pattern.len() > LONGEST_PATTERN {
-        return Err(format!("the pattern behind `regex:` is longer than {LONGEST_PATTERN} bytes"));
+        return Err(format!("the pattern after `regex:` is longer than {LONGEST_PATTERN} bytes"));
     }
     Regex::new(pattern).map(|regex| Source::Pattern(Pattern(regex))).map_err(|error| {
         let mut ends = pattern.char_indices().map(|(at, _)| at).rev();
         let right = ends.find(|at| Regex::new(&pattern[..*at]).is_ok()).unwrap_or(0);
         let character = pattern[..right].chars().count() + 1;
-        format!("the pattern behind `regex:` is none: at character {character} of it, {error}")
+        format!("the pattern after `regex:` is wrong at character {character}: {error}")
     })
 }
 
 /// `stun:HOST`, `stun:HOST:PORT`, `stun:[IPV6]:PORT`.
 fn server_and_port(server: &str) -> Result<Source, String> {
-    let wrong = |why: &dyn fmt::Display| format!("the server behind `stun:` {why}");
+    let wrong = |why: &dyn fmt::Display| format!("the server after `stun:` {why}");
     // The rules for hosts and ports are those of an address.
     let url = Url::parse(&format!("http://{server}")).map_err(|why| wrong(&why))?;
     if server.contains(['/', '?', '#', '@']) || server.ends_with(':') {
@@ -232,7 +232,7 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
             return wrong(at, "a source is missing");
         }
         match Source::parse(item) {
-            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot stand inside of a quorum"),
+            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot hold another quorum"),
             Ok(source) => sources.push(source),
             Err(why) => return wrong(start, &why),
         }
@@ -245,8 +245,8 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
     }
 }
 
-/// Cuts the inside of a quorum at its commas. Behind `url:`, `regex:`, `cmd:` and `shell:`, which may hold commas of their
-/// own, only a comma counts that a source follows.
+/// Cuts the inside of a quorum at its commas. After `url:`, `regex:`, `cmd:` and `shell:`, which may hold commas of their
+/// own, only a comma counts that is followed by a source.
 fn split_sources(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -417,7 +417,7 @@ mod tests {
     fn a_wrong_pattern_points_at_the_character() {
         for (pattern, character) in [("10\\.(0", 5), ("[0-", 1), ("*a", 1), ("a)b", 2), ("ab{3,1}", 3), ("ü(", 2)] {
             let error = Source::parse(&format!("regex:{pattern}")).expect_err(pattern);
-            assert!(error.contains(&format!("at character {character} ")), "{pattern}: {error}");
+            assert!(error.contains(&format!("at character {character}:")), "{pattern}: {error}");
         }
     }
 
@@ -443,11 +443,11 @@ mod tests {
             ("quorum:2", 9, "`(` is missing"),
             ("quorum:2(a", 11, "`)` is missing"),
             ("quorum:2(default,,public)", 18, "a source is missing"),
-            ("quorum:1(default, nonsense)", 19, "no source"),
+            ("quorum:1(default, nonsense)", 19, "not a source"),
             ("quorum:3(default, public)", 8, "between 1 and 2"),
             ("quorum:0(default)", 8, "between 1 and 1"),
             ("quorum:x(default)", 8, "a number is missing"),
-            ("quorum:1(quorum:1(default))", 10, "inside of a quorum"),
+            ("quorum:1(quorum:1(default))", 10, "cannot hold another quorum"),
         ];
         for (text, character, why) in wrong {
             let error = Source::parse(text).expect_err(text);

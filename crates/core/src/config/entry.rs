@@ -191,7 +191,7 @@ impl Maker<'_, '_> {
         for item in &items {
             let parsed = match &item.value {
                 Value::String(text) | Value::Number(text) => Source::parse(text),
-                other => Err(format!("{} is no source of addresses", other.kind())),
+                other => Err(format!("{} is not a source of addresses", other.kind())),
             };
             match parsed {
                 Ok(source) if fetched && source.runs_a_program() => {

@@ -13,7 +13,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Both, in the order in which they are told.
+    /// Both, in the order in which they are sent.
     pub const ALL: [Self; 2] = [Self::V4, Self::V6];
 
     /// The family of an address. An IPv4-mapped address is no IPv6 address, and no IPv4 address either (F7).
@@ -33,7 +33,7 @@ impl Family {
         }
     }
 
-    /// An address that is nobody's: it stands for one that is not known.
+    /// An address reserved for documentation: it stands for one that is not known.
     pub fn documentation(self) -> IpAddr {
         match self {
             Self::V4 => Ipv4Addr::new(192, 0, 2, 1).into(),

@@ -15,7 +15,7 @@ pub struct LocalAddress {
     pub prefix: u8,
     /// How far it is valid.
     pub scope: Scope,
-    /// What the system says of it.
+    /// The flags that the system gives it.
     pub flags: Flags,
     /// How long it is valid.
     pub valid: Lifetime,
@@ -34,11 +34,11 @@ pub enum Scope {
     Link,
     /// On its host.
     Host,
-    /// The system does not tell.
+    /// The system does not report it.
     Unknown,
 }
 
-/// What the system says of an address. All false where it says nothing (other systems than Linux).
+/// The flags that the system gives an address. All false on other systems than Linux, which report none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the kernel's flags, each on its own")]
 pub struct Flags {
@@ -63,6 +63,6 @@ pub enum Lifetime {
     Forever,
     /// So many seconds from now.
     Seconds(u32),
-    /// The system does not tell.
+    /// The system does not report it.
     Unknown,
 }

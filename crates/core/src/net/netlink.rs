@@ -1,8 +1,8 @@
-//! What the Linux kernel answers when it is asked for all addresses or interfaces (rtnetlink, `RTM_GETADDR` and
-//! `RTM_GETLINK`), from its bytes.
+//! The Linux kernel's lists of all addresses and of all interfaces (rtnetlink, `RTM_GETADDR` and `RTM_GETLINK`), from
+//! their bytes.
 //!
 //! The few fields that are needed are read here, because a crate that knows all of netlink is many times this file.
-//! An answer is a row of messages, a message is a header and attributes, and both start with their own length:
+//! A response is a row of messages, a message is a header and attributes, and both start with their own length:
 //!
 //! ```text
 //! nlmsghdr   length u32 │ kind u16 │ flags u16 │ sequence u32 │ port u32
@@ -48,45 +48,45 @@ const UP: u32 = 0x01;
 const FAMILY_V4: u8 = 2;
 const FAMILY_V6: u8 = 10;
 
-/// How far the kernel's answer goes.
+/// How far the kernel's response has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// More bytes are to be read.
     More,
     /// This was the last of it.
     Complete,
-    /// The addresses changed while they were listed: all that was read may be wrong, and is to be asked for again.
+    /// The addresses changed while they were listed: all that was read may be wrong, and must be requested again.
     Changed,
     /// The kernel refuses, with this error number of the system.
     Refused(i32),
 }
 
-/// What can be asked for.
+/// What can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
+pub enum List {
     /// All addresses of both families.
     Addresses,
     /// All interfaces.
     Links,
 }
 
-/// The bytes of a question.
-pub fn request(question: Question) -> Vec<u8> {
+/// The bytes of a request.
+pub fn request(list: List) -> Vec<u8> {
     // Both messages may be as short as their beginning: what is left out is empty, and so nothing is left out.
     const LENGTH: u8 = 32;
-    let kind = match question {
-        Question::Addresses => GET_ADDRESS,
-        Question::Links => GET_LINK,
+    let kind = match list {
+        List::Addresses => GET_ADDRESS,
+        List::Links => GET_LINK,
     };
     let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
     bytes.extend(kind.to_ne_bytes());
     bytes.extend(REQUEST_DUMP.to_ne_bytes());
-    // One question on a socket of its own needs no number.
+    // The only request on its socket needs no number.
     bytes.resize(LENGTH.into(), 0);
     bytes
 }
 
-/// Reads one piece of the answer, which may hold many messages, and appends its addresses to `found`.
+/// Reads one piece of the response, which may hold many messages, and appends its addresses to `found`.
 ///
 /// `name` gives an interface's name; an interface without one has gone meanwhile, and its addresses with it. Fails
 /// where the bytes are cut off or contradict themselves: a list with gaps could lead to a wrong address.
@@ -101,7 +101,7 @@ pub fn addresses(
     })
 }
 
-/// Reads one piece of the answer and appends the numbers of the interfaces that are switched off to `down`.
+/// Reads one piece of the response and appends the numbers of the interfaces that are switched off to `down`.
 pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<Progress, String> {
     each(message_bytes, NEW_LINK, |body| {
         let field = |at: usize| number(body.get(at..).unwrap_or_default());
@@ -229,7 +229,7 @@ fn flags_of(bits: u32, ip: IpAddr) -> Flags {
         deprecated: has(0x20),
         tentative: has(0x40),
         permanent: has(0x80),
-        // Its interface has the say in that.
+        // Its interface decides that.
         down: false,
     }
 }
@@ -315,8 +315,8 @@ mod tests {
 
     #[test]
     fn a_request_is_one_whole_message() {
-        for (question, kind) in [(Question::Addresses, 22), (Question::Links, 18)] {
-            let bytes = request(question);
+        for (list, kind) in [(List::Addresses, 22), (List::Links, 18)] {
+            let bytes = request(list);
             let message = Message::first(&bytes).ok().expect("a message");
             assert_eq!((message.kind, message.flags, message.body.len(), message.rest.len()), (kind, 0x301, 16, 0));
         }
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_read_with_all_that_is_said_of_it() {
+    fn an_address_is_read_with_its_flags_and_lifetimes() {
         let attributes = [
             attribute(ADDRESS, &V6),
             cache_info(600, FOREVER),
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_and_a_change_end_the_answer() {
+    fn an_error_and_a_change_end_the_response() {
         let refused = (-95_i32).to_ne_bytes();
         let table = [
             (message(ERROR, 0, &refused), Progress::Refused(95)),
@@ -477,12 +477,12 @@ mod tests {
             let _ = read(&message(kind, 2, &[&[family][..], &head, &attributes].concat()));
         }
 
-        /// Wherever a whole answer is cut, it is refused or not yet complete, and no address is made up.
+        /// Wherever a whole response is cut, it is refused or not yet complete, and no address is made up.
         #[test]
-        fn a_cut_answer_is_never_complete(at in 0..200_usize) {
+        fn a_cut_response_is_never_complete(at in 0..200_usize) {
             let attributes = [attribute(ADDRESS, &V6), cache_info(1, 2), attribute(FLAGS, &[0; 4])];
             let whole = [address_message([FAMILY_V6, 64, 0, 0], &attributes), done()].concat();
-            let (_, complete) = read(&whole).expect("a whole answer");
+            let (_, complete) = read(&whole).expect("a whole response");
             let at = at % whole.len();
             if let Ok((progress, found)) = read(&whole[..at]) {
                 prop_assert_eq!(progress, Progress::More);

@@ -1,6 +1,6 @@
-//! Which way a request goes: directly, or through a proxy (D5).
+//! Which route a request takes: directly, or through a proxy (D5).
 //!
-//! [`Item`] is one entry of `proxy` as written, [`System`] what the environment says, [`Proxies`] both together: for an
+//! [`Item`] is one entry of `proxy` as written, [`System`] the environment's proxies, [`Proxies`] both together: for an
 //! address it gives the [`Route`]s to try, in order. [`NoProxy`] decides which hosts the environment leaves out;
 //! [`socks`] holds the bytes of SOCKS5.
 
@@ -18,7 +18,7 @@ use crate::net::url::{
 
 pub use no_proxy::NoProxy;
 
-/// How a proxy is spoken to.
+/// The protocol of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// HTTP in the clear.
@@ -66,7 +66,7 @@ impl Scheme {
 /// A proxy. Shows itself without user and password.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Server {
-    /// How it is spoken to.
+    /// Its protocol.
     pub scheme: Scheme,
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     pub host: String,
@@ -115,7 +115,7 @@ impl Server {
     }
 
     /// Whether a request to an http (not secure) or https (secure) address is handed to this proxy as it is, so that the
-    /// proxy reads it and may answer in the endpoint's place. Otherwise the proxy only carries bytes to and fro.
+    /// proxy reads it and may respond in the endpoint's place. Otherwise the proxy only carries bytes to and fro.
     pub fn relays(&self, secure: bool) -> bool {
         !secure && !self.scheme.is_socks()
     }
@@ -125,7 +125,7 @@ impl Server {
         is_local_host(&self.host)
     }
 
-    /// What must not be seen of it.
+    /// The secrets in it.
     fn secrets(&self) -> Vec<String> {
         if self.written.is_empty() { Vec::new() } else { credential_secrets(&self.written) }
     }
@@ -150,8 +150,8 @@ pub fn is_local(url: &Url, via: Option<&Server>) -> bool {
     url.is_local() && via.is_none_or(Server::is_local)
 }
 
-/// Why a text names no proxy: a sentence that goes on from the name of what holds it. Shows no part of the text but its
-/// scheme: whatever is wrong may be a password.
+/// Why a text names no proxy. Continues a sentence that begins with the name of the field or variable. Holds no part of
+/// the text but its scheme: whatever is wrong may be a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyError {
     /// Nothing at all.
@@ -169,7 +169,7 @@ pub enum ProxyError {
 }
 
 impl ProxyError {
-    /// The forms of a proxy that are possible: the way out of all of these.
+    /// The forms of a proxy that are possible: the hint for all of these.
     pub const FORMS: &str = "possible are http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
                              USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
 }
@@ -177,13 +177,13 @@ impl ProxyError {
 impl fmt::Display for ProxyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("holds an empty text, which is no proxy"),
+            Self::Empty => f.write_str("holds an empty text instead of a proxy"),
             Self::Scheme(scheme) => {
                 write!(f, "names a proxy with the scheme `{scheme}`; http, https, socks5 and socks5h are possible")
             }
-            Self::Host => f.write_str("names a proxy whose host is none"),
+            Self::Host => f.write_str("names a proxy with an invalid host"),
             Self::Port => f.write_str("names a proxy whose port is not between 1 and 65535"),
-            Self::Path => f.write_str("names a proxy with a path, which a proxy has not"),
+            Self::Path => f.write_str("names a proxy with a path; a proxy has none"),
             Self::Login => f.write_str("names a SOCKS5 proxy whose user or password is empty or longer than 255 bytes"),
         }
     }
@@ -219,9 +219,9 @@ const VARIABLES: [[&str; 4]; 2] =
 /// Those that name hosts to reach without one.
 const EXCEPT: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// Whether a variable says something about proxies.
+/// Whether a variable is about proxies.
 pub fn is_variable(name: &str) -> bool {
-    // Almost every variable is told apart by its end.
+    // The end rules out almost every variable.
     let has_end = name.ends_with("_proxy") || name.ends_with("_PROXY");
     has_end && VARIABLES.iter().flatten().chain(&EXCEPT).any(|known| *known == name)
 }
@@ -242,7 +242,7 @@ struct Named {
 }
 
 impl System {
-    /// What the variables say; `get` gives the value of one that is set to something.
+    /// Reads the variables; `get` gives the value of one that is set and not empty.
     pub fn new<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Self {
         let first = |names: &[&'static str]| names.iter().find_map(|name| get(name).map(|value| (*name, value)));
         let named = VARIABLES.map(|names| {
@@ -264,7 +264,7 @@ impl System {
     }
 }
 
-/// The ways that the requests of one entry may take, in order. None at all is the direct one alone.
+/// The routes that the requests of one entry may take, in order. Empty: the direct one alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     ways: Vec<Way>,
@@ -277,7 +277,7 @@ enum Way {
     Server(Arc<Server>),
 }
 
-/// One way to an address.
+/// One route to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route<'a> {
     /// Without a proxy.
@@ -293,19 +293,19 @@ impl Route<'_> {
         match self {
             Self::Direct => "directly".to_owned(),
             Self::Via(server) if server.relays(secure) => {
-                format!("through the proxy {server} (with the whole address in the request line)")
+                format!("through the proxy {server} (absolute URL in the request line)")
             }
             Self::Via(server) => format!("through the proxy {server}"),
-            Self::Unusable(name, _) => format!("as {name} of the environment says"),
+            Self::Unusable(name, _) => format!("as the variable {name} says"),
         }
     }
 }
 
 impl Proxies {
-    /// No proxy, whatever the environment says: sources of addresses, which would tell the proxy's.
+    /// No proxy, whatever the environment says: for lookups, which would find the proxy's address.
     pub const DIRECT: &'static Self = &Self { ways: Vec::new() };
 
-    /// What the environment says.
+    /// The environment's proxies.
     pub fn system(system: &Arc<System>) -> Self {
         Self::new([Item::System], system)
     }
@@ -327,7 +327,7 @@ impl Proxies {
         Self { ways }
     }
 
-    /// The ways to an address, in order, each once; at least one.
+    /// The routes to an address, in order, each once; at least one.
     pub fn routes<'a>(&'a self, url: &'a Url) -> impl Iterator<Item = Route<'a>> + Clone {
         let alone = self.ways.is_empty().then_some(Route::Direct);
         let all = (0..self.ways.len()).filter_map(move |at| {
@@ -338,13 +338,13 @@ impl Proxies {
         alone.into_iter().chain(all)
     }
 
-    /// The ways to an address in words that go on from it; nothing where there is only the direct one.
+    /// The routes to an address in words that follow it; empty where there is only the direct one.
     pub fn described(&self, url: &Url) -> String {
         let ways: Vec<String> = self.routes(url).map(|route| route.described(url.secure)).collect();
         if ways == ["directly"] { String::new() } else { format!(" {}", ways.join(", else ")) }
     }
 
-    /// What must not be seen of them.
+    /// The secrets in them.
     pub fn secrets(&self) -> Vec<String> {
         let servers = self.ways.iter().flat_map(|way| match way {
             Way::Direct => Vec::new(),

@@ -11,7 +11,7 @@ const NO_LOGIN: u8 = 0;
 const LOGIN: u8 = 2;
 const CONNECT: u8 = 1;
 
-/// Where the proxy is asked to connect to.
+/// Where the proxy is to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
     /// An address.
@@ -40,9 +40,9 @@ pub fn greeting(login: Option<&Login>) -> Vec<u8> {
     }
 }
 
-/// What the proxy chose of the greeting. The error goes on from the name of the proxy.
-pub fn chosen(login: Option<&Login>, answer: [u8; 2]) -> Result<Next, String> {
-    match answer {
+/// What the proxy chose of the greeting. The error continues a sentence that begins with the name of the proxy.
+pub fn chosen(login: Option<&Login>, response: [u8; 2]) -> Result<Next, String> {
+    match response {
         [VERSION, NO_LOGIN] => Ok(Next::Request),
         [VERSION, LOGIN] if login.is_some() => Ok(Next::Login),
         [VERSION, LOGIN | 0xff] if login.is_none() => Err("asks for a user and password".to_owned()),
@@ -59,9 +59,9 @@ pub fn login((user, password): &Login) -> Vec<u8> {
     bytes
 }
 
-/// What the proxy says to the login.
-pub fn logged_in(answer: [u8; 2]) -> Result<(), String> {
-    match answer {
+/// How the proxy responds to the login.
+pub fn logged_in(response: [u8; 2]) -> Result<(), String> {
+    match response {
         [LOGIN_VERSION, 0] => Ok(()),
         [LOGIN_VERSION, _] => Err("does not accept the user and password".to_owned()),
         _ => Err(no_socks()),
@@ -89,8 +89,8 @@ pub fn request(to: &Destination, port: u16) -> Vec<u8> {
     bytes
 }
 
-/// How many bytes follow the first five of the answer to the request.
-pub fn rest_of_reply(start: [u8; 5]) -> Result<usize, String> {
+/// How many bytes follow the first five of the response to the request.
+pub fn rest_of_response(start: [u8; 5]) -> Result<usize, String> {
     let [version, code, _, kind, length] = start;
     if version != VERSION {
         return Err(no_socks());
@@ -157,27 +157,28 @@ mod tests {
     }
 
     #[test]
-    fn e2_what_a_socks_proxy_says_is_told() {
+    fn e2_each_response_of_a_socks_proxy_has_its_sentence() {
         let user = user();
         let (open, closed) = (None, Some(&user));
         assert_eq!(chosen(open, [5, 0]), Ok(Next::Request));
         assert_eq!(chosen(closed, [5, 0]), Ok(Next::Request));
         assert_eq!(chosen(closed, [5, 2]), Ok(Next::Login));
-        for (login, answer, part) in [
+        for (login, response, part) in [
             (open, [5, 255], "asks for a user and password"),
             (open, [5, 2], "asks for a user and password"),
             (closed, [5, 255], "a kind of login"),
             (open, [5, 1], "a kind of login"),
             (open, [4, 0], "does not speak SOCKS5"),
         ] {
-            assert!(chosen(login, answer).is_err_and(|why| why.contains(part)), "{answer:?}");
+            assert!(chosen(login, response).is_err_and(|why| why.contains(part)), "{response:?}");
         }
         assert_eq!(logged_in([1, 0]), Ok(()));
         assert!(logged_in([1, 1]).is_err_and(|why| why.contains("does not accept")));
         assert!(logged_in([5, 0]).is_err());
-        assert_eq!([1, 4, 3].map(|kind| rest_of_reply([5, 0, 0, kind, 9])), [Ok(5), Ok(17), Ok(11)]);
-        let mut sentences: Vec<String> = (1..=9).map(|code| rest_of_reply([5, code, 0, 1, 0]).unwrap_err()).collect();
-        sentences.push(rest_of_reply([5, 0, 0, 2, 0]).unwrap_err());
+        assert_eq!([1, 4, 3].map(|kind| rest_of_response([5, 0, 0, kind, 9])), [Ok(5), Ok(17), Ok(11)]);
+        let mut sentences: Vec<String> =
+            (1..=9).map(|code| rest_of_response([5, code, 0, 1, 0]).unwrap_err()).collect();
+        sentences.push(rest_of_response([5, 0, 0, 2, 0]).unwrap_err());
         let count = sentences.len();
         sentences.sort();
         sentences.dedup();

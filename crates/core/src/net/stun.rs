@@ -1,4 +1,4 @@
-//! STUN (RFC 8489), as far as it takes to learn one's own address: a binding request, and the address in its answer.
+//! STUN (RFC 8489), as far as it takes to learn one's own address: a binding request, and the address in its response.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,19 +13,19 @@ const HEADER: usize = 20;
 const MAPPED_ADDRESS: u16 = 0x0001;
 const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 
-/// Marks an answer as that to one request; must be hard to guess.
+/// Says which request a response belongs to; must be hard to guess.
 pub type TransactionId = [u8; 12];
 
-/// What an answer is worth.
+/// What a packet from the server means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     /// The address that the server saw.
     Address(IpAddr),
     /// The server refuses.
     Refused,
-    /// It answers the request but holds no address.
+    /// A response to the request, without an address.
     Empty,
-    /// It is no answer to this request: somebody else's, late or forged. The wait goes on.
+    /// No response to this request, but a late, foreign or forged packet: keep waiting.
     Foreign,
 }
 
@@ -38,17 +38,17 @@ pub fn request(id: &TransactionId) -> [u8; HEADER] {
     bytes
 }
 
-/// Reads an answer. Anything that is not exactly one is [`Answer::Foreign`].
-pub fn read(bytes: &[u8], id: &TransactionId) -> Answer {
-    let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return Answer::Foreign };
+/// Reads a response. Anything that is not exactly one is [`Response::Foreign`].
+pub fn read(bytes: &[u8], id: &TransactionId) -> Response {
+    let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return Response::Foreign };
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     if header[4..8] != MAGIC.to_be_bytes() || header[8..] != id[..] || rest.len() != length {
-        return Answer::Foreign;
+        return Response::Foreign;
     }
     match u16::from_be_bytes([header[0], header[1]]) {
-        BINDING_SUCCESS => mapped_address(rest, id).map_or(Answer::Empty, Answer::Address),
-        BINDING_ERROR => Answer::Refused,
-        _ => Answer::Foreign,
+        BINDING_SUCCESS => mapped_address(rest, id).map_or(Response::Empty, Response::Address),
+        BINDING_ERROR => Response::Refused,
+        _ => Response::Foreign,
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
     /// The transaction of the examples in RFC 5769.
     const ID: TransactionId = [0xb7, 0xe7, 0xa7, 0x01, 0xbc, 0x34, 0xd6, 0x86, 0xfa, 0x87, 0xdf, 0xae];
 
-    fn answer(kind: u16, attributes: &[(u16, &[u8])]) -> Vec<u8> {
+    fn response(kind: u16, attributes: &[(u16, &[u8])]) -> Vec<u8> {
         let mut body = Vec::new();
         for (kind, value) in attributes {
             body.extend(kind.to_be_bytes());
@@ -125,35 +125,35 @@ mod tests {
 
     #[test]
     fn f_stun_the_address_is_unmasked() {
-        let ip = |text: &str| Answer::Address(text.parse().expect("an address"));
+        let ip = |text: &str| Response::Address(text.parse().expect("an address"));
         let software: (u16, &[u8]) = (0x8022, b"test vector");
-        assert_eq!(read(&answer(BINDING_SUCCESS, &[software, (XOR_MAPPED_ADDRESS, &V4)]), &ID), ip("192.0.2.1"));
+        assert_eq!(read(&response(BINDING_SUCCESS, &[software, (XOR_MAPPED_ADDRESS, &V4)]), &ID), ip("192.0.2.1"));
         let v6 = "2001:db8:1234:5678:11:2233:4455:6677";
-        assert_eq!(read(&answer(BINDING_SUCCESS, &[software, (XOR_MAPPED_ADDRESS, &V6)]), &ID), ip(v6));
+        assert_eq!(read(&response(BINDING_SUCCESS, &[software, (XOR_MAPPED_ADDRESS, &V6)]), &ID), ip(v6));
         let plain: (u16, &[u8]) = (MAPPED_ADDRESS, &[0, 1, 0, 80, 203, 0, 113, 7]);
-        assert_eq!(read(&answer(BINDING_SUCCESS, &[plain]), &ID), ip("203.0.113.7"));
-        assert_eq!(read(&answer(BINDING_SUCCESS, &[plain, (XOR_MAPPED_ADDRESS, &V4)]), &ID), ip("192.0.2.1"));
+        assert_eq!(read(&response(BINDING_SUCCESS, &[plain]), &ID), ip("203.0.113.7"));
+        assert_eq!(read(&response(BINDING_SUCCESS, &[plain, (XOR_MAPPED_ADDRESS, &V4)]), &ID), ip("192.0.2.1"));
     }
 
     #[test]
-    fn f_stun_what_is_no_answer_to_the_request_is_passed_over() {
-        let good = answer(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &V4)]);
+    fn f_stun_what_is_no_response_to_the_request_is_skipped() {
+        let good = response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &V4)]);
         for end in 0..good.len() {
-            assert_eq!(read(&good[..end], &ID), Answer::Foreign, "cut at {end}");
+            assert_eq!(read(&good[..end], &ID), Response::Foreign, "cut at {end}");
         }
         let mut other = ID;
         other[11] ^= 1;
-        assert_eq!(read(&good, &other), Answer::Foreign);
-        assert_eq!(read(&request(&ID), &ID), Answer::Foreign);
-        assert_eq!(read(&answer(BINDING_ERROR, &[]), &ID), Answer::Refused);
-        assert_eq!(read(&answer(BINDING_SUCCESS, &[]), &ID), Answer::Empty);
-        assert_eq!(read(&answer(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &[0, 1, 0])]), &ID), Answer::Empty);
+        assert_eq!(read(&good, &other), Response::Foreign);
+        assert_eq!(read(&request(&ID), &ID), Response::Foreign);
+        assert_eq!(read(&response(BINDING_ERROR, &[]), &ID), Response::Refused);
+        assert_eq!(read(&response(BINDING_SUCCESS, &[]), &ID), Response::Empty);
+        assert_eq!(read(&response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &[0, 1, 0])]), &ID), Response::Empty);
     }
 
     proptest! {
         #[test]
         fn f_stun_no_bytes_make_it_panic(body in proptest::collection::vec(any::<u8>(), 0..80)) {
-            let mut bytes = answer(BINDING_SUCCESS, &[]);
+            let mut bytes = response(BINDING_SUCCESS, &[]);
             bytes[2..4].copy_from_slice(&u16::try_from(body.len()).expect("short").to_be_bytes());
             bytes.extend(&body);
             read(&bytes, &ID);

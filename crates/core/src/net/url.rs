@@ -24,7 +24,7 @@ pub struct Url {
     pub credentials: Option<(String, String)>,
 }
 
-/// Why a text is no such address. Tells no part of it but the scheme and the host.
+/// Why a text is no such address. Holds no part of it but the scheme and the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlError {
     /// No `scheme://`.
@@ -83,13 +83,13 @@ impl Url {
         if self.secure { "https" } else { "http" }
     }
 
-    /// `https://host:port`: what may be shown of any address.
+    /// `https://host:port`: what may be printed of any address.
     pub fn origin(&self) -> String {
         format!("{}://{}", self.scheme(), self.authority())
     }
 }
 
-/// The whole address without its credentials. Path and query may hold secrets: show a masked one (G2).
+/// The address without its credentials. Path and query may hold secrets: print a redacted one (G2).
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin(), self.path)
@@ -105,7 +105,7 @@ impl fmt::Debug for Url {
 impl fmt::Display for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Relative => f.write_str("is no whole address (https://…)"),
+            Self::Relative => f.write_str("is not an absolute URL (https://…)"),
             Self::Scheme(scheme) => write!(f, "has the scheme `{scheme}`; http and https are possible"),
             Self::Host(host) if host.is_empty() => f.write_str("names no host"),
             Self::Host(host) if !host.is_ascii() => {
@@ -114,7 +114,7 @@ impl fmt::Display for UrlError {
             Self::Host(host) if host.matches(':').count() > 1 => {
                 write!(f, "names the host `{host}`; an IPv6 address stands in brackets, as in http://[::1]:8080/")
             }
-            Self::Host(host) => write!(f, "names the host `{host}`, which is none"),
+            Self::Host(host) => write!(f, "names the host `{host}`, which is not valid"),
             Self::Port => f.write_str("names a port that is not between 1 and 65535"),
         }
     }

@@ -1,6 +1,6 @@
-//! What is wrong with a configuration, where it stands, and the way out.
+//! What is wrong with a configuration, where, and how to mend it.
 //!
-//! A diagnostic holds no value of a field that may be a secret: whoever makes one says whether the place may be shown.
+//! A diagnostic holds no value of a field that may be a secret: whoever makes one decides whether the place may be shown.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Place {
     File {
         /// The file as it was named by the user.
         name: String,
-        /// The line that is shown; none where the file as a whole is meant.
+        /// The line to print; none where the file as a whole is meant.
         excerpt: Option<Box<Excerpt>>,
     },
     /// A variable of the environment.
@@ -56,7 +56,7 @@ pub enum Severity {
     Warning,
 }
 
-/// One thing that is wrong, or doubtful.
+/// One error or warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
@@ -65,7 +65,7 @@ pub struct Diagnostic {
     pub place: Place,
     /// What. Names the field.
     pub message: String,
-    /// The way out.
+    /// How to mend it; none where the message is enough.
     pub hint: Option<String>,
 }
 
@@ -75,25 +75,25 @@ impl Diagnostic {
         Self { severity: Severity::Error, place, message: message.into(), hint: None }
     }
 
-    /// What is doubtful, and where.
+    /// What is probably not meant, and where.
     pub fn warning(place: Place, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, place, message: message.into(), hint: None }
     }
 
-    /// Adds the way out.
+    /// Adds how to mend it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The whole of it on one line, for a log.
+    /// All of it on one line, for a log.
     pub fn one_line(&self) -> String {
         let hint = self.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!("{}{}{hint}", self.place, self.message)
     }
 
-    /// The whole of it for a terminal: place, sentence, the line with a caret, the hint.
+    /// All of it for a terminal: place, sentence, the line with a caret, the hint.
     pub fn shown(&self) -> String {
         let severity = match self.severity {
             Severity::Error => "error",
@@ -124,21 +124,21 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Each once: what is wrong with a setting that several entries or files share is told once.
+/// Each once: what is wrong with a setting that several entries or files share is reported once.
 pub fn without_repeats(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut told: Vec<Diagnostic> = Vec::new();
+    let mut once: Vec<Diagnostic> = Vec::new();
     for diagnostic in diagnostics {
-        if !told.contains(&diagnostic) {
-            told.push(diagnostic);
+        if !once.contains(&diagnostic) {
+            once.push(diagnostic);
         }
     }
-    told
+    once
 }
 
 /// The known name nearest to a mistyped one, where one is near enough to be meant.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
-    // Two swapped letters are one slip of the fingers, in a short word too.
+    // Two swapped letters are one typing mistake, in a short word too.
     let likeness = |name: &str| match strsim::osa_distance(&typed, name) {
         0 | 1 if typed.len() > 2 => 1.0,
         _ => strsim::jaro_winkler(&typed, name),

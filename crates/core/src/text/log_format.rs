@@ -121,7 +121,7 @@ impl LogFormat {
         *self == Self::Json || self.has(Part::Time)
     }
 
-    /// Whether a line says what happened.
+    /// Whether a line holds the message.
     pub fn has_message(&self) -> bool {
         matches!(self, Self::Short | Self::Json) || self.has(Part::Message)
     }
@@ -189,21 +189,21 @@ mod tests {
     use super::*;
 
     fn line(format: &str) -> String {
-        LogFormat::parse(format).0.line("12:00", Level::Warning, "told \"all\"")
+        LogFormat::parse(format).0.line("12:00", Level::Warning, "sent \"all\"")
     }
 
     #[test]
     fn g3_the_forms_of_a_line() {
-        assert_eq!(line("%(asctime)s %(levelname)s [%(name)s]: %(message)s"), "12:00 WARNING [ddns]: told \"all\"");
+        assert_eq!(line("%(asctime)s %(levelname)s [%(name)s]: %(message)s"), "12:00 WARNING [ddns]: sent \"all\"");
         assert_eq!(line("%(levelname)-9s|%(levelname)9s|100%%"), "WARNING  |  WARNING|100%");
-        let json = "{\"time\":\"12:00\",\"level\":\"WARNING\",\"name\":\"ddns\",\"message\":\"told \\\"all\\\"\"}";
+        let json = "{\"time\":\"12:00\",\"level\":\"WARNING\",\"name\":\"ddns\",\"message\":\"sent \\\"all\\\"\"}";
         assert_eq!(line("json"), json);
         assert_eq!(LogFormat::Short.line("", Level::Info, "a"), "a");
         assert_eq!(LogFormat::Short.line("", Level::Error, "a"), "error: a");
     }
 
     #[test]
-    fn an_unknown_part_stays_and_is_told() {
+    fn an_unknown_part_stays_and_is_reported() {
         let (format, unknown) = LogFormat::parse("%(funcName)s %(message)s %");
         assert_eq!(format.line("", Level::Info, "m"), "%(funcName)s m %");
         assert_eq!(unknown, ["%(funcName)", "%"]);

@@ -1,4 +1,4 @@
-//! Masking of texts that come from elsewhere (an answer's body, an error of a library) and, as the last gate, of every
+//! Masking of texts that come from elsewhere (a response's body, an error of a library) and, as the last gate, of every
 //! log line: what the user typed is found in any of its usual forms and replaced.
 
 use std::borrow::Cow;

@@ -6,7 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use ddns_core::address::observation::{Choice, first_address, whole_words};
+use ddns_core::address::in_text::{first_address, whole_words};
+use ddns_core::address::observation::Choice;
 use ddns_core::address::source::file_name;
 use ddns_core::net::family::Family;
 use rustix::process::{Pid, Signal, kill_process_group};

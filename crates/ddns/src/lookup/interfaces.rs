@@ -17,7 +17,7 @@ mod system {
     use std::time::Duration;
 
     use ddns_core::net::local_address::LocalAddress;
-    use ddns_core::net::netlink::{Progress, Question, addresses, links_that_are_down, request};
+    use ddns_core::net::netlink::{List, Progress, addresses, links_that_are_down, request};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::net::netdevice::index_to_name;
     use rustix::net::netlink::SocketAddrNetlink;
@@ -37,8 +37,8 @@ mod system {
         for _ in 0..TRIES {
             let (mut found, mut down) = (Vec::new(), Vec::new());
             let is_listed =
-                dump(Question::Addresses, |piece, socket| addresses(piece, |index| name(socket, index), &mut found))?;
-            if is_listed && dump(Question::Links, |piece, _| links_that_are_down(piece, &mut down))? {
+                dump(List::Addresses, |piece, socket| addresses(piece, |index| name(socket, index), &mut found))?;
+            if is_listed && dump(List::Links, |piece, _| links_that_are_down(piece, &mut down))? {
                 for address in &mut found {
                     address.flags.down = down.contains(&address.index);
                 }
@@ -50,11 +50,8 @@ mod system {
 
     /// One list, on a socket of its own, so that no rest of an earlier answer is in the way; false where it changed
     /// meanwhile.
-    fn dump(
-        question: Question,
-        mut read: impl FnMut(&[u8], &OwnedFd) -> Result<Progress, String>,
-    ) -> Result<bool, String> {
-        let socket = ask(question).map_err(|error| why(&error.into()))?;
+    fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<Progress, String>) -> Result<bool, String> {
+        let socket = ask(list).map_err(|error| why(&error.into()))?;
         let mut buffer = vec![0; BUFFER];
         loop {
             // TRUNC: the length is that of the whole message, even where it did not fit.
@@ -78,11 +75,11 @@ mod system {
     }
 
     /// A socket on which the kernel was asked. It is connected to the kernel, so nobody else can answer.
-    fn ask(question: Question) -> Result<OwnedFd, Errno> {
+    fn ask(list: List) -> Result<OwnedFd, Errno> {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(LIMIT))?;
         connect(&socket, &SocketAddrNetlink::new(0, 0))?;
-        retry_on_intr(|| send(&socket, &request(question), SendFlags::empty()))?;
+        retry_on_intr(|| send(&socket, &request(list), SendFlags::empty()))?;
         Ok(socket)
     }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ddns_core::address::observation::{Choice, agreed, agreement};
+use ddns_core::address::observation::Choice;
+use ddns_core::address::quorum::{agreed, agreement};
 use ddns_core::address::source::Source;
 use ddns_core::net::family::Family;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};

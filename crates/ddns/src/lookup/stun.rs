@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::address::observation::{Choice, Trust, unusable};
 use ddns_core::net::family::Family;
-use ddns_core::net::stun::{Answer, TransactionId, read, request};
+use ddns_core::net::stun::{Response, TransactionId, read, request};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -37,13 +37,13 @@ async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> R
     let mut refused = Vec::new();
     for server in servers.into_iter().take(MOST_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
         match exchange(server, stable_source(server.ip())).await {
-            Ok(Answer::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
+            Ok(Response::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
                 None => return Ok(Choice { ip, why: format!("{server} saw it") }),
                 Some(why) => refused.push(format!("{server} saw {ip}, but {why}")),
             },
-            Ok(Answer::Address(ip)) => refused.push(format!("{server} saw {ip}, which is no {family} address")),
-            Ok(Answer::Refused) => refused.push(format!("{server} refused")),
-            Ok(Answer::Empty | Answer::Foreign) => refused.push(format!("{server} gave no address")),
+            Ok(Response::Address(ip)) => refused.push(format!("{server} saw {ip}, which is no {family} address")),
+            Ok(Response::Refused) => refused.push(format!("{server} refused")),
+            Ok(Response::Empty | Response::Foreign) => refused.push(format!("{server} gave no address")),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 refused.push(format!("{server} did not answer {} tries", TRIES.len()));
             }
@@ -53,7 +53,7 @@ async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> R
     Err(refused.join("; "))
 }
 
-async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Answer> {
+async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Response> {
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
     socket.connect(server).await?;
@@ -69,12 +69,12 @@ async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Answer>
 }
 
 /// Waits for the answer to this request; whatever else comes is passed over.
-async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<Answer> {
+async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<Response> {
     let mut buffer = [0; LARGEST];
     loop {
         let length = socket.recv(&mut buffer).await?;
         match read(&buffer[..length], id) {
-            Answer::Foreign => {}
+            Response::Foreign => {}
             answer => return Ok(answer),
         }
     }

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use ddns_core::address::observation::{Choice, first_address, whole_words};
+use ddns_core::address::in_text::{first_address, whole_words};
+use ddns_core::address::observation::Choice;
 use ddns_core::callback::Request;
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;

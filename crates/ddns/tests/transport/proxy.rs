@@ -207,7 +207,7 @@ fn g1_the_debug_log_names_the_way() {
         Sandbox::new().sync(&with(&by(id, proxy), &json!({"debug": true, "timeout": 1})))
     };
     run("http://dns.example.com/hook", json!([proxy.url("")])).expect(0).says(&format!(
-        "sending to http://dns.example.com through the proxy {} (with the whole address in the request line)",
+        "sending to http://dns.example.com through the proxy {} (absolute URL in the request line)",
         proxy.url("")
     ));
     run(&endpoint.url("/hook"), json!(["socks5://127.0.93.7:9", "DIRECT"]))

@@ -1,7 +1,7 @@
-//! What the kernel announces while a program listens: addresses, default routes and interfaces that come and go.
+//! The kernel's notifications to a program that listens: addresses, default routes and interfaces that come and go.
 //!
-//! Much of what it announces changes nothing: lifetimes are renewed with every router advertisement. What was announced
-//! is remembered, so that only a change counts.
+//! Many of them change nothing: lifetimes are renewed with every router advertisement. What they say is remembered, so
+//! that only a change counts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ const DELETE_ROUTE: u16 = 25;
 /// The groups to listen to: interfaces, and addresses and routes of both families.
 pub const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400;
 
-/// What was announced so far.
+/// What the kernel has notified so far.
 #[derive(Debug, Default)]
 pub struct Monitor {
     addresses: HashMap<(u32, IpAddr), Flags>,
@@ -27,7 +27,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Takes announcements in. Says by [`Family::index`] for which families the host's address may be another now.
+    /// Takes notifications in. The result, by [`Family::index`]: whether the host's address may have changed.
     pub fn take(&mut self, bytes: &[u8]) -> [bool; 2] {
         let mut changed = [false; 2];
         let mut rest = bytes;
@@ -35,7 +35,7 @@ impl Monitor {
             // What is not understood may be anything.
             let Ok(message) = Message::first(rest) else { return [true; 2] };
             rest = message.rest;
-            match self.announced(&message) {
+            match self.is_change(&message) {
                 Ok(families) => changed = [changed[0] | families[0], changed[1] | families[1]],
                 Err(Broken) => return [true; 2],
             }
@@ -51,7 +51,7 @@ impl Monitor {
         self.addresses.iter().any(|((_, ip), flags)| is_settling(ip, flags))
     }
 
-    fn announced(&mut self, message: &Message<'_>) -> Result<[bool; 2], Broken> {
+    fn is_change(&mut self, message: &Message<'_>) -> Result<[bool; 2], Broken> {
         match message.kind {
             NEW_ADDRESS | DELETE_ADDRESS => {
                 let Some(found) = address(message.body, &|_| Some(String::new()))? else { return Ok([false; 2]) };
@@ -66,7 +66,7 @@ impl Monitor {
                 };
                 Ok(Family::ALL.map(|family| is_changed && Family::of(found.ip) == Some(family)))
             }
-            // One that replaces another, or goes with its interface, is not announced: each counts that is.
+            // None comes for a route that is replaced, or goes with its interface: so each that comes counts.
             NEW_ROUTE | DELETE_ROUTE => {
                 let changed = family_of_default_route(message.body)?;
                 Ok(Family::ALL.map(|family| changed == Some(family)))
@@ -77,7 +77,7 @@ impl Monitor {
                 let is_changed = if message.kind == DELETE_LINK {
                     self.links.remove(&index).is_none_or(|was_up| was_up)
                 } else {
-                    // One that was always on has nothing to say by being on.
+                    // One that was on and stays on is no change.
                     self.links.insert(index, is_up).map_or(!is_up, |was_up| was_up != is_up)
                 };
                 Ok([is_changed; 2])

@@ -1,4 +1,4 @@
-//! Tables for what `proxy` and the environment may say.
+//! Tables for `proxy` and the variables of the environment.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn system(variables: Variables<'_>) -> Arc<System> {
 }
 
 /// The routes as a text: `direct`, a proxy, or the variable that is wrong.
-fn shown(proxies: &Proxies, to: &str) -> Vec<String> {
+fn routes(proxies: &Proxies, to: &str) -> Vec<String> {
     let to = url(to);
     let text = |route| match route {
         Route::Direct => "direct".to_owned(),
@@ -129,12 +129,12 @@ fn d5_the_environment_names_proxies() {
         (&[("https_proxy", "ftp://a")], secure, "wrong https_proxy"),
     ];
     for (variables, to, expected) in cases {
-        assert_eq!(shown(&Proxies::system(&system(variables)), to), [expected], "{variables:?} {to}");
+        assert_eq!(routes(&Proxies::system(&system(variables)), to), [expected], "{variables:?} {to}");
     }
     // What is wrong matters only where it would be used.
     let wrong = system(&[("http_proxy", "a:x"), ("no_proxy", "h.example")]);
-    assert_eq!(shown(&Proxies::system(&wrong), plain), ["direct"]);
-    assert_eq!(shown(&Proxies::system(&wrong), "http://other/"), ["wrong http_proxy"]);
+    assert_eq!(routes(&Proxies::system(&wrong), plain), ["direct"]);
+    assert_eq!(routes(&Proxies::system(&wrong), "http://other/"), ["wrong http_proxy"]);
     for name in ["http_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"] {
         assert!(is_variable(name), "{name}");
     }
@@ -159,9 +159,9 @@ fn d5_routes_are_tried_in_order_and_once() {
     ];
     for (items, to, expected) in cases {
         let items = items.iter().map(|item| Item::parse(item).expect("an item"));
-        assert_eq!(shown(&Proxies::new(items, &around), to), expected, "{to}");
+        assert_eq!(routes(&Proxies::new(items, &around), to), expected, "{to}");
     }
-    assert_eq!(shown(Proxies::DIRECT, "https://far.example/"), ["direct"]);
+    assert_eq!(routes(Proxies::DIRECT, "https://far.example/"), ["direct"]);
 }
 
 #[test]

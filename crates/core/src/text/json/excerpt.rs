@@ -1,4 +1,4 @@
-//! The line of a file that an error points at, fit to be shown: keys and punctuation as they are, every value but the
+//! The line of a file that an error points at, fit to be printed: keys and punctuation as they are, every value but the
 //! one in question masked, because what stands beside a typing mistake may be a key.
 
 use super::Span;

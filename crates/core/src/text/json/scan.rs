@@ -42,7 +42,7 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Goes on to the first token that ends after `until`, and stops before it.
+    /// Runs up to the first token that ends after `until`, and stops before it.
     pub(super) fn run(&mut self, until: usize) -> Result<(), SyntaxError> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {

@@ -60,7 +60,7 @@ where
         socks::logged_in(answer).map_err(own)?;
     }
     let start = said(stream, &socks::request(to, port)).await.map_err(own)?;
-    let rest = socks::rest_of_reply(start).map_err(SocksError::Destination)?;
+    let rest = socks::rest_of_response(start).map_err(SocksError::Destination)?;
     let mut address = vec![0; rest];
     stream.read_exact(&mut address).await.map_err(|error| own(broke(&error)))?;
     Ok(())
