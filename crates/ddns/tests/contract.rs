@@ -89,5 +89,6 @@ mod docs {
     mod commands;
     mod configurations;
     mod contract_rules;
+    mod imports;
     mod packaging;
 }
