@@ -1,8 +1,8 @@
 //! From what was written to what is valid.
 //!
 //! [`fields`](mod@fields) is the one table of everything that can be set. [`raw`] holds what was written, with its
-//! place; [`layers`] says which of several writings counts; [`validate`](mod@validate) makes a [`Config`] of it, or
-//! tells everything that is wrong at once.
+//! place; [`layers`] decides which of several settings counts; [`value`] is what a written value means;
+//! [`validate`](mod@validate) makes a [`Config`] of it, or reports everything that is wrong at once.
 
 mod entry;
 pub mod fields;
@@ -40,7 +40,7 @@ pub struct Config {
     pub concurrency: Concurrency,
     /// `interval`: how often to synchronize; none where once is enough.
     pub interval: Option<Duration>,
-    /// What to tell and whom; one entry for a plain file, one for each of `providers`.
+    /// What to send where; one entry for a plain file, one for each of `providers`.
     pub entries: Vec<Entry>,
 }
 
@@ -57,10 +57,10 @@ impl Config {
     }
 }
 
-/// One callback and the domains it is told of.
+/// One callback and the domains that it updates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Whom, and how.
+    /// The request.
     pub callback: Callback,
     /// `ipv4` and `ipv6`: by [`Family::index`].
     pub domains: [Vec<Domain>; 2],

@@ -8,7 +8,7 @@ use ddns_core::net::proxy::{self, System};
 /// The variables that mean something to us.
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
-    /// Those of ours whose value is no Unicode text.
+    /// Those of ours whose value is not Unicode text.
     unreadable: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Environment {
         environment
     }
 
-    /// Variables of ours whose value is no Unicode text: none of them may be passed over in silence.
+    /// Variables of ours whose value is not Unicode text: each is an error.
     pub(crate) fn unreadable(&self) -> &[String] {
         &self.unreadable
     }
@@ -65,7 +65,7 @@ impl Environment {
         System::new(|name| self.get(name))
     }
 
-    /// Whether lines may have colours, as far as the environment has a say.
+    /// Whether lines may have colours, as far as the environment decides.
     pub(crate) fn allows_colour(&self) -> bool {
         self.get("NO_COLOR").is_none() && self.get("TERM") != Some("dumb")
     }
@@ -99,7 +99,7 @@ impl Environment {
         state.or_else(xdg).or_else(home).unwrap_or_else(|| self.temporary()).join("cache.json")
     }
 
-    /// A folder with a name of one's own: where all share one, another user's must not be in the way.
+    /// A folder of this user's own: the temporary folder is shared.
     fn temporary(&self) -> PathBuf {
         let folder = format!("ddns-{}", rustix::process::getuid().as_raw());
         PathBuf::from(self.get("TMPDIR").unwrap_or("/tmp")).join(folder)

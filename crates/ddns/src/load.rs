@@ -31,7 +31,7 @@ pub(crate) struct Examined {
 /// Every configuration that is to be run, or everything that is wrong.
 pub(crate) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
 
-/// Loads every configuration that is to be run, at least one, or tells everything that is wrong.
+/// Loads every configuration that is to be run, at least one, or gives everything that is wrong.
 pub(crate) async fn load(settings: Settings, environment: &Environment, client: &Client) -> Loaded {
     let loaded = examine(settings, environment, client).await.result?;
     if loaded.is_empty() { Err(vec![no_configuration(environment)]) } else { Ok(loaded) }
@@ -43,15 +43,15 @@ pub(crate) async fn examine(
     environment: &Environment,
     client: &Client,
 ) -> Examined {
-    let mut told = Vec::new();
+    let mut diagnostics = Vec::new();
     let around = Surroundings {
         options,
-        environment: variables::settings(environment, &mut told),
+        environment: variables::settings(environment, &mut diagnostics),
         proxies: Arc::new(environment.proxies()),
     };
-    let files = if named.is_empty() { configured_files(environment, &mut told) } else { named };
+    let files = if named.is_empty() { configured_files(environment, &mut diagnostics) } else { named };
     let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
-    if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&told) {
+    if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&diagnostics) {
         return Examined { documents: Vec::new(), around, result: Ok(Vec::new()) };
     }
     let (mut valid, mut documents) = (Vec::new(), Vec::new());
@@ -69,22 +69,22 @@ pub(crate) async fn examine(
         };
         match loaded {
             Ok(config) => valid.push(config),
-            Err(wrong) => told.extend(wrong),
+            Err(wrong) => diagnostics.extend(wrong),
         }
     }
     if files.is_empty() {
         match validate("environment and options", None, &around) {
             Ok(config) => valid.push(config),
-            Err(wrong) => told.extend(wrong),
+            Err(wrong) => diagnostics.extend(wrong),
         }
     }
-    told.extend(missing_authorities(&valid));
-    told.extend(caches_that_are_configurations(&valid, &identities, environment));
-    let result = if has_errors(&told) {
-        Err(without_repeats(told))
+    diagnostics.extend(missing_authorities(&valid));
+    diagnostics.extend(caches_that_are_configurations(&valid, &identities, environment));
+    let result = if has_errors(&diagnostics) {
+        Err(without_repeats(diagnostics))
     } else {
         if let Some((_, warnings)) = valid.first_mut() {
-            warnings.splice(0..0, told);
+            warnings.splice(0..0, diagnostics);
         }
         Ok(valid)
     };
@@ -118,7 +118,7 @@ fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environme
         .filter(is_file)
         .map(|path| {
             let message = format!("`cache` is {path}, which is a configuration: it would be overwritten");
-            Diagnostic::error(Place::Nowhere, message).hint("a configuration is named with -c")
+            Diagnostic::error(Place::Nowhere, message).hint("name a configuration with -c")
         })
         .collect()
 }
@@ -140,11 +140,11 @@ fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 
-/// What to say where nothing at all is set.
+/// The error where nothing at all is set.
 pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).join("\n    ");
-    let message = format!("there is no configuration. Looked for:\n    {places}");
-    let hint = "`ddns init` writes one; `ddns demo` shows what the program does, without one. The least that config.json needs:\n    \
+    let message = format!("no configuration found. Looked for:\n    {places}");
+    let hint = "`ddns init` writes one; `ddns demo` shows what the program does, without one. The smallest config.json:\n    \
                 { \"dns\": \"callback\", \"id\": \"https://example.com/update?name=__DOMAIN__&ip=__IP__\", \
                 \"ipv4\": [\"home.example.com\"] }";
     Diagnostic::error(Place::Nowhere, message).hint(hint)

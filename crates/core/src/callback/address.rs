@@ -129,11 +129,11 @@ fn outline_of(mut parts: Vec<Part>, variables: &Variables) -> String {
         return MASK.to_owned();
     }
     prepend(&mut parts, BEFORE);
-    let shown = piece::outline(&pieces(&parts), variables);
-    shown.strip_prefix(BEFORE).unwrap_or(MASK).to_owned()
+    let outline = piece::outline(&pieces(&parts), variables);
+    outline.strip_prefix(BEFORE).unwrap_or(MASK).to_owned()
 }
 
-/// The address that a relative `id` probably means, fit to be shown.
+/// The address that a relative `id` probably means, redacted.
 pub(super) fn likely(mut id: Vec<Part>, variables: &Variables) -> String {
     let is_host =
         |text: &str| !text.starts_with(['/', '?', '.']) && text.split(['/', '?']).next().is_some_and(is_likely_host);

@@ -1,5 +1,5 @@
-//! A request as a command of curl that sends the same bytes: for somebody who wants to try it by hand, or to show it to
-//! whoever runs the endpoint. The words are those of a POSIX shell.
+//! A request as a curl command that sends the same bytes: to try it by hand, or to show it to whoever runs the endpoint.
+//! Quoted for a POSIX shell.
 
 use crate::callback::{Method, Redacted};
 use crate::net::ssl::Ssl;
@@ -52,7 +52,7 @@ fn has_control(text: &str) -> bool {
     text.chars().any(char::is_control)
 }
 
-/// The words as a shell takes them. With a `width` no line is wider: it goes on behind a backslash, also in the middle of
+/// The words as a shell takes them. With a `width` no line is wider: it continues after a backslash, also in the middle of
 /// a word, and still means the same.
 pub fn quoted(words: &[String], width: Option<usize>) -> String {
     let Some(width) = width else {
@@ -79,7 +79,7 @@ pub fn quoted(words: &[String], width: Option<usize>) -> String {
         let mut pieces = pieces(word, width - 4).into_iter();
         line = format!("  {}", pieces.next().unwrap_or_else(|| quote("")));
         for piece in pieces {
-            // No blank before what goes on: it would begin a new word.
+            // No blank before the rest: it would begin a new word.
             lines.push(format!("{line}\\"));
             line = piece;
         }

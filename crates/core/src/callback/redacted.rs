@@ -34,7 +34,7 @@ pub struct RedactedProxy {
 }
 
 impl Callback {
-    /// The request for an update as it may be seen, or why there is none: a sentence that goes on from `the address`. With
+    /// The request for an update as it may be seen, or why there is none: a phrase that follows `the address`. With
     /// `reveal` nothing is redacted.
     pub fn redacted(
         &self,
@@ -51,7 +51,7 @@ impl Callback {
             return Ok(Redacted::new(sent, user_agent));
         }
         let values = self.variables.with(update, now);
-        // A port that is a value of `extra` is no number once it is redacted.
+        // A port that is a value of `extra` is not a number once it is redacted.
         let url = self.target.render(&values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));
         let body = self.body.as_ref().map(|body| body.render(&values, Show::Redacted));

@@ -1,4 +1,4 @@
-//! Where an answer sends a request next (D3).
+//! Where a redirection sends a request next (D3).
 
 use super::request::Request;
 use crate::net::url::{Url, UrlError, split_scheme};
@@ -6,12 +6,12 @@ use crate::net::url::{Url, UrlError, split_scheme};
 /// More redirections than this are a loop.
 pub const MOST_REDIRECTS: usize = 10;
 
-/// Why a redirection is not followed. Tells origins only: what stands behind them may hold keys.
+/// Why a redirection is not followed. Names origins only: the rest of an address may hold keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RedirectError {
     /// From https to http: the body carries the user's keys.
     Unsecured(String),
-    /// To what is no address.
+    /// To something that is not an address.
     Nonsense(UrlError),
 }
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for RedirectError {
 }
 
 impl Request {
-    /// The request that follows an answer; none where the answer is final. 301, 302, 307 and 308 keep method and body,
+    /// The request that follows a response; none where the response is final. 301, 302, 307 and 308 keep method and body,
     /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
     /// credentials.
     pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, RedirectError>> {

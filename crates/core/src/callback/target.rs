@@ -13,12 +13,12 @@ pub struct Target {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// Why `endpoint` and `id` make no address. Each is a sentence that goes on from the field's name.
+/// Why `endpoint` and `id` make no address. Each is a phrase that follows the field's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetError {
     /// Both are empty (B1).
     Empty,
-    /// `id` is relative and there is no `endpoint`; the likely address, masked (B5).
+    /// `id` is relative and there is no `endpoint`; the likely address, redacted (B5).
     Relative(String),
     /// `endpoint` is wrong.
     Endpoint(UrlError),
@@ -88,7 +88,7 @@ impl Target {
                 (_, part) => joined.push(part),
             }
         }
-        // `http://::1:9/`: which colon is the port's? (A placeholder that becomes an IPv6 address leaves no such doubt.)
+        // `http://::1:9/`: which colon is the port's? (A placeholder that becomes an IPv6 address is not ambiguous.)
         if let Some(Part::Literal(first)) = joined.first()
             && let Some((_, rest)) = split_scheme(first)
         {
@@ -117,7 +117,7 @@ impl Target {
         Url::parse(&piece::render(&self.pieces, values, show))
     }
 
-    /// The redacted address with the port of what is sent: for one whose port is no number once it is redacted.
+    /// The redacted address with the port of what is sent: for one whose port is not a number once it is redacted.
     pub(super) fn render_path(&self, values: &Values<'_>, sent: &Url) -> Url {
         let text = piece::render(&self.pieces, values, Show::Redacted);
         let rest = split_scheme(&text).map_or("", |(_, rest)| rest).split('#').next().unwrap_or_default();

@@ -214,7 +214,7 @@ fn d2_credentials_become_a_header_and_leave_the_request_line() {
 }
 
 #[test]
-fn g2_literals_are_masked_and_values_are_shown() {
+fn g2_literals_are_redacted_and_values_are_not() {
     let mut variables = Variables::new(Some(60), Some("line1".into()));
     variables.add("__KEY__", Value::string("extra-secret")).expect("a variable");
     let id = "https://user:pw@h/api/0123456789abcdef/x/__DOMAIN__?key=abc&ip=__IP__&l=x__LINE__&bare&k=__KEY__";
@@ -301,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn g2_a_shown_request_holds_no_literal(
+    fn g2_a_redacted_request_holds_no_literal(
         key in "[a-zA-Z0-9+/=%&;!ü ]{6,20}", user in "[a-z0-9]{6,12}", password in "[a-zA-Z0-9!$]{6,12}",
     ) {
         // Only what may stand in the literal's place as it is.

@@ -80,10 +80,10 @@ impl Variables {
         }
     }
 
-    /// Adds a variable of the user's. Refuses what is no scalar, and the name of a built-in.
+    /// Adds a variable of the user's. Refuses a value that is not a scalar, and the name of a built-in.
     pub fn add(&mut self, name: &str, value: Value) -> Result<(), &'static str> {
         if BUILT_IN.iter().any(|(known, _)| *known == name) {
-            return Err("is the name of a placeholder that the program fills in itself");
+            return Err("is a built-in placeholder");
         }
         match value {
             Value::String(_) | Value::Number(_) | Value::Bool(_) => {

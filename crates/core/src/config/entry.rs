@@ -40,15 +40,15 @@ impl Maker<'_, '_> {
         let domains = [self.domains(Key::Ipv4), self.domains(Key::Ipv6)];
         if domains.iter().all(Vec::is_empty) && self.errors() == before_domains {
             self.missing(
-                "no domain is named: there is nothing to tell",
+                "no domain is set: there is nothing to update",
                 "set `ipv4` or `ipv6`, e.g. \"ipv4\": [\"home.example.com\"]",
             );
         }
         let sources = [self.sources(Key::Index4), self.sources(Key::Index6)];
-        let is_told = |family: Family| !domains[family.index()].is_empty() && !sources[family.index()].is_empty();
+        let is_sent = |family: Family| !domains[family.index()].is_empty() && !sources[family.index()].is_empty();
         let is_right = self.errors() == before_domains;
-        if is_right && domains.iter().any(|names| !names.is_empty()) && !Family::ALL.into_iter().any(is_told) {
-            let message = "every family that has domains is switched off: nothing is told";
+        if is_right && domains.iter().any(|names| !names.is_empty()) && !Family::ALL.into_iter().any(is_sent) {
+            let message = "every family with domains is switched off: nothing is sent";
             self.reader.diagnostics.push(Diagnostic::warning(self.start.place(), message));
         }
         self.reader.refuse_fetched_path(Key::Cache);
@@ -96,14 +96,14 @@ impl Maker<'_, '_> {
         let (name, node) = (setting.name, &setting.node);
         let message = match &node.value {
             Value::String(text) if text.trim().eq_ignore_ascii_case("callback") => return,
-            Value::String(text) => format!("`{name}` is `{text}`; the one provider of this program is `callback`"),
+            Value::String(text) => format!("`{name}` is `{text}`, but the only provider is `callback`"),
             other => format!("`{name}` must be the string `callback`, not {}", other.kind()),
         };
-        let hint = format!("set `{name}` to `callback` and `id` to an address that takes the update");
+        let hint = format!("set `{name}` to `callback` and `id` to the address of your endpoint");
         self.reader.wrong(Key::Dns, node, message, Some(hint));
     }
 
-    /// `proxy`; what the environment says where it is not set (D5). A variable that names no proxy is an error only where
+    /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
     /// it would be used.
     fn proxy(&mut self, target: Option<&Target>) -> Proxies {
         let written = self.reader.list(Key::Proxy);
@@ -127,7 +127,7 @@ impl Maker<'_, '_> {
         });
         if let Some((name, why)) = wrong {
             let forms = ProxyError::FORMS;
-            let hint = format!("mend or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`; {forms}");
+            let hint = format!("fix or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`; {forms}");
             let place = Place::Environment(name.to_owned());
             self.reader.diagnostics.push(Diagnostic::error(place, format!("it {why}")).hint(hint));
         }
@@ -140,8 +140,8 @@ impl Maker<'_, '_> {
             Choice::Text(text) if is_auto(&text) => Ssl::Auto,
             Choice::Flag(true) => Ssl::Verify,
             Choice::Flag(false) => {
-                let message = "`ssl` is off: whoever answers in the endpoint's place gets your keys";
-                self.reader.warn_whole(Key::Ssl, message, "name the CA's file instead: \"ssl\": \"/path/to/ca.pem\"");
+                let message = "`ssl` is off: anyone who intercepts the connection gets your keys";
+                self.reader.warn_whole(Key::Ssl, message, "set the CA file instead: \"ssl\": \"/path/to/ca.pem\"");
                 Ssl::Off
             }
             Choice::Text(path) => Ssl::Ca(path),
@@ -159,7 +159,7 @@ impl Maker<'_, '_> {
                     if text.contains(['/', ':', '@']) {
                         let place = self.reader.setting(key).map(|setting| setting.place(Field::of(key), item.span));
                         let message = format!(
-                            "`{}`: `{domain}` is told as it is, but is hardly a domain name",
+                            "`{}`: `{domain}` does not look like a domain name; it is sent as it is",
                             Field::of(key).name
                         );
                         self.reader.diagnostics.extend(place.map(|place| Diagnostic::warning(place, message)));
@@ -171,7 +171,7 @@ impl Maker<'_, '_> {
                 Err(why) => {
                     let text: String =
                         text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
-                    let message = format!("`{}`: `{text}` is no domain name: {why}", Field::of(key).name);
+                    let message = format!("`{}`: `{text}` is not a domain name: {why}", Field::of(key).name);
                     self.reader.wrong(key, &item, message, None);
                 }
             }
@@ -197,16 +197,11 @@ impl Maker<'_, '_> {
                 Ok(source) if fetched && source.runs_a_program() => {
                     let message =
                         format!("`{name}`: {source} would run a program, which a fetched configuration may not");
-                    self.reader.wrong(
-                        key,
-                        item,
-                        message,
-                        Some("put `cmd:` and `shell:` into a file of this machine".to_owned()),
-                    );
+                    self.reader.wrong(key, item, message, Some("put `cmd:` and `shell:` into a local file".to_owned()));
                 }
                 Ok(source) => sources.push(source),
                 Err(why) => {
-                    self.reader.wrong(key, item, format!("`{name}`: {why}"), Some(format!("possible are {FORMS}")));
+                    self.reader.wrong(key, item, format!("`{name}`: {why}"), Some(format!("use one of {FORMS}")));
                 }
             }
         }

@@ -79,7 +79,7 @@ pub struct Field {
     pub name: &'static str,
     /// The name of the environment variable; none where only a file can set it.
     pub variable: Option<&'static str>,
-    /// The environment variable that names a file which holds the value; none for what is hardly a secret.
+    /// The environment variable that names a file which holds the value; none where the value is rarely a secret.
     pub file_variable: Option<&'static str>,
     /// The name of the option, without its dashes; none where only a file can set it.
     pub option: Option<&'static str>,
@@ -196,11 +196,11 @@ pub const FIELDS: [Field; 25] = {
         field(K::Token, "token", ("DDNS_TOKEN", "token"), Document, Entry)
             .secret()
             .also_in_file("DDNS_TOKEN_FILE")
-            .help("JSON", "JSON body: makes the request a POST; without it a GET is sent; placeholders are filled in"),
+            .help("JSON", "JSON body of a POST; placeholders are filled in; without it a GET is sent"),
         field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), List, Entry)
-            .help("DOMAIN", "Domains to tell the IPv4 address of (A)"),
+            .help("DOMAIN", "Domains to update with your IPv4 address (A)"),
         field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), List, Entry)
-            .help("DOMAIN", "Domains to tell the IPv6 address of (AAAA)"),
+            .help("DOMAIN", "Domains to update with your IPv6 address (AAAA)"),
         // Secret: the address of a page or a command may hold a key.
         field(K::Index4, "index4", ("DDNS_INDEX4", "index4"), Sources, Entry)
             .secret()
@@ -221,39 +221,39 @@ pub const FIELDS: [Field; 25] = {
             .help("PROXY", "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"),
         field(K::Ssl, "ssl", ("DDNS_SSL", "ssl"), FlagOrText, Entry)
             .default("auto")
-            .help("MODE", "Verification of https: `auto`, `true`, `false`, or the file of a CA to trust too"),
+            .help("MODE", "How https certificates are verified: `auto`, `true`, `false`, or a CA file to trust as well"),
         field(K::Cache, "cache", ("DDNS_CACHE", "cache"), FlagOrText, Entry)
             .default("true")
             .help("PATH", "Remember what was accepted: `true`, `false`, or the file to use"),
         field(K::CacheMaxAge, "cache_max_age", ("DDNS_CACHE_MAX_AGE", "cache-max-age"), Whole, Entry)
             .aliases(&["cache_max_age"])
             .default("259200")
-            .help("SECONDS", "Tell an unchanged address again after so long; 0: always"),
+            .help("SECONDS", "Send an unchanged address again after this long; 0: always"),
         field(K::Timeout, "timeout", ("DDNS_TIMEOUT", "timeout"), Number, Entry)
             .default("30")
-            .help("SECONDS", "Time limit for one request, from connecting to the answer's status"),
+            .help("SECONDS", "Time limit for one request, from connecting to the status of the response"),
         field(K::Concurrency, "concurrency", ("DDNS_CONCURRENCY", "concurrency"), WholeOrText, File)
             .default("auto")
-            .help("NUMBER", "Requests under way at once: `auto` or a number; 1: strictly one after the other"),
+            .help("NUMBER", "Requests at the same time: `auto` or a number; 1: strictly one after the other"),
         field(K::Interval, "interval", ("DDNS_INTERVAL", "interval"), WholeOrText, File)
             .help("TIME", "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"),
         field(K::Debug, "debug", ("DDNS_DEBUG", "debug"), Flag, File)
             .default("false")
-            .help("", "Detailed log: requests and answers, secrets masked"),
+            .help("", "Detailed log: requests and responses, secrets masked"),
         field(K::LogLevel, "log.level", ("DDNS_LOG_LEVEL", "log-level"), Text, File)
             .aliases(&["log.level", "log_level"])
             .default("INFO")
-            .help("LEVEL", "Least important lines to log: DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+            .help("LEVEL", "Lowest level to log: DEBUG, INFO, WARNING, ERROR, CRITICAL"),
         field(K::LogFile, "log.file", ("DDNS_LOG_FILE", "log-file"), Text, File)
             .aliases(&["log.file", "log_file"])
             .help("PATH", "Log to this file instead of standard error"),
         field(K::LogFormat, "log.format", ("DDNS_LOG_FORMAT", "log-format"), Text, File)
             .aliases(&["log.format", "log_format"])
-            .help("FORMAT", "Form of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or `json`"),
+            .help("FORMAT", "Format of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or `json`"),
         field(K::LogDatefmt, "log.datefmt", ("DDNS_LOG_DATEFMT", "log-datefmt"), Text, File)
             .aliases(&["log.datefmt", "log_datefmt"])
             .default("%Y-%m-%dT%H:%M:%S%z")
-            .help("FORMAT", "Form of the time in a log line, as in strftime"),
+            .help("FORMAT", "Format of the time in a log line, as in strftime"),
         field(K::Providers, "providers", ("", ""), Objects, File)
             .in_files_only()
             .help("", "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"),

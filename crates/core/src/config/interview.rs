@@ -1,5 +1,5 @@
 //! The questions behind a new configuration: what is asked, in which order, what is suggested, and what an answer means.
-//! Answers are judged by the same rules as a configuration. Asking and looking up addresses is the shell's.
+//! Answers are judged by the same rules as a configuration. Asking and looking up addresses is the program's.
 
 use std::net::IpAddr;
 
@@ -48,7 +48,7 @@ pub struct Question {
     pub suggested: Option<String>,
 }
 
-/// A conversation about a new configuration. What options said already is not asked.
+/// A conversation about a new configuration. What an option already answers is not asked.
 #[derive(Debug)]
 pub struct Interview {
     settings: Raw,
@@ -91,24 +91,24 @@ impl Interview {
         None
     }
 
-    /// Takes the answer to the next question; an empty one is what was suggested. Says what is doubtful about it, or why
+    /// Takes the answer to the next question; an empty one is what was suggested. Gives the warnings about it, or why
     /// it must be asked again.
     pub fn answer(&mut self, text: &str) -> Result<Vec<String>, String> {
         let Some(question) = self.question() else { return Ok(Vec::new()) };
         let text = match (text.trim(), question.suggested) {
             ("", Some(suggested)) => suggested,
-            ("", None) => return Err("There is nothing to suggest: an answer is needed.".to_owned()),
+            ("", None) => return Err("There is no suggestion: please type an answer.".to_owned()),
             (text, _) => text.to_owned(),
         };
         if text.chars().any(char::is_control) {
-            return Err("There is a control character in it (an arrow key, perhaps).".to_owned());
+            return Err("The answer contains a control character (an arrow key, perhaps).".to_owned());
         }
         let warnings = self.take(question.subject, &text)?;
         self.left.remove(0);
         Ok(warnings)
     }
 
-    /// Asks again where an address comes from, because nothing came from there. What was answered is suggested.
+    /// Asks again where an address comes from, because it gave none. The last answer is suggested.
     pub fn reconsider(&mut self, family: Family) {
         self.left.insert(0, Subject::Source(family));
     }
@@ -124,21 +124,21 @@ impl Interview {
     fn about(&self, subject: Subject) -> Question {
         let (why, asks, suggested) = match subject {
             Subject::Address => (
-                "The http(s) address that takes the update; __IP__ and __DOMAIN__ are filled in.".to_owned(),
+                "The http(s) address to call; __IP__ and __DOMAIN__ are filled in.".to_owned(),
                 "Address of the endpoint".to_owned(),
                 None,
             ),
             Subject::Method => {
-                let method = if self.tells_address() { "GET" } else { "POST" };
-                let why = "GET has everything in the address; POST sends a JSON body.".to_owned();
+                let method = if self.has_address() { "GET" } else { "POST" };
+                let why = "GET puts everything into the address; POST sends a JSON body.".to_owned();
                 (why, "GET or POST".to_owned(), Some(method.to_owned()))
             }
             Subject::Query => {
-                let why = format!("The address does not hold __IP__ yet. This is added to it; `{NONE}`: nothing.");
+                let why = format!("The address does not contain __IP__. These are added to it; `{NONE}`: nothing.");
                 (why, "Parameters".to_owned(), Some(QUERY.to_owned()))
             }
             Subject::Body => (
-                "Placeholders in its values are filled in; keys of yours go to the file only.".to_owned(),
+                "Placeholders in its values are filled in. What you type stays in the file.".to_owned(),
                 "JSON body".to_owned(),
                 Some(BODY.to_owned()),
             ),
@@ -151,10 +151,7 @@ impl Interview {
     fn about_domains(&self, family: Family) -> (String, String, Option<String>) {
         let asks = format!("Domains for {family}");
         let others = self.domains(Family::V4).filter(|_| family == Family::V6);
-        let why = format!(
-            "Told the {family} address ({}); several with commas between; `{NONE}`: no {family}.",
-            family.record_type()
-        );
+        let why = format!("Domains to update with your {family} address, separated by commas; `{NONE}`: no {family}.");
         let suggested = match (family, others) {
             (Family::V6, Some(others)) if self.own[family.index()].is_some() => Some(others),
             (Family::V6, Some(_)) => Some(NONE.to_owned()),
@@ -166,20 +163,20 @@ impl Interview {
     fn about_source(&self, family: Family) -> (String, String, Option<String>) {
         let asks = format!("Source of the {family} address");
         if let Some(answered) = self.text(index_key(family)) {
-            return (format!("Enter keeps {answered}; or name another source."), asks, Some(answered.to_owned()));
+            return (format!("Enter keeps {answered}. Or type another source."), asks, Some(answered.to_owned()));
         }
         let (why, suggested) = match self.own[family.index()] {
             Some(ip) if is_private(ip) => {
-                (format!("This host has the private address {ip}: nobody outside can reach it."), "public")
+                (format!("This host's address {ip} is private: it cannot be reached from outside."), "public")
             }
             Some(ip) => (format!("This host's own address is {ip}."), "default"),
-            None => (format!("This host itself has no {family} address toward the internet."), "public"),
+            None => (format!("This host has no {family} address for the internet."), "public"),
         };
         (why, asks, Some(suggested.to_owned()))
     }
 
-    /// Whether `id` says what the address is.
-    fn tells_address(&self) -> bool {
+    /// Whether `id` contains the address.
+    fn has_address(&self) -> bool {
         self.text(Key::Id).is_some_and(|id| id.contains("__IP__"))
     }
 
@@ -207,10 +204,10 @@ impl Interview {
             Subject::Address => self.set(Key::Id, text),
             Subject::Method => {
                 match text.to_ascii_lowercase().as_str() {
-                    "get" if self.tells_address() => {}
+                    "get" if self.has_address() => {}
                     "get" => self.left.insert(1, Subject::Query),
                     "post" => self.left.insert(1, Subject::Body),
-                    _ => return Err("It is GET or POST.".to_owned()),
+                    _ => return Err("Please answer GET or POST.".to_owned()),
                 }
                 Ok(Vec::new())
             }
@@ -239,12 +236,13 @@ impl Interview {
         }
     }
 
-    /// Sets a field where its value is right; the warnings about it are told.
+    /// Sets a field where its value is right; gives the warnings about it.
     fn set(&mut self, key: Key, text: &str) -> Result<Vec<String>, String> {
         let mut settings = self.settings.clone();
-        let before = told(checked(&settings));
+        let before = diagnostics(checked(&settings));
         settings.set(key, Node::synthetic(Value::string(text)), Origin::Option(option_of(key)));
-        let now: Vec<Diagnostic> = told(checked(&settings)).into_iter().filter(|it| !before.contains(it)).collect();
+        let now: Vec<Diagnostic> =
+            diagnostics(checked(&settings)).into_iter().filter(|it| !before.contains(it)).collect();
         let sentence = |diagnostic: &Diagnostic| {
             let hint = diagnostic.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("{}{hint}", diagnostic.message)
@@ -258,7 +256,7 @@ impl Interview {
     }
 }
 
-fn told(checked: Result<super::validate::Valid, Vec<Diagnostic>>) -> Vec<Diagnostic> {
+fn diagnostics(checked: Result<super::validate::Valid, Vec<Diagnostic>>) -> Vec<Diagnostic> {
     checked.map_or_else(|wrong| wrong, |(_, warnings)| warnings)
 }
 
@@ -325,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_is_asked_for_its_body_and_both_families_are_told() {
+    fn a_post_is_asked_for_its_body_and_both_families_are_updated() {
         let own = [Some(IpAddr::V4(std::net::Ipv4Addr::new(1, 2, 3, 4))), "2a00::1".parse().ok()];
         let mut interview = Interview::new(Raw::default(), own);
         let asked = talk(&mut interview, &["https://h.example/hook", "", "", "a.example", "", "", "interface:eth0"]);
@@ -337,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_options_said_is_not_asked() {
+    fn what_an_option_answers_is_not_asked() {
         let known = [(Key::Token, "{\"a\": 1}"), (Key::Ipv6, "a.example"), (Key::Index6, "public")];
         let asked = talk(&mut Interview::new(given(&known), PRIVATE), &["https://h.example/"]);
         assert_eq!(asked.len(), 1);
@@ -360,9 +358,9 @@ mod tests {
         ];
         for (wrong, part, right) in steps {
             let subject = interview.question().expect("a question").subject;
-            let said: Vec<String> = wrong.iter().map(|text| interview.answer(text).expect_err("wrong")).collect();
-            let said = said.join("\n");
-            assert!(said.contains(part) && !said.contains("s3cret"), "{said}");
+            let reasons: Vec<String> = wrong.iter().map(|text| interview.answer(text).expect_err("wrong")).collect();
+            let reasons = reasons.join("\n");
+            assert!(reasons.contains(part) && !reasons.contains("s3cret"), "{reasons}");
             assert_eq!(interview.question().map(|question| question.subject), Some(subject));
             interview.answer(right).expect("right");
         }

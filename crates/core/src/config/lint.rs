@@ -1,5 +1,4 @@
-//! What is valid and yet hardly meant: told by `ddns check`, and by nobody else, because it takes another look at
-//! everything.
+//! Warnings about what is valid but probably a mistake. Only `ddns check` shows them: they need a second look at everything.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +14,7 @@ use crate::text::diagnostic::{Diagnostic, Place, without_repeats};
 use crate::update::Update;
 use crate::update::domain::Domain;
 
-/// What is doubtful about one valid configuration and the text that it was made of.
+/// The warnings about one valid configuration and the text that it was made of.
 pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -> Vec<Diagnostic> {
     let empty = Raw::default();
     let file = written.map_or(&empty, |written| &written.file);
@@ -34,7 +33,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
     without_repeats(warnings)
 }
 
-/// Keys that anybody on the way can read.
+/// Keys that are sent unencrypted.
 fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
     if entry.callback.target.is_secure() || entry.callback.secrets().is_empty() {
         return;
@@ -44,8 +43,8 @@ fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
     let id = reader.setting(Key::Id).and_then(|setting| setting.node.value.text());
     let key = if id.is_some_and(is_whole) { Key::Id } else { Key::Endpoint };
     let name = Field::of(key).name;
-    let message = format!("`{name}` is a plain http address: anybody on the way to {host} can read your keys");
-    reader.warn_whole(key, message, "write https://, if the endpoint has it");
+    let message = format!("`{name}` is an unencrypted http address: anyone on the path to {host} can read your keys");
+    reader.warn_whole(key, message, "use https:// if the endpoint supports it");
 }
 
 /// An address that an entry calls, where it has one without knowing the real values.
@@ -58,14 +57,14 @@ fn sample(entry: &Entry) -> Option<Url> {
     updates.find_map(|update| entry.callback.render(&update, now).ok()).map(|request| request.url)
 }
 
-/// A name that stands twice in one list is told once, but was perhaps meant to be another.
+/// A name that stands twice in one list is updated once; perhaps another was meant.
 fn warn_twice(reader: &mut Reader<'_>, key: Key) {
     let Some(setting) = reader.setting(key) else { return };
     let mut known = HashSet::new();
     let mut twice: Vec<(Domain, Place)> = Vec::new();
     for item in reader.list(key) {
         let Some(domain) = item.value.text().and_then(|text| Domain::parse(text).ok()) else { continue };
-        if !known.insert(domain.clone()) && !twice.iter().any(|(told, _)| *told == domain) {
+        if !known.insert(domain.clone()) && !twice.iter().any(|(known, _)| *known == domain) {
             twice.push((domain, setting.place(Field::of(key), item.span)));
             if twice.len() > MOST_TWICE {
                 break;
@@ -73,16 +72,16 @@ fn warn_twice(reader: &mut Reader<'_>, key: Key) {
         }
     }
     for (domain, place) in twice.into_iter().take(MOST_TWICE) {
-        let message = format!("`{}`: {domain} is named twice; it is told once", Field::of(key).name);
+        let message = format!("`{}`: {domain} is listed twice; it is updated once", Field::of(key).name);
         reader.diagnostics.push(Diagnostic::warning(place, message));
     }
 }
 
-/// So many names of one list are told.
+/// So many names of one list are reported.
 const MOST_TWICE: usize = 10;
 
-/// Domains that two entries tell the same endpoint in the same way: each update is sent twice.
-pub fn told_twice(configs: &[&Config]) -> Vec<Diagnostic> {
+/// Domains that two entries send to the same endpoint in the same way: each update is sent twice.
+pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
     let mut first: HashMap<_, (&str, usize)> = HashMap::new();
     let mut warnings = Vec::new();
     for config in configs {
@@ -101,15 +100,14 @@ pub fn told_twice(configs: &[&Config]) -> Vec<Diagnostic> {
             }
             let Some((domain, family, (name, before))) = again.first() else { continue };
             let more = if again.len() > 1 { format!(" (and {} more)", again.len() - 1) } else { String::new() };
-            let whom = if *name == config.name {
+            let other = if *name == config.name {
                 format!("entry {}", before + 1)
             } else {
                 format!("{name}, entry {}", before + 1)
             };
             let record = family.record_type();
-            let message =
-                format!("entry {} tells {domain} {record}{more} to the endpoint that {whom} tells it too", number + 1);
-            warnings.push(Diagnostic::warning(Place::file(&config.name), message).hint("leave it out of one of them"));
+            let message = format!("entry {} sends {domain} {record}{more} to the same endpoint as {other}", number + 1);
+            warnings.push(Diagnostic::warning(Place::file(&config.name), message).hint("remove it from one of them"));
         }
     }
     warnings
@@ -123,44 +121,44 @@ mod tests {
     use super::super::validate::validate;
     use super::*;
 
-    fn told(text: &str) -> Vec<String> {
+    fn warnings(text: &str) -> Vec<String> {
         let document = Rc::new(Document { name: "c.json".to_owned(), text: text.to_owned(), fetched: false });
         let around = Surroundings::default();
         let written = || read(&document).expect("JSON");
         let (config, _) = validate("c.json", Some(written()), &around).expect("valid");
-        let mut told = lint(&config, Some(&written()), &around);
-        told.extend(told_twice(&[&config]));
-        told.iter().map(Diagnostic::one_line).collect()
+        let mut warnings = lint(&config, Some(&written()), &around);
+        warnings.extend(sent_twice(&[&config]));
+        warnings.iter().map(Diagnostic::one_line).collect()
     }
 
     #[test]
-    fn what_is_hardly_meant_is_told_at_its_place() {
+    fn each_warning_stands_at_its_place() {
         let cases: [(&str, &[&str]); 8] = [
             (r#"{"dns":"callback","id":"https://h.example/?k=1","ipv4":"a.example"}"#, &[]),
             (r#"{"dns":"callback","id":"http://h.example/?ip=__IP__","ipv4":"a.example"}"#, &[]),
             (r#"{"dns":"callback","id":"http://192.168.1.1/?k=1","ipv4":"a.example"}"#, &[]),
             (
                 r#"{"dns":"callback","id":"http://h.example/?k=1","ipv4":"a.example"}"#,
-                &["c.json:1:24: `id` is a plain http address: anybody on the way to h.example can read your keys \
-                   (write https://, if the endpoint has it)"],
+                &[
+                    "c.json:1:24: `id` is an unencrypted http address: anyone on the path to h.example can read your keys \
+                   (use https:// if the endpoint supports it)",
+                ],
             ),
             (
                 r#"{"dns":"callback","endpoint":"http://u:p@h.example","id":"x","ipv6":"a.example"}"#,
                 &[
-                    "c.json:1:30: `endpoint` is a plain http address: anybody on the way to h.example can read your keys \
-                   (write https://, if the endpoint has it)",
+                    "c.json:1:30: `endpoint` is an unencrypted http address: anyone on the path to h.example can read your keys \
+                   (use https:// if the endpoint supports it)",
                 ],
             ),
             (
                 r#"{"dns":"callback","id":"https://h/","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
-                &["c.json:1:69: `ipv4`: a.example is named twice; it is told once"],
+                &["c.json:1:69: `ipv4`: a.example is listed twice; it is updated once"],
             ),
             (
                 r#"{"id":"https://h/","providers":[{"provider":"callback","ipv4":"a.example"},
                     {"provider":"callback","ipv4":["b.example","a.example"],"ipv6":"a.example"}]}"#,
-                &[
-                    "c.json: entry 2 tells a.example A to the endpoint that entry 1 tells it too (leave it out of one of them)",
-                ],
+                &["c.json: entry 2 sends a.example A to the same endpoint as entry 1 (remove it from one of them)"],
             ),
             (
                 r#"{"id":"https://h/","ipv4":"a.example","providers":[{"provider":"callback"},
@@ -169,7 +167,7 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            assert_eq!(told(text), expected, "{text}");
+            assert_eq!(warnings(text), expected, "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Every setting that counts, as it may be shown, and where it was made: from the one table of fields.
+//! Every setting that counts, redacted, and where it was made: from the one table of fields.
 //!
-//! What is shown needs not be valid: a listing helps most where something is wrong. What a secret field holds is shown
+//! The settings need not be valid: a listing helps most where something is wrong. The value of a secret field is shown
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
@@ -8,10 +8,10 @@ use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
-use super::value::is_off;
+use super::value::{document, is_off};
 use crate::address::source::Source;
 use crate::callback::{Body, Variables, outline, outline_literal};
-use crate::text::json::{Dialect, Node, Value, parse, push_string};
+use crate::text::json::{Node, Value, push_string};
 use crate::text::secrets::MASK;
 
 /// The settings of one entry, or those that hold for a whole file.
@@ -28,7 +28,7 @@ pub struct Section {
 pub struct Row {
     /// What the field is called.
     pub name: &'static str,
-    /// What it is set to, secrets masked.
+    /// What it is set to, redacted.
     pub value: String,
     /// `config.json:7`, `DDNS_TTL`, `--ttl`, or `default`.
     pub origin: String,
@@ -36,7 +36,7 @@ pub struct Row {
     pub is_in_file: bool,
 }
 
-/// The settings of a file, or of the surroundings alone; with `all` also those that nobody made.
+/// The settings of a file, or of the surroundings alone; with `all` also defaults.
 pub fn listing(written: Option<&Written>, around: &Surroundings, all: bool) -> Vec<Section> {
     let empty = Raw::default();
     let file = written.map_or(&empty, |written| &written.file);
@@ -90,11 +90,11 @@ fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, all: bool) -> 
         Origin::Environment(name) | Origin::Option(name) => name.clone(),
     };
     let is_in_file = matches!(setting.origin, Origin::File(_));
-    Some(Row { name: setting.name, value: shown(field, setting, layers), origin, is_in_file })
+    Some(Row { name: setting.name, value: redacted(field, setting, layers), origin, is_in_file })
 }
 
-/// A value as it may be shown.
-fn shown(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
+/// A value as it may be seen.
+fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
     let node = &setting.node;
     match (field.key, &node.value) {
         (Key::Id, Value::String(text)) => outline(text, &variables(layers)),
@@ -111,7 +111,7 @@ fn shown(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
     }
 }
 
-/// A value of a field that is no secret.
+/// A value of a field that holds no secret.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) | Value::Number(text) => text.clone(),
@@ -121,10 +121,10 @@ fn plain(value: &Value) -> String {
 }
 
 /// The items of a list, read as [`super::validate`] reads them.
-fn joined(key: Key, layers: &Layers<'_>, shown: fn(&Node) -> String) -> String {
+fn joined(key: Key, layers: &Layers<'_>, redacted: fn(&Node) -> String) -> String {
     let mut unused = Vec::new();
     let items = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
-    let items: Vec<String> = items.iter().map(|item| shown(item)).collect();
+    let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
     items.join(", ")
 }
 
@@ -149,13 +149,14 @@ fn proxy(node: &Node) -> String {
 }
 
 fn token(node: &Node, variables: &Variables) -> String {
-    let document = match &node.value {
-        Value::String(text) if text.trim().is_empty() => return String::new(),
-        Value::String(text) => parse(text, Dialect::TOKEN).ok(),
-        _ => Some(node.clone()),
-    };
-    let body = document.and_then(|document| Body::new(&document, variables, &mut Vec::new()).ok()?);
-    body.map_or_else(|| MASK.to_owned(), |body| body.outline(variables))
+    match document(node) {
+        Ok(None) => String::from(if node.value.members().is_some() { "{}" } else { "" }),
+        Ok(Some(document)) => Body::new(&document, variables, &mut Vec::new())
+            .ok()
+            .flatten()
+            .map_or_else(|| MASK.to_owned(), |body| body.outline(variables)),
+        Err(_) => MASK.to_owned(),
+    }
 }
 
 /// The members of `extra`, where it is an object or a text that holds one.

@@ -135,10 +135,10 @@ pub struct Written {
 pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
     let mut reader = Reader { document, diagnostics: Vec::new() };
     let root = parse(&document.text, Dialect::CONFIG)
-        .map_err(|error| Diagnostic::error(reader.place(error.span), format!("this is no JSON: {}", error.message)))?;
+        .map_err(|error| Diagnostic::error(reader.place(error.span), format!("not valid JSON: {}", error.message)))?;
     let Value::Object(members) = root.value else {
         let message = format!("a configuration is a JSON object, not {}", root.value.kind());
-        let hint = "it looks like { \"dns\": \"callback\", … }";
+        let hint = "for example { \"dns\": \"callback\", … }";
         return Err(Diagnostic::error(reader.place(root.span), message).hint(hint));
     };
     let mut providers = None;
@@ -174,7 +174,7 @@ impl Reader<'_> {
             return Vec::new();
         };
         if nodes.is_empty() {
-            self.wrong(member.node.span, "`providers` has no entries: there is nobody to tell");
+            self.wrong(member.node.span, "`providers` has no entries: nothing would be sent");
         }
         let mut entries = Vec::new();
         for (at, node) in nodes.into_iter().enumerate() {
@@ -220,8 +220,8 @@ impl Reader<'_> {
             return;
         };
         if in_entry && field.scope != Scope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
-            let message = format!("`{written}` cannot stand inside of `providers`");
-            let hint = "move it outside: it holds for the whole file";
+            let message = format!("`{written}` is not allowed inside `providers`");
+            let hint = "move it out: it applies to the whole file";
             self.diagnostics.push(Diagnostic::error(self.place(member.key_span), message).hint(hint));
             return;
         }

@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
                 Err(_) if key == Key::Proxy && !text.contains('"') => at_node(value::separated(text)),
                 Err(error) => {
                     let name = Field::of(key).name;
-                    let message = format!("`{name}` begins like a JSON list but is none: {}", error.message);
+                    let message = format!("`{name}` starts like a JSON list but is not one: {}", error.message);
                     self.wrong(key, node, message, None);
                     Vec::new()
                 }
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
                 None
             }
             Err(error) => {
-                let message = format!("`{name}` is no JSON at character {}: {}", error.span.start + 1, error.message);
+                let message = format!("`{name}` is not JSON: at character {}, {}", error.span.start + 1, error.message);
                 self.wrong(key, &setting.node, message, None);
                 None
             }

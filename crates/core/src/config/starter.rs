@@ -9,12 +9,12 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::json::{Node, Value, pretty, push_string};
 
 const ABOVE: &str = "\
-// A configuration of ddns. What stands behind // is a comment.
+// Configuration of ddns. What follows // is a comment.
 // `ddns preview` shows what it would send, `ddns` sends it.
 ";
 
 const REST: &str =
-    "  // Everything below may stay out: remove the // before a field to set it. Redacted are defaults and examples.\n";
+    "  // Everything below is optional: remove the // before a field to set it. Values are defaults or examples.\n";
 
 /// In place of what a template cannot know.
 const EXAMPLE_ID: &str = "https://example.com/update?name=__DOMAIN__&ip=__IP__";

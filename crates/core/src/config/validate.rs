@@ -92,7 +92,7 @@ fn log(reader: &mut Reader<'_>) -> Option<Log> {
         }
         for part in unknown {
             let message = format!("`log.format`: {part} is unknown and stays as it is");
-            let hint = "known are %(asctime)s, %(levelname)s, %(name)s, %(message)s, and `json` for the whole";
+            let hint = "known: %(asctime)s, %(levelname)s, %(name)s, %(message)s; or `json` alone";
             reader.warn_whole(Key::LogFormat, message, hint);
         }
     }
@@ -122,15 +122,17 @@ fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
     let interval = duration(text);
     let message = match interval {
         Some(interval) if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => return Some(interval),
-        Some(interval) if interval < SHORTEST_INTERVAL => format!(
-            "`interval` is {} s, and less than {} s would wear out whoever is asked for the address",
-            interval.as_secs(),
-            SHORTEST_INTERVAL.as_secs()
-        ),
+        Some(interval) if interval < SHORTEST_INTERVAL => {
+            format!(
+                "`interval` is {} s; less than {} s would put too much load on the sources of the address",
+                interval.as_secs(),
+                SHORTEST_INTERVAL.as_secs()
+            )
+        }
         Some(_) => format!("`interval` is longer than {} days", LONGEST_INTERVAL.as_secs() / 86_400),
         None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed()),
     };
-    let hint = "changes of this host's own addresses are heard of at once, whatever the interval";
+    let hint = "changes of this host's own addresses are noticed at once, whatever the interval";
     reader.wrong_whole(Key::Interval, message, interval.map(|_| hint.to_owned()));
     None
 }

@@ -1,6 +1,7 @@
 //! What a written value means, whatever wrote it: a file, the environment, an option or an answer. One function for each
 //! kind of value.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::fields::Kind;
@@ -42,6 +43,17 @@ pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
 /// The items of a list that is not JSON.
 pub(super) fn separated(text: &str) -> Vec<Node> {
     split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect()
+}
+
+/// The document of a `token`; none where it is empty (B7). Fails where a string holds none.
+pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError> {
+    match &node.value {
+        value if is_blank(value) => Ok(None),
+        // A string that is not blank is not empty: `"{}"` is a body.
+        Value::String(text) => parse(text, Dialect::TOKEN).map(|document| Some(Cow::Owned(document))),
+        Value::Object(members) if members.is_empty() => Ok(None),
+        _ => Ok(Some(Cow::Borrowed(node))),
+    }
 }
 
 /// A span of time: minutes, or a whole number with its unit.

@@ -1,4 +1,4 @@
-//! `ddns check`: every setting that counts with its origin, and everything that is wrong or doubtful. With `--online` also
+//! `ddns check`: every setting that counts with its origin, and all errors and warnings. With `--online` also
 //! whether the addresses are found and the endpoints can be reached. Sends no callback.
 
 mod show;
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use ddns_core::config::fields::file_variables;
-use ddns_core::config::lint::{lint, told_twice};
+use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::raw::{self, Document, Written};
 use ddns_core::config::{Config, Entry};
@@ -31,7 +31,7 @@ use crate::output::print;
 /// So many endpoints of one entry are tried, where a placeholder makes many of it.
 const MOST_ORIGINS: usize = 20;
 
-/// Everything that is shown.
+/// The result of a check.
 #[derive(Default)]
 struct Report {
     /// By file; the name is empty where there is none.
@@ -79,7 +79,7 @@ pub(crate) async fn run(given: Given) -> u8 {
                 report.diagnostics.extend(lint(config, text, &around));
             }
             let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
-            report.diagnostics.extend(told_twice(&configs));
+            report.diagnostics.extend(sent_twice(&configs));
             if online {
                 report.online = Some(look(&configs, &client).await);
             }
@@ -99,7 +99,7 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
         return None;
     }
     let message =
-        readers(Path::new(&document.name)).map(|who| format!("the file holds secrets and {who} can read it"))?;
+        readers(Path::new(&document.name)).map(|who| format!("the file contains secrets, and {who} can read it"))?;
     let hint = format!("chmod 600 {}", document.name);
     Some(Diagnostic::warning(Place::file(&document.name), message).hint(hint))
 }

@@ -1,4 +1,4 @@
-//! `ddns init`: from an empty folder to a configuration: asks what no option says, tries the source of the address,
+//! `ddns init`: from an empty folder to a configuration: asks what no option answers, tries the source of the address,
 //! writes a commented file and shows what would be sent. Sends no callback. What is asked and what an answer means is
 //! decided in the core.
 
@@ -25,10 +25,10 @@ use crate::output::complain;
 use crate::output::layout::broken;
 use crate::output::print;
 
-/// Redacted where no address was found: for documentation, nobody's.
+/// Shown where no address was found: addresses for documentation.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
 
-/// What was found out about a family: which sources were asked, and the address that they gave.
+/// What was found out about a family: which sources were tried, and the address that they gave.
 #[derive(Default)]
 struct Looked {
     sources: Vec<Source>,
@@ -77,8 +77,8 @@ pub(crate) async fn run(given: Given) -> u8 {
         Ok(valid) => valid,
         Err(wrong) => return complain(&wrong),
     };
-    for doubt in warnings {
-        let _ = writeln!(io::stderr(), "{}", doubt.shown());
+    for warning in warnings {
+        let _ = writeln!(io::stderr(), "{}", warning.shown());
     }
     for entry in &config.entries {
         for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
@@ -91,7 +91,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
 }
 
-/// `--new-config`: a commented template, with what the options say in it.
+/// `--new-config`: a commented template, with the values of the options in it.
 pub(crate) fn template(given: &Given) -> u8 {
     let target = match Target::of(given, &Environment::read()) {
         Ok(target) => target,
@@ -113,9 +113,9 @@ pub(crate) fn template(given: &Given) -> u8 {
     }
 }
 
-/// What options must say where nobody can be asked.
+/// The error where an option is missing and questions cannot be asked.
 fn unanswered(missing: &[&str], takes_suggestions: bool) -> Diagnostic {
-    let why = if takes_suggestions { "there is nothing to suggest for it" } else { "there is no terminal to ask on" };
+    let why = if takes_suggestions { "there is no suggestion for it" } else { "there is no terminal to ask on" };
     let message = format!("`ddns init` needs {}: {why}", missing.join(" and "));
     let example = "ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
     Diagnostic::error(Place::Nowhere, message).hint(format!("e.g. {example}"))
@@ -123,16 +123,16 @@ fn unanswered(missing: &[&str], takes_suggestions: bool) -> Diagnostic {
 
 /// Asks what is left to ask. Fails where the answers end.
 async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &Client) -> Result<(), String> {
-    say(
-        "A few questions; Enter takes what stands in [brackets]. Nothing is sent, and\nnothing is written before the end.\n",
+    show(
+        "A few questions. Enter accepts the suggestion in [brackets]. Nothing is sent,\nand nothing is written before the end.\n",
     );
     while let Some(question) = interview.question() {
         let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();
-        say(&format!("\n{}{}{suggested}: ", broken(&question.why, 0), question.asks));
+        show(&format!("\n{}{}{suggested}: ", broken(&question.why, 0), question.asks));
         match interview.answer(&line()?) {
-            Ok(warnings) => warnings.iter().for_each(|doubt| say(&broken(&format!("Note: {doubt}"), 2))),
+            Ok(warnings) => warnings.iter().for_each(|warning| show(&broken(&format!("Note: {warning}"), 2))),
             Err(why) => {
-                why.lines().for_each(|line| say(&broken(&format!("Not possible: {line}"), 2)));
+                why.lines().for_each(|line| show(&broken(&format!("Not possible: {line}"), 2)));
                 continue;
             }
         }
@@ -148,7 +148,7 @@ async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &
     Ok(())
 }
 
-fn say(text: &str) {
+fn show(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
@@ -156,14 +156,14 @@ fn say(text: &str) {
 fn line() -> Result<String, String> {
     let mut bytes = Vec::new();
     match io::stdin().lock().read_until(b'\n', &mut bytes) {
-        Ok(0) => Err("the answers end before the questions do".to_owned()),
-        // What is no text is not taken: the control character makes it a wrong answer.
+        Ok(0) => Err("the input ended before the last question".to_owned()),
+        // What is not text is refused: the control character makes it a wrong answer.
         Ok(_) => Ok(String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned())),
         Err(error) => Err(format!("the answer cannot be read ({error})")),
     }
 }
 
-/// Asks the sources of a family and tells what they say; not again those that were asked before.
+/// Looks up the address of a family and shows the result; not again for sources that were tried before.
 async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Client) {
     if looked.sources == entry.sources_of(family) {
         return;
@@ -171,12 +171,12 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     *looked = Looked { sources: entry.sources_of(family).to_vec(), ip: None };
     let lookup = look_up(Query::new(entry, family), client).await;
     for (source, why) in lookup.failed() {
-        say(&broken(&format!("{family}: no address from {source} now: {why}"), 2));
+        show(&broken(&format!("{family}: no address from {source}: {why}"), 2));
     }
     if let Some((source, choice)) = lookup.found() {
-        say(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
+        show(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
         if is_private(choice.ip) {
-            say("  It is private: nobody outside can reach it. `public` gives the router's address.\n");
+            show("  It is private: it cannot be reached from outside. `public` gives the router's.\n");
         }
         looked.ip = Some(choice.ip);
     }
@@ -190,10 +190,10 @@ impl Target {
             (Some(name), []) => name,
             (None, [name]) => name.as_str(),
             (None, []) => "config.json",
-            _ => return wrong("one file is written, and there are several names", "name one: `ddns init FILE`"),
+            _ => return wrong("only one file is written, but several are named", "name one: `ddns init FILE`"),
         };
         if name.contains("://") {
-            return wrong("the file to write cannot be an address", "the address of the endpoint goes behind --id");
+            return wrong("the file to write cannot be an address", "pass the address of the endpoint with --id");
         }
         let path = environment.path(name);
         match fs::symlink_metadata(&path) {
@@ -206,7 +206,7 @@ impl Target {
         }
     }
 
-    /// Writes a new file that nobody else can read; never takes the place of one. Fails, having told why, with the exit
+    /// Writes a new file that nobody else can read; never takes the place of one. Fails, having printed why, with the exit
     /// status.
     fn write(&self, text: &str) -> Result<(), u8> {
         let folder = self.path.parent().filter(|folder| *folder != Path::new(""));
@@ -231,7 +231,7 @@ impl Target {
 }
 
 fn taken(name: &str) -> Diagnostic {
-    let message = format!("{name} is there already, and is not overwritten");
+    let message = format!("{name} already exists and is not overwritten");
     Diagnostic::error(Place::Nowhere, message).hint("name another file, or move this one away")
 }
 
@@ -244,7 +244,7 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
             let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok());
             let Some(ip) = ip else { continue };
             let update = Update { domain, family, ip };
-            let note = if looked[family.index()].ip.is_some() { "" } else { " (an example: none was found)" };
+            let note = if looked[family.index()].ip.is_some() { "" } else { " (an example: no address was found)" };
             text += "\n";
             text += &broken(&format!("What is sent for {update}{note}; what you typed shows as ***:"), 0);
             text += "\n";
@@ -258,7 +258,7 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
     let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
     let width = preview.chars().count();
     text + &format!(
-        "\nNext:\n  {preview}   show every request, send none\n  {run:<width$}   find the address, tell what changed\n"
+        "\nNext:\n  {preview}   show every request, send none\n  {run:<width$}   find the address, send what changed\n"
     )
 }
 
@@ -270,7 +270,7 @@ fn sent(entry: &Entry, update: &Update<'_>) -> String {
     };
     let mut text: String = lines.iter().flat_map(|line| ["    ", line, "\n"]).collect();
     if !text.contains(&update.ip.to_string()) {
-        text += "\nThe address is not part of it: __IP__ stands neither in `id` nor in `token`.\n";
+        text += "\nThe address is not part of it: neither `id` nor `token` contains __IP__.\n";
     }
     text.replace("    \n", "\n")
 }

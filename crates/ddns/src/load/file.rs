@@ -22,7 +22,7 @@ const FILE_LIMIT: u64 = 64 * 1024 * 1024;
 /// How long a configuration may take to come over the network.
 const FETCH_LIMIT: Duration = Duration::from_secs(30);
 
-/// What tells two files apart: device and number.
+/// Identifies a file: device and number.
 pub(super) type Identity = (u64, u64);
 
 pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
@@ -47,15 +47,15 @@ pub(super) async fn read(
     Ok((Document { name: name.to_owned(), text, fetched: false }, identity))
 }
 
-/// The text of a file, or why there is none: a sentence that goes on from its name.
+/// The text of a file, or why there is none: a phrase that follows its name.
 pub(super) fn read_text(path: &str) -> Result<String, String> {
     read_file(path).map(|(text, _)| text)
 }
 
 fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     let cannot = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "is not there".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "may not be read by this user".to_owned(),
+        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "cannot be read by this user".to_owned(),
         std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
         _ => format!("cannot be read ({error})"),
     };
@@ -70,7 +70,7 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
-        format!("is no UTF-8 text (line {line}): save it as UTF-8")
+        format!("is not UTF-8 text (line {line}): save it as UTF-8")
     })?;
     Ok((text, metadata.as_ref().map(identity)))
 }
@@ -86,13 +86,13 @@ async fn fetch(address: &str, client: &Client, system: &Arc<System>) -> Result<D
     let request = Request { url, body: None };
     let (proxies, ssl) = (&Proxies::system(system), &Ssl::Verify);
     let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
-    let answer = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
-    if !(200..300).contains(&answer.status) {
-        return Err(wrong(format!("it answered {}", report::with_reason(answer.status))));
+    let response = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
+    if !(200..300).contains(&response.status) {
+        return Err(wrong(format!("the response was {}", report::with_reason(response.status))));
     }
-    if !answer.is_whole {
+    if !response.is_whole {
         return Err(wrong(format!("it was cut off, or is larger than {} KiB", BODY_LIMIT >> 10)));
     }
-    let text = String::from_utf8(answer.body).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
+    let text = String::from_utf8(response.body).map_err(|_| wrong("it is not UTF-8 text".to_owned()))?;
     Ok(Document { name, text, fetched: true })
 }

@@ -1,4 +1,4 @@
-//! `ddns check`: each setting with its origin, everything that is wrong or doubtful, and, online, how far a request would
+//! `ddns check`: each setting with its origin, all errors and warnings, and, online, how far a request would
 //! come.
 
 use std::fs;
@@ -43,7 +43,7 @@ const WHOLE: &str = r#"{
 }"#;
 
 #[test]
-fn check_shows_each_setting_and_all_doubts() {
+fn check_shows_each_setting_and_all_warnings() {
     let sandbox = Sandbox::new().env("DDNS_LINE", "home");
     let run = check_text(&sandbox, WHOLE, &["--ttl", "60"]).expect(0);
     let expected = "\
@@ -61,7 +61,7 @@ config.json:7:3: warning: unknown field `tll`: it has no effect
   7 |   \"tll\": ***
     |   ^^^^^
   hint: did you mean `ttl`?
-config.json: warning: __NOPE__ is no placeholder: it is sent as it is
+config.json: warning: __NOPE__ is not a placeholder: it is sent as it is
   hint: did you mean __ZONE__?
 
 No errors, 2 warnings.
@@ -83,7 +83,7 @@ fn check_in_a_terminal_says_the_same() {
 }
 
 #[test]
-fn check_tells_all_errors_and_still_shows_the_settings() {
+fn check_reports_all_errors_and_still_shows_the_settings() {
     let sandbox = Sandbox::new();
     let config = "{\n\"dns\": \"other\", \"id\": \"h.example/?k=s3cr3t\",\n\"ipv4\": [\"a b\"], \"ttl\": []\n}";
     let run = check_text(&sandbox, config, &["--online"]).expect(2).never_says("s3cr3t");
@@ -100,46 +100,42 @@ fn check_tells_all_errors_and_still_shows_the_settings() {
     assert_eq!(report["errors"].as_array().map(Vec::len), Some(4), "{report:#}");
     assert_eq!(report["errors"][1]["place"], "config.json:3:25", "{report:#}");
     let run = check_text(&sandbox, "{ no json", &[]).expect(2);
-    assert!(run.stdout.contains("this is no JSON"), "{}", run.stdout);
+    assert!(run.stdout.contains("not valid JSON"), "{}", run.stdout);
     sandbox.run(&["check", "-c", "missing.json"]).expect(2);
-    Sandbox::new().run(&["check"]).expect(2).says("there is no configuration");
+    Sandbox::new().run(&["check"]).expect(2).says("no configuration found");
     sandbox.run(&["check", "--onlin"]).expect(2).says("--online");
 }
 
 #[test]
-fn check_warns_of_what_is_hardly_meant() {
+fn check_warns_of_likely_mistakes() {
     let base = home("https://h.example/hook?ip=__IP__");
     let cases = [
         (json!({}), None),
         (json!({"ssl": false}), Some("`ssl` is off")),
-        (json!({"id": "http://h.example/?key=my-secret-key"}), Some("`id` is a plain http address")),
+        (json!({"id": "http://h.example/?key=my-secret-key"}), Some("`id` is an unencrypted http address")),
         (json!({"id": "http://h.example/?ip=__IP__"}), None),
         (json!({"id": "http://10.0.0.1/?key=my-secret-key"}), None),
-        (json!({"id": "https://h.example/?ip=__ip__"}), Some("__ip__ is no placeholder")),
-        (json!({"ipv4": ["a.example", "b.example", "A.example"]}), Some("a.example is named twice")),
-        (json!({"endpoint": "https://e.example/__IP__", "id": "x"}), Some("`endpoint` holds __IP__")),
+        (json!({"id": "https://h.example/?ip=__ip__"}), Some("__ip__ is not a placeholder")),
+        (json!({"ipv4": ["a.example", "b.example", "A.example"]}), Some("a.example is listed twice")),
+        (json!({"endpoint": "https://e.example/__IP__", "id": "x"}), Some("`endpoint` contains __IP__")),
         (json!({"tokn": 1}), Some("unknown field `tokn`")),
     ];
     for (more, expected) in cases {
         let report = report(&check(&Sandbox::new(), &with(&base, &more), &["--json"]).expect(0));
-        let told: Vec<&str> =
+        let warnings: Vec<&str> =
             report["warnings"].as_array().expect("a list").iter().filter_map(|one| one["message"].as_str()).collect();
-        assert_eq!(told.len(), usize::from(expected.is_some()), "{more}: {told:?}");
-        assert!(expected.is_none_or(|part| told[0].contains(part)), "{more}: {told:?}");
+        assert_eq!(warnings.len(), usize::from(expected.is_some()), "{more}: {warnings:?}");
+        assert!(expected.is_none_or(|part| warnings[0].contains(part)), "{more}: {warnings:?}");
     }
     let twice = json!({"id": "https://h.example/", "index4": SOURCE, "providers": [
         {"provider": "callback", "ipv4": "a.example"}, {"provider": "callback", "ipv4": ["a.example"]}]});
     let run = check(&Sandbox::new(), &twice, &["--wide"]).expect(0);
-    assert!(
-        run.stdout.contains("entry 2 tells a.example A to the endpoint that entry 1 tells it too"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("entry 2 sends a.example A to the same endpoint as entry 1"), "{}", run.stdout);
     // The same callback in another file.
     let sandbox = Sandbox::new();
     sandbox.write("other.json", base.to_string());
     let run = check(&sandbox, &base, &["other.json", "--wide"]).expect(0);
-    assert!(run.stdout.contains("that config.json, entry 1 tells it too"), "{}", run.stdout);
+    assert!(run.stdout.contains("to the same endpoint as config.json, entry 1"), "{}", run.stdout);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn typed(sandbox: &Sandbox, args: &[&str], answers: &[&str]) -> Option<Run> {
     })
 }
 
-/// What one has to say where nobody can be asked.
+/// The options that are needed where no questions can be asked.
 fn options<'a>(id: &'a str, index4: &'a str) -> Vec<&'a str> {
     vec!["init", "--id", id, "--ipv4", "home.example.com", "--index4", index4]
 }
@@ -63,8 +63,8 @@ fn init_a_new_user_gets_from_an_empty_folder_to_a_delivered_callback() {
     let id = receiver.url("/update?name=__DOMAIN__&ip=__IP__&key=S3cret-of-mine");
     let run = sandbox.run(&options(&id, &receiver.index4())).expect(0).never_says("S3cret");
     assert_eq!(run.stderr, "");
-    let told = ["IPv4: 203.0.113.7", "Wrote config.json", "GET /update?name=home.example.com&ip=203.0.113.7&key=*** "];
-    for part in told.into_iter().chain(["  ddns preview ", "  ddns  "]) {
+    let shown = ["IPv4: 203.0.113.7", "Wrote config.json", "GET /update?name=home.example.com&ip=203.0.113.7&key=*** "];
+    for part in shown.into_iter().chain(["  ddns preview ", "  ddns  "]) {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     assert!(receiver.callbacks().is_empty(), "nothing is sent before `ddns` is run");
@@ -105,7 +105,7 @@ fn init_yes_takes_what_is_suggested() {
 }
 
 #[test]
-fn init_e7_what_is_missing_is_named_where_nobody_can_be_asked() {
+fn init_e7_what_is_missing_is_named_where_no_questions_can_be_asked() {
     let sandbox = Sandbox::new();
     sandbox.run(&["init"]).expect(2).says("--id and --ipv4 or --ipv6").says("no terminal");
     sandbox.run(&["init", "--yes", "--ipv4", "a.example"]).expect(2).says("`ddns init` needs --id:");
@@ -115,15 +115,15 @@ fn init_e7_what_is_missing_is_named_where_nobody_can_be_asked() {
 }
 
 #[test]
-fn init_e7_a_wrong_option_is_told_as_in_a_configuration_and_nothing_is_written() {
+fn init_e7_a_wrong_option_is_an_error_as_in_a_configuration_and_nothing_is_written() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 6] = [
         (&["--id", "example.com/x", "--ipv4", "a.example"], "did you mean https://example.com/x ?"),
-        (&["--id", "https://h.example/", "--ipv4", "a..b"], "no domain name"),
+        (&["--id", "https://h.example/", "--ipv4", "a..b"], "not a domain name"),
         (&["--id", "https://h.example/", "--ipv4", "a.example", "--index4", "pubic"], "public"),
-        (&["--id", "https://h.example/", "--ipv4", "a.example", "--token", "{S3cret"], "`token` is no JSON"),
-        (&["https://h.example/S3cret", "--ipv4", "a.example"], "goes behind --id"),
-        (&["one.json", "-c", "two.json"], "one file is written"),
+        (&["--id", "https://h.example/", "--ipv4", "a.example", "--token", "{S3cret"], "`token` is not JSON"),
+        (&["https://h.example/S3cret", "--ipv4", "a.example"], "with --id"),
+        (&["one.json", "-c", "two.json"], "only one file is written"),
     ];
     for (args, part) in cases {
         sandbox.run(&[&["init"], args].concat()).expect(2).says(part).never_says("S3cret");
@@ -138,7 +138,7 @@ fn init_never_overwrites() {
     fs::create_dir(sandbox.path("folder")).expect("a folder");
     symlink("nowhere", sandbox.path("dangling.json")).expect("a link");
     let (id, index4) = (receiver.url("/?ip=__IP__"), receiver.index4());
-    let cases = [("file.json", "is there already"), ("folder", "is a folder"), ("dangling.json", "is there already")];
+    let cases = [("file.json", "already exists"), ("folder", "is a folder"), ("dangling.json", "already exists")];
     for (name, part) in cases {
         let args = [&["init", name][..], &options(&id, &index4)[1..]].concat();
         sandbox.run(&args).expect(2).says(part).says(name);
@@ -146,7 +146,7 @@ fn init_never_overwrites() {
     }
     assert_eq!(sandbox.read("file.json"), "mine");
     assert!(!sandbox.path("nowhere").exists() && !sandbox.path("folder/config.json").exists());
-    assert_eq!(receiver.lookups(), 0, "it is told before anything is asked");
+    assert_eq!(receiver.lookups(), 0, "that is known before anything is looked up");
 }
 
 /// A limit on the size of files makes the writing fail half-way, as a full disk does.
@@ -177,7 +177,7 @@ fn init_a_folder_that_cannot_be_written_to_is_a_sentence() {
 }
 
 #[test]
-fn init_a_source_that_gives_nothing_is_told_and_the_file_is_written() {
+fn init_a_source_that_gives_nothing_is_reported_and_the_file_is_written() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&options("https://example.com/update", "shell:exit 1")).expect(0);
     for part in ["no address from shell", "an example", "The address is not part of it"] {
@@ -191,7 +191,7 @@ fn init_at_a_terminal_asks_and_asks_again() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let (id, index4) = (receiver.url("/update?key=S3cret"), receiver.index4());
     let answers = [
-        "example.com", // no whole address
+        "example.com", // not a complete address
         &id,
         "PUT", // neither
         "GET",
@@ -204,7 +204,8 @@ fn init_at_a_terminal_asks_and_asks_again() {
     ];
     let Some(run) = typed(&sandbox, &["my.json"], &answers) else { return };
     let run = run.expect(0);
-    let parts = ["did you mean https://example.com", "It is GET or POST.", "is no domain name", "no address from"];
+    let parts =
+        ["did you mean https://example.com", "Please answer GET or POST.", "is not a domain name", "no address from"];
     for part in parts.into_iter().chain(["203.0.113.7 from url:", "key=***&name=home.example.com", "ddns -c my.json"]) {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
@@ -237,7 +238,7 @@ fn init_the_end_of_the_answers_writes_nothing() {
     let Some(run) = typed(&sandbox, &[], &["https://example.com/?ip=__IP__", "EOF"]) else { return };
     let run = run.expect(1);
     assert!(
-        run.stdout.contains("error: the answers end before the questions do: nothing was written"),
+        run.stdout.contains("error: the input ended before the last question: nothing was written"),
         "{}",
         run.stdout
     );

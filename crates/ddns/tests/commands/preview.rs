@@ -254,7 +254,7 @@ fn preview_says_why_nothing_can_be_told() {
     let run = preview(&sandbox, &off, &[]).expect(0);
     assert_eq!(run.stdout, "Nothing would be sent: every family that has domains is switched off.\n");
     sandbox.run(&["preview", "-c", "missing.json"]).expect(2);
-    Sandbox::new().run(&["preview"]).expect(2).says("there is no configuration");
+    Sandbox::new().run(&["preview"]).expect(2).says("no configuration found");
 }
 
 /// The masked port is no number: the request can be shown all the same.

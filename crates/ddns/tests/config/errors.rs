@@ -34,7 +34,7 @@ fn refused(bad: impl AsRef<[u8]>, case: &str) -> Run {
     let run = sandbox.run(&["-c", "good.json", "bad.json"]);
     ends(&run, 2, case);
     clean(&run, case);
-    assert!(run.stderr.contains("error:"), "{case}: no error is told: {}", run.stderr);
+    assert!(run.stderr.contains("error:"), "{case}: no error is reported: {}", run.stderr);
     assert!(run.stderr.contains("bad.json"), "{case}: the file is not named: {}", run.stderr);
     assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0), "{case}: something was sent");
     run
@@ -129,7 +129,7 @@ fn b8_all_errors_of_a_file_are_told_at_once_each_at_its_place() {
 }
 
 #[test]
-fn b8_the_errors_of_every_file_are_told() {
+fn b8_the_errors_of_every_file_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("one.json", wrong(&json!({"ttl": "ten"})).to_string());
     sandbox.write("two.json", wrong(&json!({"dns": "other"})).to_string());
@@ -289,7 +289,7 @@ fn an_interval_below_10_s_is_refused_with_the_reason() {
         assert!(names(&run.stderr, "interval"), "{value}: the field is not named: {}", run.stderr);
     }
     let config = wrong(&json!({"interval": "5s"}));
-    refused(config.to_string(), "5s").says("less than 10 s").says("heard of at once");
+    refused(config.to_string(), "5s").says("less than 10 s").says("noticed at once");
 }
 
 #[test]

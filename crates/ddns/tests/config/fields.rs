@@ -73,7 +73,7 @@ fn b_ipv4_and_ipv6_take_an_array_or_one_string() {
     }
 }
 
-/// An empty list is none: the other family is told alone.
+/// An empty list is none: only the other family is updated.
 #[test]
 fn b_an_empty_list_of_domains_is_none() {
     for none in [json!([]), json!("")] {
@@ -104,14 +104,14 @@ fn b_index_takes_an_array_or_one_value_and_the_first_address_wins() {
 
 #[test]
 fn b_index_false_switches_the_family_off() {
-    for (index4, index6, told) in [
+    for (index4, index6, sent) in [
         (json!(false), json!("shell:echo 2001:db8::7"), "/hook?d=home.example.com&ip=2001:db8::7"),
         (json!("shell:echo 203.0.113.7"), json!(false), "/hook?d=home.example.com&ip=203.0.113.7"),
     ] {
         let receiver = Receiver::new();
         let more = json!({"ipv6": "home.example.com", "index4": index4, "index6": index6});
         Sandbox::new().sync(&with(&basic(&receiver), &more)).expect(0);
-        assert_eq!(targets(&receiver), [told]);
+        assert_eq!(targets(&receiver), [sent]);
     }
 }
 
@@ -266,7 +266,7 @@ fn b8_a_field_that_is_written_twice_is_a_warning_and_the_last_one_counts() {
 
 #[test]
 fn b_concurrency_one_keeps_strict_order() {
-    // The first answers take longest, so that any overlap would change the order.
+    // The first responses take longest, so that any overlap would change the order.
     let receiver = Receiver::responding(|request| {
         let first = request.target().contains("h0");
         Response::status(200).after(Duration::from_millis(if first { 150 } else { 5 }))
@@ -330,8 +330,8 @@ fn b_providers_inherit_what_is_outside_and_win_with_what_is_inside() {
     });
     let run = Sandbox::new().sync(&config).expect(0).never_says("warning");
     run.says("home.example.com A 203.0.113.9: accepted");
-    let mut told: Vec<_> = receiver.callbacks().iter().map(|r| format!("{} {}", r.line, r.text())).collect();
-    told.sort();
+    let mut sent: Vec<_> = receiver.callbacks().iter().map(|r| format!("{} {}", r.line, r.text())).collect();
+    sent.sort();
     let expected = [
         "GET /api/c/x.example HTTP/1.1 ",
         "GET /api/c/y.example HTTP/1.1 ",
@@ -339,7 +339,7 @@ fn b_providers_inherit_what_is_outside_and_win_with_what_is_inside() {
         r#"POST /api/b/home.example.com/inside HTTP/1.1 {"ttl":"60"}"#,
         r#"POST /other HTTP/1.1 {"ttl":"300"}"#,
     ];
-    assert_eq!(told, expected);
+    assert_eq!(sent, expected);
 }
 
 #[test]
@@ -420,8 +420,8 @@ fn b9_what_follows_the_kind_of_a_source_is_taken_whole() {
             let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"index4": sources})));
             ends(&run, 0, index4);
             let seen = receiver.take();
-            let told = seen.last().map(Received::target);
-            assert_eq!(told, Some("/hook?d=home.example.com&ip=203.0.113.7"), "{sources}");
+            let sent = seen.last().map(Received::target);
+            assert_eq!(sent, Some("/hook?d=home.example.com&ip=203.0.113.7"), "{sources}");
             if index4.starts_with("url:") {
                 assert_eq!(seen[0].target(), "/address?a=1,2;b=3", "{sources}");
             }
@@ -448,8 +448,8 @@ fn b10_domains_are_trimmed_lower_cased_and_kept_once() {
         let receiver = Receiver::new();
         let more = json!({"ipv4": domains, "id": receiver.url("/hook"), "token": {"name": "__DOMAIN__"}});
         ends(&Sandbox::new().sync(&with(&basic(&receiver), &more)), 0, &domains.to_string());
-        let told: Vec<_> = receiver.callbacks().iter().map(|request| request.json()["name"].clone()).collect();
-        assert_eq!(told, names, "{domains}");
+        let sent: Vec<_> = receiver.callbacks().iter().map(|request| request.json()["name"].clone()).collect();
+        assert_eq!(sent, names, "{domains}");
     }
 }
 

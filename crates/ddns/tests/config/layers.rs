@@ -57,8 +57,8 @@ fn b11_command_line_over_file_over_environment() {
             }
             let case = format!("{field}, {layer} layers above the environment");
             ends(&sandbox.run(&args), 0, &case);
-            let told: Vec<_> = receiver.take().iter().map(|r| format!("{} {}", r.line, r.text())).collect();
-            assert!(told.len() == 1 && told[0].contains(expected), "{case}: {expected:?} in {told:?}");
+            let sent: Vec<_> = receiver.take().iter().map(|r| format!("{} {}", r.line, r.text())).collect();
+            assert!(sent.len() == 1 && sent[0].contains(expected), "{case}: {expected:?} in {sent:?}");
         }
     }
 }
@@ -120,12 +120,12 @@ fn b11_the_environment_alone_is_a_configuration() {
         .env("DDNS_LOG_DATEFMT", "in %Y");
     let run = sandbox.run(&[]).expect(0).never_says("accepted");
     assert_eq!(run.stdout, "");
-    let told = [
+    let sent = [
         "/api/hook/berlin?d=a.example&ip=203.0.113.7&ttl=600&line=east",
         "/api/hook/berlin?d=b.example&ip=203.0.113.7&ttl=600&line=east",
         "/api/hook/berlin?d=c.example&ip=2001:db8::7&ttl=600&line=east",
     ];
-    assert_eq!(targets(&receiver), told);
+    assert_eq!(targets(&receiver), sent);
     assert!(receiver.take().iter().all(|request| request.method() == "POST"), "DDNS_TOKEN makes a body");
     assert!(sandbox.path("cache/env.json").is_file(), "DDNS_CACHE names the file");
     let log = sandbox.read("logs/env.log");
@@ -144,8 +144,8 @@ fn b11_lists_in_the_environment_are_json_or_separated() {
         let receiver = Receiver::new();
         let sandbox = Sandbox::new().env("DDNS_IPV4", list);
         ends(&sandbox.sync(&without(basic(&receiver), "ipv4")), 0, list);
-        let told = ["/hook?d=a.example&ip=203.0.113.7", "/hook?d=b.example&ip=203.0.113.7"];
-        assert_eq!(targets(&receiver), told, "{list}");
+        let sent = ["/hook?d=a.example&ip=203.0.113.7", "/hook?d=b.example&ip=203.0.113.7"];
+        assert_eq!(targets(&receiver), sent, "{list}");
     }
     let receiver = Receiver::new();
     let sandbox = Sandbox::new().env("DDNS_INDEX6", "false");
@@ -196,12 +196,12 @@ fn b11_options_alone_are_a_configuration() {
         "in %Y",
     ]);
     run.expect(0).never_says("accepted");
-    let told = [
+    let sent = [
         "/api/hook?d=a.example&ip=203.0.113.7&ttl=600&line=east",
         "/api/hook?d=b.example&ip=203.0.113.7&ttl=600&line=east",
         "/api/hook?d=c.example&ip=2001:db8::7&ttl=600&line=east",
     ];
-    assert_eq!(targets(&receiver), told);
+    assert_eq!(targets(&receiver), sent);
     assert!(receiver.callbacks().iter().all(|request| request.method() == "POST"), "--token makes a body");
     assert!(sandbox.path("cache/option.json").is_file(), "--cache names the file");
     let log = sandbox.read("logs/option.log");
@@ -335,13 +335,13 @@ fn b12_several_files_and_files_with_providers_are_all_run() {
         assert_eq!(targets(&receiver), all, "{args:?}");
         receiver.take();
     }
-    for (list, told) in
+    for (list, sent) in
         [("a.json,b.json,c.json", &all[..]), (r#"["a.json", "b.json", "c.json"]"#, &all), ("b.json", &["/b"])]
     {
         let command = sandbox.command(&[]).env("DDNS_CONFIG", list).output().expect("the program starts");
         let said = String::from_utf8_lossy(&command.stderr);
         assert_eq!(command.status.code(), Some(0), "DDNS_CONFIG={list}: {said}");
-        assert_eq!(targets(&receiver), told, "DDNS_CONFIG={list}: {said}");
+        assert_eq!(targets(&receiver), sent, "DDNS_CONFIG={list}: {said}");
         receiver.take();
     }
     sandbox.env("DDNS_CONFIG", "a.json").run(&["-c", "b.json"]).expect(0);

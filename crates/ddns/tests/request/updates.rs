@@ -24,13 +24,13 @@ fn a1_one_request_for_each_domain_of_each_family() {
         "index6": receiver.index6(),
     });
     Sandbox::new().sync(&config).expect(0);
-    let told = [
+    let sent = [
         "/hook?A,a.example,203.0.113.7",
         "/hook?A,b.example,203.0.113.7",
         "/hook?AAAA,a.example,2001:db8::7",
         "/hook?AAAA,c.example,2001:db8::7",
     ];
-    assert_eq!(targets(&receiver), told);
+    assert_eq!(targets(&receiver), sent);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a1_only_what_must_be_updated_is_sent() {
     });
     let sandbox = Sandbox::new();
     sandbox.sync(&config).expect(0);
-    assert_eq!(receiver.take().len(), 3, "the first synchronization tells everything");
+    assert_eq!(receiver.take().len(), 3, "the first synchronization sends everything");
 
     sandbox.sync(&config).expect(0);
     assert_eq!(targets(&receiver), [""; 0], "nothing changed, nothing is sent");
@@ -58,7 +58,7 @@ fn a1_only_what_must_be_updated_is_sent() {
 
     let more = with(&config, &json!({"ipv4": ["a.example", "b.example", "new.example"]}));
     sandbox.sync(&more).expect(0);
-    assert_eq!(targets(&receiver), ["/hook?new.example,203.0.113.8"], "a new domain is told, the known ones are not");
+    assert_eq!(targets(&receiver), ["/hook?new.example,203.0.113.8"], "a new domain is sent, the known ones are not");
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn a3_placeholders_are_replaced_by_the_values_of_the_update() {
         "index6": "shell:echo 2001:db8::7",
     });
     Sandbox::new().sync(&config).expect(0);
-    let mut told: Vec<_> = receiver.callbacks().iter().map(|r| format!("{} {}", r.target(), r.text())).collect();
-    told.sort();
+    let mut sent: Vec<_> = receiver.callbacks().iter().map(|r| format!("{} {}", r.target(), r.text())).collect();
+    sent.sort();
     let expected = [
         concat!(
             "/A/home.example.com?ip=203.0.113.7&ttl=600&line=east ",
@@ -98,13 +98,13 @@ fn a3_placeholders_are_replaced_by_the_values_of_the_update() {
             r#"{"ip":"2001:db8::7","who":["home.example.com (AAAA)"]}"#
         ),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(sent, expected);
 }
 
 #[test]
 fn a4_any_status_from_200_to_299_is_success_whatever_the_body_says() {
     let error = r#"{"error": "unknown domain", "status": 500, "success": false}"#;
-    let answers = [
+    let responses = [
         Response::status(200),
         Response::with_body(200, error),
         Response::with_body(200, "badauth"),
@@ -117,12 +117,12 @@ fn a4_any_status_from_200_to_299_is_success_whatever_the_body_says() {
         Response::Raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\xff\xfe\x00 no text".to_vec()),
         // The status was said; that the body ends early is nothing to read into it.
         Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\ncut".to_vec()),
-        // An interim answer is not the final one.
+        // An interim response is not the final one.
         Response::Raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec()),
     ];
-    for answer in answers {
-        let case = format!("{answer:?}");
-        let receiver = Receiver::responding(move |_| answer.clone());
+    for response in responses {
+        let case = format!("{response:?}");
+        let receiver = Receiver::responding(move |_| response.clone());
         let run = Sandbox::new().sync(&basic(&receiver));
         ends(&run, 0, &case);
         assert!(run.stderr.contains("home.example.com A 203.0.113.7: accepted (2"), "{case}: {}", run.stderr);
@@ -133,14 +133,14 @@ fn a4_any_status_from_200_to_299_is_success_whatever_the_body_says() {
 #[test]
 fn a4_any_other_status_is_a_failure_whatever_the_body_says() {
     let plain = [300, 302, 304, 400, 401, 403, 404, 409, 410, 418, 429, 500, 502, 503, 599];
-    let mut answers: Vec<_> =
+    let mut responses: Vec<_> =
         plain.into_iter().map(|status| (status, Response::with_body(status, r#"{"success": true}"#))).collect();
-    answers[2].1 = Response::Raw(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_vec());
+    responses[2].1 = Response::Raw(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_vec());
     let interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\ngood";
-    answers.push((404, Response::Raw(interim.to_vec())));
-    for (status, answer) in answers {
-        let case = format!("{answer:?}");
-        let receiver = Receiver::responding(move |_| answer.clone());
+    responses.push((404, Response::Raw(interim.to_vec())));
+    for (status, response) in responses {
+        let case = format!("{response:?}");
+        let receiver = Receiver::responding(move |_| response.clone());
         let run = Sandbox::new().sync(&basic(&receiver));
         ends(&run, 1, &case);
         assert!(run.stderr.contains("home.example.com A 203.0.113.7: failed"), "{case}: {}", run.stderr);
@@ -177,13 +177,13 @@ fn a5_a_success_is_cached_and_a_failure_is_sent_again() {
 
 #[test]
 fn a6_a_failing_domain_keeps_no_other_from_being_sent() {
-    for (case, answer) in [("500", Response::status(500)), ("no answer", Response::Close)] {
+    for (case, response) in [("500", Response::status(500)), ("no response", Response::Close)] {
         // Strict order and the failing one first, then many at once.
         for concurrency in [json!(1), json!("auto")] {
             let case = format!("{case}, concurrency {concurrency}");
-            let answer = answer.clone();
+            let response = response.clone();
             let receiver = Receiver::responding(move |request| {
-                if request.target().contains("bad") { answer.clone() } else { Response::status(200) }
+                if request.target().contains("bad") { response.clone() } else { Response::status(200) }
             });
             let domains = json!(["bad.example", "good.example", "fine.example"]);
             let config = with(&basic(&receiver), &json!({"ipv4": domains, "concurrency": concurrency}));
@@ -199,15 +199,15 @@ fn a6_a_failing_domain_keeps_no_other_from_being_sent() {
 
 #[test]
 fn a6_a_family_without_an_address_keeps_the_other_from_nothing() {
-    for (index4, index6, told) in [
+    for (index4, index6, sent) in [
         ("shell:exit 1", "shell:echo 2001:db8::7", "/hook?d=home.example.com&ip=2001:db8::7"),
         ("shell:echo 203.0.113.7", "shell:exit 1", "/hook?d=home.example.com&ip=203.0.113.7"),
     ] {
         let receiver = Receiver::new();
         let more = json!({"ipv6": "home.example.com", "index4": index4, "index6": index6});
         let run = Sandbox::new().sync(&with(&basic(&receiver), &more));
-        ends(&run, 1, told);
-        assert_eq!(targets(&receiver), [told], "{}", run.stderr);
+        ends(&run, 1, sent);
+        assert_eq!(targets(&receiver), [sent], "{}", run.stderr);
     }
 }
 
@@ -245,19 +245,19 @@ fn a6_a_failing_configuration_file_keeps_no_other_from_being_sent() {
 #[test]
 fn a7_a_request_that_may_have_arrived_is_not_sent_again() {
     let cut = Response::Raw(b"HTTP/1.1 200 O".to_vec());
-    let answers = [
+    let responses = [
         ("408", Response::status(408)),
         ("425", Response::status(425)),
         ("429 with Retry-After", Response::status(429).header("Retry-After", "0")),
         ("500", Response::status(500)),
         ("503 with Retry-After", Response::status(503).header("Retry-After", "0")),
-        ("closed without an answer", Response::Close),
+        ("closed without an response", Response::Close),
         ("closed in the status line", cut),
         ("no HTTP at all", Response::Raw(b"hello\r\n\r\n".to_vec())),
-        ("no answer in time", Response::status(200).after(Duration::from_secs(20))),
+        ("no response in time", Response::status(200).after(Duration::from_secs(20))),
     ];
-    for (case, answer) in answers {
-        let receiver = Receiver::responding(move |_| answer.clone());
+    for (case, response) in responses {
+        let receiver = Receiver::responding(move |_| response.clone());
         let config = with(&basic(&receiver), &json!({"timeout": 1, "token": {"ip": "__IP__"}}));
         let run = Sandbox::new().sync(&config);
         ends(&run, 1, case);
@@ -266,7 +266,7 @@ fn a7_a_request_that_may_have_arrived_is_not_sent_again() {
 }
 
 #[test]
-fn a7_each_update_goes_out_once_where_the_endpoint_closes_after_every_answer() {
+fn a7_each_update_goes_out_once_where_the_endpoint_closes_after_every_response() {
     let receiver = Receiver::responding(|_| Response::status(200).header("Connection", "close"));
     let domains: Vec<_> = (0..12).map(|n| format!("h{n:02}.example")).collect();
     Sandbox::new().sync(&with(&basic(&receiver), &json!({"ipv4": domains}))).expect(0);

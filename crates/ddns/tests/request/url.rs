@@ -23,7 +23,7 @@ fn c2_endpoint_is_never_substituted() {
     }
 }
 
-/// `http://__DOMAIN__/update` lets each host be told itself.
+/// `http://__DOMAIN__/update` sends each host its own update.
 #[test]
 fn c1_a_placeholder_may_stand_in_the_host() {
     let receiver = Receiver::new();

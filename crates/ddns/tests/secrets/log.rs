@@ -81,12 +81,12 @@ fn g1_without_debug_the_log_is_short() {
     assert!(run.stderr.lines().count() <= 3, "{}", run.stderr);
 }
 
-/// The body of an answer can be long: it is shown cut.
+/// The body of a response can be long: it is shown cut.
 #[test]
 fn g1_d4_a_long_answer_is_shown_cut() {
-    let receiver = Receiver::responding(|_| Response::with_body(200, &"long-answer ".repeat(100_000)));
+    let receiver = Receiver::responding(|_| Response::with_body(200, &"long-response ".repeat(100_000)));
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &json!({"debug": true}))).expect(0);
-    let shown = run.stderr.matches("long-answer").count();
+    let shown = run.stderr.matches("long-response").count();
     assert!((1..7000).contains(&shown), "shown {shown} of 100000 times");
 }
 
@@ -164,12 +164,12 @@ fn g3_the_level_names_are_those_of_the_format() {
 #[test]
 fn g3_datefmt_shapes_the_time() {
     let run = logged(&json!({"log": {"format": "%(asctime)s;%(message)s", "datefmt": "%Y"}}));
-    let line = run.stderr.lines().find(|line| line.contains(ACCEPTED)).expect("the update is told");
+    let line = run.stderr.lines().find(|line| line.contains(ACCEPTED)).expect("the update is reported");
     let year = line.split(';').next().expect("a time before the message");
     assert!(years().iter().any(|known| known == year), "{line:?} does not begin with the year");
 
     let run = logged(&json!({"log": {"format": "%(asctime)s;%(message)s", "datefmt": "at %H:%M:%S on %d.%m.%Y"}}));
-    let line = run.stderr.lines().find(|line| line.contains(ACCEPTED)).expect("the update is told");
+    let line = run.stderr.lines().find(|line| line.contains(ACCEPTED)).expect("the update is reported");
     let time: String = line.split(';').next().unwrap_or_default().replace(|sign: char| sign.is_ascii_digit(), "9");
     assert_eq!(time, "at 99:99:99 on 99.99.9999", "{line:?}");
 }

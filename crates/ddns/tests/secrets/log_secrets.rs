@@ -77,7 +77,7 @@ fn g2_no_secret_at_any_level_when_the_connection_fails() {
     assert_kept(&at(&silent), &json!({"debug": true}), 1);
 }
 
-/// A long answer is shown cut: the cut must not leave the beginning of a secret that is no longer recognised.
+/// A long response is shown cut: the cut must not leave the beginning of a secret that is no longer recognised.
 #[test]
 fn g2_the_cut_of_a_long_answer_leaves_no_part_of_a_secret() {
     for shift in 0..4 {

@@ -75,7 +75,7 @@ fn g2_a_key_in_place_of_an_address_is_not_shown() {
 }
 
 #[test]
-fn g2_a_password_with_an_at_sign_is_masked_in_an_answer() {
+fn g2_a_password_with_an_at_sign_is_masked_in_a_response() {
     let receiver = Receiver::responding(|_| Response::with_body(200, "you are user with p@ssw0rd-XYZ"));
     let id = receiver.url("/").replace("http://", "http://user:p@ssw0rd-XYZ@");
     let config = json!({

@@ -1,10 +1,11 @@
 //! The callback of an entry: `id`, `endpoint`, `token`, and the values of placeholders.
 
 use super::super::fields::{Field, Key};
+use super::super::value::document;
 use super::Maker;
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
 use crate::text::diagnostic::Diagnostic;
-use crate::text::json::{Dialect, Node, Value, is_placeholder_name, parse};
+use crate::text::json::{Node, Value, is_placeholder_name};
 
 impl Maker<'_, '_> {
     /// None where there is no address: that is among the errors then.
@@ -27,8 +28,8 @@ impl Maker<'_, '_> {
         for member in members {
             let node = Node { span: member.node.span, value: Value::Null };
             if !is_placeholder_name(&member.key) {
-                let message = format!("`extra`: `{}` has not the form `__NAME__` and so no effect", member.key);
-                self.reader.warn_whole(Key::Extra, message, "names are capital letters between double underscores");
+                let message = format!("`extra`: `{}` is not of the form `__NAME__`: it has no effect", member.key);
+                self.reader.warn_whole(Key::Extra, message, "use capital letters between double underscores");
             } else if let Err(why) = variables.add(&member.key, member.node.value) {
                 self.reader.wrong(Key::Extra, &node, format!("`extra`: `{}` {why}", member.key), None);
             }
@@ -56,7 +57,7 @@ impl Maker<'_, '_> {
                 self.missing("`id` and `endpoint` are both empty: there is no address to call", hint);
             }
             TargetError::Relative(likely) => {
-                let message = "`id` is no whole address, and there is no `endpoint` to append it to";
+                let message = "`id` is a relative address, and there is no `endpoint` to append it to";
                 self.reader.wrong_whole(Key::Id, message, Some(format!("did you mean {likely} ?")));
             }
             TargetError::Endpoint(why) => {
@@ -72,12 +73,12 @@ impl Maker<'_, '_> {
             self.reader.warn_whole(
                 Key::Id,
                 "`id` has a `#`: what follows it is never sent",
-                "a `#` that is meant is written %23",
+                "write %23 for a `#` that is part of the address",
             );
         }
         if let Some(name) = variables.names().find(|name| endpoint.contains(name)) {
-            let message = format!("`endpoint` holds {name}, which is not filled in there");
-            self.reader.warn_whole(Key::Endpoint, message, "placeholders belong into `id` or `token`");
+            let message = format!("`endpoint` contains {name}, but placeholders are not filled in there");
+            self.reader.warn_whole(Key::Endpoint, message, "put it into `id` or `token`");
         }
     }
 
@@ -87,7 +88,7 @@ impl Maker<'_, '_> {
                 continue;
             }
             let mut warning =
-                Diagnostic::warning(self.start.place(), format!("{name} is no placeholder: it is sent as it is"));
+                Diagnostic::warning(self.start.place(), format!("{name} is not a placeholder: it is sent as it is"));
             warning.hint = nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
             self.reader.diagnostics.push(warning);
         }
@@ -96,25 +97,18 @@ impl Maker<'_, '_> {
     /// `token`: none where it is empty (B7).
     fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
         let setting = self.reader.setting(Key::Token)?;
-        let (document, in_string) = match &setting.node.value {
-            Value::String(text) if text.trim().is_empty() => return None,
-            Value::String(text) => match parse(text, Dialect::TOKEN) {
-                Ok(document) => (document, true),
-                Err(error) => {
-                    let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
-                    let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
-                    let message = format!("`token` is no JSON: {place}, {}", error.message);
-                    let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
-                    self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));
-                    return None;
-                }
-            },
-            _ => (setting.node.clone(), false),
+        let text = setting.node.value.text().unwrap_or_default();
+        let document = match document(&setting.node) {
+            Ok(document) => document?,
+            Err(error) => {
+                let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
+                let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
+                let message = format!("`token` is not JSON: {place}, {}", error.message);
+                let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
+                self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));
+                return None;
+            }
         };
-        // A string that is not blank is not empty: `"{}"` is a body (B7).
-        if !in_string && document.value.members().is_some_and(<[_]>::is_empty) {
-            return None;
-        }
         match Body::new(&document, variables, unknown) {
             Ok(Some(body)) => return Some(body),
             Ok(None) => {
@@ -123,13 +117,12 @@ impl Maker<'_, '_> {
                 self.reader.wrong_whole(Key::Token, message, None);
             }
             Err(node) => {
-                let message = match (&node.value, in_string) {
-                    (Value::Placeholder(name), true) => {
-                        let text = setting.node.value.text().unwrap_or_default();
+                let message = match &node.value {
+                    Value::Placeholder(name) if !text.is_empty() => {
                         let at = text.get(..node.span.start).unwrap_or_default().chars().count() + 1;
-                        format!("`token` is no JSON: at character {at}, {name} has no value")
+                        format!("`token` is not JSON: at character {at}, {name} has no value")
                     }
-                    _ => "`token` holds a placeholder that has no value".to_owned(),
+                    _ => "`token` contains a placeholder without a value".to_owned(),
                 };
                 let hint = "put it in double quotes to send it as it is";
                 self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));

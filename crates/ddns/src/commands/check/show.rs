@@ -30,7 +30,7 @@ impl Report {
         if let Some(online) = &self.online {
             text += &online.text(wide);
         } else if self.is_left_out {
-            text += "Nothing was tried online: what is wrong comes first.\n\n";
+            text += "Nothing was tried online: fix the errors first.\n\n";
         }
         for diagnostic in &self.diagnostics {
             text += &complaint(diagnostic, wide);
@@ -142,7 +142,7 @@ impl Online {
     fn text(&self, wide: bool) -> String {
         let mut text = String::from("Addresses\n");
         if self.addresses.is_empty() {
-            text += "  none is needed: every family that has domains is switched off\n";
+            text += "  none needed: every family with domains is switched off\n";
         }
         for (family, lookup) in &self.addresses {
             for (source, why) in lookup.failed() {
