@@ -23,6 +23,7 @@ use ddns_core::net::family::Family;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Due;
 use ddns_core::schedule::queue::{Job, Lane, LaneKey, Pause, Queue};
+use ddns_core::text::duration::seconds;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::{Outcome, Tally};
@@ -311,7 +312,7 @@ impl<'a> Sync<'a> {
         match verdict {
             Verdict::UpToDate(since) => {
                 let age = self.updates.now().saturating_sub(since);
-                sender.log.debug(|| format!("{update}: already up to date, accepted {age} s ago"));
+                sender.log.debug(|| format!("{update}: already up to date, accepted {} ago", seconds(age)));
                 self.tallies[sender.config].up_to_date += 1;
                 self.queue.withdraw(job);
             }

@@ -25,6 +25,7 @@ use ddns_core::callback::{MOST_REDIRECTS, Request};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::{Proxies, Route, Server};
 use ddns_core::net::ssl::Ssl;
+use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
@@ -103,12 +104,12 @@ struct Hop {
 impl Sending<'_> {
     /// Who did not respond in time.
     fn late(&self) -> String {
-        let (hop, seconds) = (self.hop.borrow(), self.how.limit.as_secs_f64());
+        let (hop, limit) = (self.hop.borrow(), duration(self.how.limit));
         if hop.is_sent {
             let endpoint = endpoint(&hop.origin, hop.via.as_deref());
-            format!("{endpoint} took the request but did not respond within {seconds} s")
+            format!("{endpoint} took the request but did not respond within {limit}")
         } else {
-            format!("no connection to {} within {seconds} s", hop.origin)
+            format!("no connection to {} within {limit}", hop.origin)
         }
     }
 }

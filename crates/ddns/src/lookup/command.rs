@@ -10,6 +10,7 @@ use ddns_core::address::in_text::{first_address, whole_words};
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::file_name;
 use ddns_core::net::family::Family;
+use ddns_core::text::duration::duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -35,7 +36,7 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
-        Err(_) => Err(format!("`{program}` did not end within {} s and was stopped", LIMIT.as_secs())),
+        Err(_) => Err(format!("`{program}` did not end within {} and was stopped", duration(LIMIT))),
         Ok(Err(error)) => Err(format!("`{program}` cannot be listened to ({error})")),
         Ok(Ok(Some(status))) if !status.success() => {
             Err(format!("`{program}` failed ({status}): run it by hand to see what it says"))

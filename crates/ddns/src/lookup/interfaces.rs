@@ -18,6 +18,7 @@ mod system {
 
     use ddns_core::net::local_address::LocalAddress;
     use ddns_core::net::netlink::{List, Progress, addresses, links_that_are_down, request};
+    use ddns_core::text::duration::duration;
     use rustix::io::{Errno, retry_on_intr};
     use rustix::net::netdevice::index_to_name;
     use rustix::net::netlink::SocketAddrNetlink;
@@ -58,7 +59,7 @@ mod system {
             let length = match retry_on_intr(|| recv(&socket, buffer.as_mut_slice(), RecvFlags::TRUNC)) {
                 Ok((_, length)) => length,
                 Err(Errno::NOBUFS) => return Ok(false),
-                Err(Errno::AGAIN) => return Err(format!("the kernel did not list them within {} s", LIMIT.as_secs())),
+                Err(Errno::AGAIN) => return Err(format!("the kernel did not list them within {}", duration(LIMIT))),
                 Err(error) => return Err(why(&error.into())),
             };
             let piece = buffer.get(..length).ok_or("the kernel sent more at once than it should")?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ddns_core::address::observation::{Choice, Trust, unusable};
 use ddns_core::net::family::Family;
 use ddns_core::net::stun::{Response, TransactionId, read, request};
+use ddns_core::text::duration::duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -29,7 +30,7 @@ pub(super) async fn ask(
     client: &Client,
 ) -> Result<Choice, String> {
     let result = timeout(limit, ask_within(host, port, family, client)).await;
-    result.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
+    result.unwrap_or_else(|_| Err(format!("no response within {}", duration(limit))))
 }
 
 async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {

@@ -13,6 +13,7 @@ use ddns_core::net::proxy::{Route, Scheme, Server, is_local};
 use ddns_core::net::socks::Destination;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::url::Url;
+use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dial::{Dialer, Unreached, late, nearly};
@@ -255,8 +256,8 @@ impl Connector {
         let name = tls::server_name(peer.host)?;
         let begun = Instant::now();
         let secured = timeout_at(nearly(until), connector.connect(name, connection.stream)).await.map_err(|_| {
-            let (endpoint, seconds) = (endpoint(&peer.name, connection.via.as_deref()), begun.elapsed().as_secs_f32());
-            format!("the connection to {endpoint} was made, but TLS did not come about within {seconds:.1} s")
+            let (endpoint, took) = (endpoint(&peer.name, connection.via.as_deref()), duration(begun.elapsed()));
+            format!("the connection to {endpoint} was made, but TLS did not come about within {took}")
         })?;
         Ok(secured.map(|stream| Connection { stream: Stream::Tls(Box::new(stream)), ..connection }))
     }

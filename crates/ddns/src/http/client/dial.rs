@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ddns_core::address::local::is_far;
 use ddns_core::net::family::{Family, interleaved};
+use ddns_core::text::duration::duration;
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
@@ -90,7 +91,7 @@ impl Dialer {
     pub(super) async fn look_up_by(&self, host: &str, over: Over, deadline: Instant) -> Result<Vec<IpAddr>, String> {
         let begun = Instant::now();
         let found = timeout_at(nearly(deadline), self.look_up(host, over)).await;
-        let late = || format!("the name {host} could not be looked up within {:.1} s", begun.elapsed().as_secs_f32());
+        let late = || format!("the name {host} could not be looked up within {}", duration(begun.elapsed()));
         found.unwrap_or_else(|_| Err(late()))
     }
 
@@ -133,7 +134,7 @@ pub(super) fn nearly(end: Instant) -> Instant {
 
 /// That nothing came.
 pub(super) fn late(begun: Instant) -> String {
-    format!("no response within {:.1} s", begun.elapsed().as_secs_f32())
+    format!("no response within {}", duration(begun.elapsed()))
 }
 
 fn no_address(host: &str, over: Over) -> String {
