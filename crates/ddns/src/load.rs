@@ -140,12 +140,15 @@ fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 
-/// The error where nothing at all is set.
+/// The error if nothing at all is set.
 pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).join("\n    ");
     let message = format!("no configuration found. Looked for:\n    {places}");
-    let hint = "`ddns init` writes one; `ddns demo` shows what the program does, without one. The smallest config.json:\n    \
-                { \"dns\": \"callback\", \"id\": \"https://example.com/update?name=__DOMAIN__&ip=__IP__\", \
-                \"ipv4\": [\"home.example.com\"] }";
+    let hint = r#"`ddns init` writes one; `ddns demo` needs none. The smallest config.json:
+    {
+      "dns": "callback",
+      "id": "https://example.com/update?name=__DOMAIN__&ip=__IP__",
+      "ipv4": ["home.example.com"]
+    }"#;
     Diagnostic::error(Place::Nowhere, message).hint(hint)
 }

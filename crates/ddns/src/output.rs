@@ -5,7 +5,7 @@ pub(crate) mod log;
 pub(crate) mod progress;
 pub(crate) mod report;
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use ddns_core::text::diagnostic::Diagnostic;
 
@@ -22,10 +22,11 @@ pub(crate) fn print(text: &str) -> u8 {
     }
 }
 
-/// Prints everything that is wrong with the configuration or the command line.
+/// Prints everything that is wrong with the configuration or the command line; on a terminal in lines of 80 columns.
 pub(crate) fn complain(wrong: &[Diagnostic]) -> u8 {
-    let lines: Vec<String> = wrong.iter().map(Diagnostic::shown).collect();
-    let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
+    let is_wide = !io::stderr().is_terminal();
+    let text: String = wrong.iter().map(|wrong| layout::complaint(wrong, is_wide)).collect();
+    let _ = io::stderr().write_all(text.as_bytes());
     USAGE
 }
 

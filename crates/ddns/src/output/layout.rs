@@ -32,7 +32,8 @@ pub(crate) fn beside(head: &str, text: &str, column: usize) -> String {
 }
 
 /// A text with few blanks (an address, JSON, a long name) in lines of so many columns at most: broken behind a comma or a
-/// blank and before `&` or `?` where one is near, else anywhere. What follows the first line is set in by two columns.
+/// blank and before `&` or `?`; inside a word only if it is longer than a line. Lines after the first one are indented by
+/// two columns.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut rest: Vec<char> = printable(text).chars().collect();
@@ -44,7 +45,10 @@ pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
             return lines;
         }
         let is_break = |at: &usize| matches!(rest[at - 1], ',' | ' ') || matches!(rest[*at], '&' | '?');
-        let at = (most.saturating_sub(30).max(1)..=most).rev().find(is_break).unwrap_or(most);
+        let is_blank = |at: &usize| rest[at - 1] == ' ';
+        let near = (most.saturating_sub(30).max(1)..=most).rev().find(is_break);
+        // No word is broken that a line could hold.
+        let at = near.or_else(|| (1..=most).rev().find(is_blank)).unwrap_or(most);
         let line: String = rest.drain(..at).collect();
         lines.push(format!("{margin}{}", line.trim_end()));
     }
@@ -117,6 +121,8 @@ mod tests {
             assert_eq!(whole, text);
         }
         assert_eq!(folded("https://h/a?name=home.example.com&ip=203.0.113.7", 40)[1], "  &ip=203.0.113.7");
+        let word = "b".repeat(36);
+        assert_eq!(folded(&format!("aaaa {word}"), 40), ["aaaa".to_owned(), format!("  {word}")]);
         assert_eq!(folded("a\u{1b}[2J\n", 40), ["a\u{fffd}[2J\u{fffd}"]);
     }
 
