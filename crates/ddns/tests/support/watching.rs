@@ -254,9 +254,3 @@ pub fn status(sandbox: &Sandbox) -> (Value, i32) {
     assert_eq!(value.as_array().map(Vec::len), Some(1), "one service: {value:#}");
     (value[0].clone(), run.code)
 }
-
-/// The middle one.
-pub fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
-}

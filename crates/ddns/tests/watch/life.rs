@@ -12,7 +12,7 @@ use crate::support::watching::{Endpoint, SOON, Watch, host, ms, sockets, status,
 use crate::support::{Response, mode};
 
 #[test]
-fn watch_tells_at_once_and_stays() {
+fn watch_sends_at_once_and_stays() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let begun = Instant::now();
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));

@@ -196,7 +196,7 @@ fn watch_a_new_cache_that_another_service_holds_keeps_the_old_configuration() {
 
 /// A domain that failed and is taken out is not tried again.
 #[test]
-fn watch_a_domain_that_is_taken_out_is_not_tried_again() {
+fn watch_a_domain_that_is_taken_out_is_not_retried() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| Response::status(if number == 0 { 500 } else { 204 }));
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));

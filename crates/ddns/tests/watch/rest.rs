@@ -45,19 +45,20 @@ fn watch_says_nothing_where_nothing_happens_and_beats_at_debug() {
     endpoint.wait(1, SOON);
     watch.says("accepted");
     let before = watch.log();
-    assert_eq!(before.lines().count(), 2, "what is watched, and what was told:\n{before}");
+    assert_eq!(before.lines().count(), 2, "what is watched, and what was sent:\n{before}");
     let looked = endpoint.receiver.lookups();
+    // The other one at the same time: both wait for a round.
+    let (other_sandbox, other_endpoint) = (host(), Endpoint::new());
+    let detailed = other_endpoint.config(&json!({"interval": "10s", "log": {"level": "DEBUG"}}));
+    let other = Watch::start(&other_sandbox, &detailed);
     until(ms(13_000), "a round", || endpoint.receiver.lookups() > looked);
     thread::sleep(ms(500));
     assert_eq!(watch.log(), before);
     watch.stop();
 
-    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"interval": "10s", "log": {"level": "DEBUG"}})));
-    watch.says("next in ");
-    let beats = watch.lines_with("next in ");
-    until(ms(13_000), "a beat", || watch.lines_with("next in ") > beats);
-    assert_eq!(endpoint.count(), 1);
-    watch.stop();
+    until(ms(13_000), "a line for each round", || other.lines_with("next in ") > 1);
+    assert_eq!(other_endpoint.count(), 1);
+    other.stop();
 }
 
 /// As many rounds as a day has, and changes of the address: nothing is left open, nothing grows.
@@ -147,15 +148,15 @@ fn goes_on_without_room(spoil: &str) {
 }
 
 #[test]
-fn watch_a_full_disk_is_said_once_and_changes_are_told() {
-    if inside("watch::rest::watch_a_full_disk_is_said_once_and_changes_are_told", LOOPBACK) {
+fn watch_a_full_disk_is_logged_once_and_changes_are_sent() {
+    if inside("watch::rest::watch_a_full_disk_is_logged_once_and_changes_are_sent", LOOPBACK) {
         goes_on_without_room("dd if=/dev/zero of=DISK/much bs=4k 2>/dev/null || true");
     }
 }
 
 #[test]
-fn watch_a_read_only_folder_is_said_once_and_changes_are_told() {
-    if inside("watch::rest::watch_a_read_only_folder_is_said_once_and_changes_are_told", LOOPBACK) {
+fn watch_a_read_only_folder_is_logged_once_and_changes_are_sent() {
+    if inside("watch::rest::watch_a_read_only_folder_is_logged_once_and_changes_are_sent", LOOPBACK) {
         goes_on_without_room("mount -o remount,ro DISK");
     }
 }
