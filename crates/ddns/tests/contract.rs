@@ -61,6 +61,7 @@ mod secrets {
     mod log;
     mod log_secrets;
     mod mistakes;
+    mod status;
 }
 
 mod watch {

@@ -67,7 +67,10 @@ impl<'a> Sender<'a> {
         let (mut retry_after, mut relay) = (None, None);
         let request = self.entry.callback.render(&update, now);
         let outcome = match &request {
-            Err(why) => Outcome::Failed { why: format!("the address {why}"), reached: false },
+            Err(why) => {
+                let why = self.log.masked(&format!("the address {why}")).into_owned();
+                Outcome::Failed { why, reached: false }
+            }
             Ok(request) => match self.client.send(request, self.how()).await {
                 Ok(answer) => {
                     self.warn(&answer.warnings);
