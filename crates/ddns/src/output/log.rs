@@ -1,7 +1,7 @@
 //! The runtime log (G): lines to standard error or a file, masked once more at this last gate.
 //!
 //! A log is a value that is handed on, not a global: two configuration files in one run have a log each. A line that
-//! cannot be written is lost and changes nothing else: telling the address matters more.
+//! cannot be written is lost and changes nothing else: sending the address matters more.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -61,7 +61,8 @@ enum Sink {
 }
 
 impl<'a> Log<'a> {
-    /// Opens the log of one configuration, whose warnings are its first lines. A file that cannot be opened is told, and standard error is used in its place.
+    /// Opens the log of one configuration, whose warnings are its first lines. If the file cannot be opened, that is a
+    /// warning, and standard error is used instead.
     pub(crate) fn open((config, warnings): &'a Valid, environment: &Environment) -> Self {
         let settings = &config.log;
         let log = Self {
@@ -128,7 +129,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// A text from elsewhere (an answer, an error of a library) without any secret.
+    /// A text from elsewhere (a response, an error of a library) without any secret.
     pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.secrets.all().mask(text)
     }
@@ -149,7 +150,7 @@ impl<'a> Log<'a> {
         if let Sink::File(file) = sink
             && let Err(error) = file.write_all(line.as_bytes())
         {
-            // A full disk: what is to be said is said where somebody may still see it.
+            // A full disk: the line goes where somebody may still see it.
             *sink = Sink::Stderr;
             let _ = writeln!(io::stderr(), "warning: the log file cannot be written to ({error})");
         } else if matches!(sink, Sink::File(_)) {

@@ -100,7 +100,7 @@ fn completions_of_an_unknown_shell_are_refused() {
 fn man_is_a_page_without_a_fault() {
     let page = printed(&["man"]);
     assert!(page.starts_with(".TH DDNS 1 "), "{page}");
-    assert!(page.is_ascii(), "a roff that is not told the encoding must read it too");
+    assert!(page.is_ascii(), "a roff that does not know the encoding must read it too");
     let headings = ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "\"PLACEHOLDERS\"", "\"EXIT STATUS\""];
     for heading in headings {
         assert!(page.contains(&format!("\n.SH {heading}\n")), "{heading}");

@@ -121,7 +121,7 @@ impl Reader {
             return;
         }
         if command == "init" && !shown.line.contains("--id") {
-            // It asks; how that goes on is tested with a terminal.
+            // It asks questions; the tests of `init` run it in a terminal.
             self.run("ddns init another.json").expect(2).says("no terminal");
             return;
         }

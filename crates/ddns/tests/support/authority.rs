@@ -37,7 +37,7 @@ impl Authority {
         sandbox.env("SSL_CERT_FILE", file.to_str().expect("a plain path"))
     }
 
-    /// A server that answers 204 with a certificate for `name`.
+    /// A server with a certificate for `name` that responds with 204.
     pub fn server(&self, name: &str) -> TlsReceiver {
         self.server_with(&params_for(name), &[&version::TLS13, &version::TLS12])
     }
@@ -99,7 +99,7 @@ impl TlsReceiver {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
                 let (config, record, onward) = (config.clone(), record.clone(), onward.clone());
-                thread::spawn(move || answer(stream, config, &record, &onward));
+                thread::spawn(move || respond(stream, config, &record, &onward));
             }
         });
         Self { port, seen, location }
@@ -119,8 +119,8 @@ impl TlsReceiver {
     }
 }
 
-/// Reads one whole request (its end is that of a JSON body or of the head), answers 204 and closes.
-fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<String>>, onward: &Mutex<String>) {
+/// Reads one whole request (its end is that of a JSON body or of the head), responds with 204 and closes.
+fn respond(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<String>>, onward: &Mutex<String>) {
     let mut connection = ServerConnection::new(config).expect("a server side");
     let mut tls = rustls::Stream::new(&mut connection, &mut stream);
     let mut request = Vec::new();

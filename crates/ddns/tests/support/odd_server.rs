@@ -1,4 +1,4 @@
-//! A server that misbehaves in ways for which a whole answer is not enough: it trickles, never ends, or stalls.
+//! A server that misbehaves in ways for which a whole response is not enough: it trickles, never ends, or stalls.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -41,10 +41,10 @@ impl Received {
     }
 }
 
-/// What the receiver says to one request.
+/// The response of the receiver to one request.
 #[derive(Debug, Clone)]
 pub enum Response {
-    /// A whole answer, after a delay.
+    /// A whole response, after a delay.
     Http { status: u16, headers: Vec<(String, String)>, body: String, delay: Duration },
     /// These bytes and nothing else; then the connection is closed.
     Raw(Vec<u8>),
@@ -80,7 +80,7 @@ type Script = dyn Fn(&Received) -> Response + Send + Sync;
 
 /// Listens on a free port of 127.0.0.1 until the test ends.
 ///
-/// `GET /ip` is answered with the receiver's idea of the host's address (see [`Receiver::set_ip`]) and is not counted
+/// `GET /ip` returns the host's address as the receiver has it (see [`Receiver::set_ip`]) and is not counted
 /// among the callbacks; `GET /ip6` likewise for IPv6.
 pub struct Receiver {
     address: SocketAddr,
@@ -91,7 +91,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Answers 200 to everything.
+    /// Responds with 200 to everything.
     pub fn new() -> Self {
         Self::responding(|_| Response::status(200))
     }
@@ -126,17 +126,17 @@ impl Receiver {
                             "/ip6" => Some(ip6.lock().unwrap().clone()),
                             _ => None,
                         };
-                        let answer = if let Some(text) = page {
+                        let response = if let Some(text) = page {
                             looked_up.fetch_add(1, Ordering::SeqCst);
                             Response::with_body(200, &text)
                         } else {
                             seen.lock().unwrap().push(request.clone());
                             script(&request)
                         };
-                        if write_response(reader.get_mut(), &answer).is_err() {
+                        if write_response(reader.get_mut(), &response).is_err() {
                             return;
                         }
-                        if !matches!(answer, Response::Http { .. }) {
+                        if !matches!(response, Response::Http { .. }) {
                             return;
                         }
                     }
@@ -219,11 +219,11 @@ fn read_line(reader: &mut BufReader<TcpStream>) -> Option<String> {
     Some(text)
 }
 
-fn write_response(stream: &mut TcpStream, answer: &Response) -> std::io::Result<()> {
-    match answer {
+fn write_response(stream: &mut TcpStream, response: &Response) -> std::io::Result<()> {
+    match response {
         Response::Http { status, headers, body, delay } => {
             thread::sleep(*delay);
-            let mut text = format!("HTTP/1.1 {status} Answer\r\n");
+            let mut text = format!("HTTP/1.1 {status} Response\r\n");
             for (name, value) in headers {
                 text += &format!("{name}: {value}\r\n");
             }

@@ -48,7 +48,7 @@ pub struct Server {
     /// The targets of all requests whose head was read.
     seen: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
-    /// From now on everything is answered with 204.
+    /// From now on every response is a 204.
     is_mended: Arc<AtomicBool>,
 }
 
