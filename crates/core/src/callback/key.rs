@@ -20,7 +20,7 @@
 //! | `ttl` | `number` | decimal |
 //! | `line` | `string` | as written |
 //!
-//! The key is the first 16 bytes of SHA-256 over the salt and the records. A field that is added later stands behind these and adds
+//! The key is the first 16 bytes of SHA-256 over the salt and the records. A field that is added later comes after these and adds
 //! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
 //! change.
 
@@ -66,7 +66,7 @@ fn encoded(Callback { target, body, variables }: &Callback) -> String {
     records
 }
 
-/// Which part of a text is a secret is no part of its key: neighbouring pieces are one text.
+/// Which part of a text is secret does not matter here: neighbouring pieces are one text.
 fn push_pieces(records: &mut String, field: &str, pieces: &[Piece], variables: &Variables) {
     let mut text = String::new();
     for piece in pieces {

@@ -125,7 +125,7 @@ pub(super) fn secrets(pieces: &[Piece]) -> Vec<String> {
     secrets
 }
 
-/// Appends text that is no secret; joined to what stands before it.
+/// Appends text that is not secret, joined to plain text before it.
 pub(super) fn push_plain(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {
         _ if text.is_empty() => {}

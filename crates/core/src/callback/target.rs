@@ -7,7 +7,7 @@ use super::variables::{Values, Variable, Variables};
 use crate::net::url::{Url, UrlError, push_kept, split_scheme};
 use crate::text::secrets::MASK;
 
-/// The address of a callback, placeholders and all. Refuses to hold anything that is no http or https address.
+/// The address of a callback, placeholders and all. Always an http or https address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub(super) pieces: Vec<Piece>,

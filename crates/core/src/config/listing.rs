@@ -186,7 +186,7 @@ fn variables(layers: &Layers<'_>) -> Variables {
     let mut variables = Variables::default();
     for (key, value) in extra_members(layers).unwrap_or_default() {
         if crate::text::json::is_placeholder_name(&key) {
-            // What cannot be a value is told by `validate`.
+            // `validate` reports what cannot be a value.
             let _ = variables.add(&key, value);
         }
     }

@@ -127,11 +127,11 @@ pub struct Written {
     pub file: Raw,
     /// One layer for each of `providers`, with the place where it begins; none without them.
     pub entries: Option<Vec<(Raw, Start)>>,
-    /// What is wrong or doubtful about its structure.
+    /// Errors and warnings about its structure.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a file's text into layers. Fails where it is no JSON object; whatever else is wrong is told with the rest.
+/// Reads a file's text into layers. Fails where it is not a JSON object; other errors are collected.
 pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
     let mut reader = Reader { document, diagnostics: Vec::new() };
     let root = parse(&document.text, Dialect::CONFIG)

@@ -1,5 +1,5 @@
-//! One written value to one meaning: a reader for each shape that a field can have. Each tells what is wrong with the
-//! place and the allowed forms, and goes on, so that all errors of a configuration are told at once.
+//! One setting to one value, or its default: a reader for each shape that a field can have. Each notes what is wrong, with the
+//! place and the allowed forms, and continues, so that all errors of a configuration are reported at once.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes a doubt about a whole setting.
+    /// Notes a warning about a whole setting.
     pub(super) fn warn_whole(&mut self, key: Key, message: impl Into<String>, hint: &str) {
         if let Some(setting) = self.setting(key) {
             let place = setting.place(Field::of(key), setting.node.span);

@@ -88,7 +88,7 @@ const BELOW: &str = "`DDNS_CONFIG` names
 configuration files, as `-c` does.
 
 Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
-`concurrency` and `interval` hold for the whole file and stand outside.
+`concurrency` and `interval` apply to the whole file and belong outside.
 ";
 
 /// The text of `docs/configuration.md`.

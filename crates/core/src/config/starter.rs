@@ -26,12 +26,12 @@ pub fn missing(settings: &Raw) -> Vec<&'static str> {
     needed.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, option)| option).collect()
 }
 
-/// Whether there is nobody to tell.
+/// Whether there is no address to send to.
 pub(super) fn lacks_address(settings: &Raw) -> bool {
     !is_set(settings, Key::Id) && !is_set(settings, Key::Endpoint)
 }
 
-/// Whether there is nothing to tell.
+/// Whether there is nothing to update.
 pub(super) fn lacks_domains(settings: &Raw) -> bool {
     !is_set(settings, Key::Ipv4) && !is_set(settings, Key::Ipv6)
 }
@@ -65,7 +65,7 @@ pub fn completed(settings: &Raw) -> Raw {
     all
 }
 
-/// What the settings mean, and what is doubtful about them; examples stand in for what is missing. Fails with everything
+/// What the settings mean, and the warnings about them; examples stand in for what is missing. Fails with everything
 /// that is wrong.
 pub fn checked(settings: &Raw) -> Result<Valid, Vec<Diagnostic>> {
     let around = Surroundings { options: completed(settings), ..Surroundings::default() };
@@ -171,7 +171,7 @@ mod tests {
         raw
     }
 
-    /// What a text means, without a doubt about it.
+    /// What a text means; there must be no warning about it.
     fn loaded(text: &str) -> crate::config::Config {
         let document = Document { name: "config.json".to_owned(), text: text.to_owned(), fetched: false };
         let written = raw::read(&Rc::new(document)).unwrap_or_else(|error| panic!("{}\n{text}", error.shown()));

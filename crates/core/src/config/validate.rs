@@ -39,10 +39,10 @@ impl Surroundings {
     }
 }
 
-/// A configuration and what is doubtful about it.
+/// A configuration and the warnings about it.
 pub type Valid = (Config, Vec<Diagnostic>);
 
-/// Makes a configuration of one file, or of the surroundings alone. Fails with everything that is wrong or doubtful.
+/// Makes a configuration of one file, or of the surroundings alone. Fails with all errors and warnings.
 pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
     let empty = Raw::default();
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };

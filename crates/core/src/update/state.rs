@@ -17,7 +17,7 @@ use crate::update::outcome::Outcome;
 /// The form of the text that this version writes.
 const VERSION: &str = "2";
 
-/// The form whose callbacks have keys that nobody can make any more: it is read, and its entries do not count.
+/// The form with another kind of keys for callbacks: it is read, and its entries do not count.
 const OLD_VERSION: &str = "1";
 
 /// Entries are kept for so long at least.
@@ -26,7 +26,7 @@ const KEEP: Duration = Duration::from_secs(90 * 86_400);
 /// A clock that is wrong by more than this in the past made entries that lie in the future: they are sent again.
 const CLOCK_SLACK: u64 = 86_400;
 
-/// A salted hash of a callback (E3): tells two callbacks apart and gives nothing of them away.
+/// A salted hash of a callback (E3): identifies a callback and reveals nothing about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
 

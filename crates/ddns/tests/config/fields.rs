@@ -204,19 +204,6 @@ fn b_log_format_and_datefmt_shape_the_lines() {
 }
 
 #[test]
-fn b_timeout_is_more_than_nothing_and_at_most_an_hour() {
-    let receiver = Receiver::new();
-    for (timeout, code) in
-        [("3600", 0), ("0.5", 0), ("3600.1", 2), ("3601", 2), ("0", 2), ("-1", 2), ("NaN", 2), ("inf", 2)]
-    {
-        let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": timeout})));
-        ends(&run, code, timeout);
-        assert_eq!(receiver.take().len(), usize::from(code == 0), "{timeout}");
-        assert!(code == 0 || run.stderr.contains("at most 3600"), "{timeout}: {}", run.stderr);
-    }
-}
-
-#[test]
 fn b_timeout_ends_a_request() {
     let receiver = Receiver::responding(|_| Response::status(200).after(Duration::from_secs(20)));
     let started = Instant::now();
@@ -233,7 +220,7 @@ fn b_timeout_is_more_than_0_and_at_most_3600_seconds() {
         Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": good}))).expect(0);
     }
     let sent = receiver.callbacks().len();
-    for bad in [json!(3601), json!(3600.001), json!(0), json!(-1)] {
+    for bad in [json!(3601), json!(3600.001), json!(0), json!(-1), json!("NaN"), json!("inf")] {
         let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": bad}))).expect(2);
         run.says("`timeout`").says("3600");
     }
