@@ -33,7 +33,7 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
 
-use crate::clock::{steady_time, unix_time};
+use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::output::progress::Progress;
 
@@ -332,17 +332,9 @@ impl<'a> Sync<'a> {
             return lane;
         }
         let sender = &self.senders[at];
-        let key = if sender.is_strict() {
-            LaneKey::Strict(sender.config)
-        } else {
-            // One whose URL cannot be made fails by itself, wherever it stands.
-            let request = sender.entry.callback.render(update, unix_time());
-            LaneKey::Origin(request.map(|request| request.url.origin()).unwrap_or_default())
-        };
+        let (key, is_common) = sender.lane(update);
         let lane = self.queue.lane(key, sender.concurrency);
-        if sender.is_strict() || sender.entry.callback.target.fixed_part().is_some() {
-            self.lanes[at] = Some(lane);
-        }
+        self.lanes[at] = is_common.then_some(lane);
         lane
     }
 

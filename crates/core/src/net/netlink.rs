@@ -50,7 +50,7 @@ const FAMILY_V6: u8 = 10;
 
 /// How far the kernel's response has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum DumpState {
     /// More bytes are to be read.
     More,
     /// This was the last of it.
@@ -94,7 +94,7 @@ pub fn addresses(
     message_bytes: &[u8],
     name: impl Fn(u32) -> Option<String>,
     found: &mut Vec<LocalAddress>,
-) -> Result<Progress, String> {
+) -> Result<DumpState, String> {
     each(message_bytes, NEW_ADDRESS, |body| {
         found.extend(address(body, &name)?);
         Ok(())
@@ -102,7 +102,7 @@ pub fn addresses(
 }
 
 /// Reads one piece of the response and appends the numbers of the interfaces that are switched off to `down`.
-pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<Progress, String> {
+pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<DumpState, String> {
     each(message_bytes, NEW_LINK, |body| {
         let field = |at: usize| number(body.get(at..).unwrap_or_default());
         if field(8)? & UP == 0 {
@@ -117,30 +117,30 @@ fn each(
     message_bytes: &[u8],
     kind: u16,
     mut take: impl FnMut(&[u8]) -> Result<(), Broken>,
-) -> Result<Progress, String> {
+) -> Result<DumpState, String> {
     let mut rest = message_bytes;
     while !rest.is_empty() {
         let message = Message::first(rest)?;
         rest = message.rest;
         if message.flags & DUMP_INTERRUPTED != 0 {
-            return Ok(Progress::Changed);
+            return Ok(DumpState::Changed);
         }
         match message.kind {
             // Both carry an error number, negative; 0 is no error.
             ERROR | DONE => match number(message.body) {
                 Ok(code) if code.cast_signed() < 0 => {
-                    return Ok(Progress::Refused(code.cast_signed().saturating_neg()));
+                    return Ok(DumpState::Refused(code.cast_signed().saturating_neg()));
                 }
-                _ if message.kind == DONE => return Ok(Progress::Complete),
+                _ if message.kind == DONE => return Ok(DumpState::Complete),
                 Ok(_) => {}
                 Err(error) => return Err(error.into()),
             },
-            OVERRUN => return Ok(Progress::Changed),
+            OVERRUN => return Ok(DumpState::Changed),
             found if found == kind => take(message.body)?,
             _ => {}
         }
     }
-    Ok(Progress::More)
+    Ok(DumpState::More)
 }
 
 /// The bytes end too early or contradict themselves.
@@ -301,7 +301,7 @@ mod tests {
         message(DONE, 2, &[0; 4])
     }
 
-    fn read(bytes: &[u8]) -> Result<(Progress, Vec<LocalAddress>), String> {
+    fn read(bytes: &[u8]) -> Result<(DumpState, Vec<LocalAddress>), String> {
         let mut found = Vec::new();
         let name = |index| (index != 99).then(|| format!("eth{index}"));
         addresses(bytes, name, &mut found).map(|progress| (progress, found))
@@ -309,7 +309,7 @@ mod tests {
 
     fn one(bytes: &[u8]) -> LocalAddress {
         let (progress, mut found) = read(bytes).expect("a whole message");
-        assert_eq!((progress, found.len()), (Progress::More, 1));
+        assert_eq!((progress, found.len()), (DumpState::More, 1));
         found.remove(0)
     }
 
@@ -335,7 +335,7 @@ mod tests {
         };
         let mut down = Vec::new();
         let piece = [link(1, 0x49), link(2, 0x1002), link(3, 0x1043)].concat();
-        assert_eq!(links_that_are_down(&piece, &mut down), Ok(Progress::More));
+        assert_eq!(links_that_are_down(&piece, &mut down), Ok(DumpState::More));
         assert_eq!(down, [2]);
         assert!(links_that_are_down(&piece[..40], &mut down).is_err());
     }
@@ -399,7 +399,7 @@ mod tests {
         let first = address_message([FAMILY_V4, 8, 0, 0], &[attribute(LOCAL, &V4)]);
         let second = address_message([FAMILY_V6, 64, 0, 0], &[attribute(ADDRESS, &V6)]);
         let (progress, found) = read(&[first, second, done()].concat()).expect("whole messages");
-        assert_eq!(progress, Progress::Complete);
+        assert_eq!(progress, DumpState::Complete);
         assert_eq!(found.iter().map(|address| address.ip).collect::<Vec<_>>(), [IpAddr::from(V4), V6.into()]);
     }
 
@@ -414,7 +414,7 @@ mod tests {
             ("an interface that has gone", message(NEW_ADDRESS, 2, &gone)),
         ];
         for (what, bytes) in table {
-            assert_eq!(read(&bytes), Ok((Progress::More, Vec::new())), "{what}");
+            assert_eq!(read(&bytes), Ok((DumpState::More, Vec::new())), "{what}");
         }
     }
 
@@ -422,13 +422,13 @@ mod tests {
     fn an_error_and_a_change_end_the_response() {
         let refused = (-95_i32).to_ne_bytes();
         let table = [
-            (message(ERROR, 0, &refused), Progress::Refused(95)),
-            (message(DONE, 2, &refused), Progress::Refused(95)),
-            (message(ERROR, 0, &i32::MIN.to_ne_bytes()), Progress::Refused(i32::MAX)),
-            (message(DONE, DUMP_INTERRUPTED | 2, &[0; 4]), Progress::Changed),
-            (message(NEW_ADDRESS, DUMP_INTERRUPTED | 2, &[]), Progress::Changed),
-            (message(OVERRUN, 0, &[]), Progress::Changed),
-            (message(DONE, 2, &[]), Progress::Complete),
+            (message(ERROR, 0, &refused), DumpState::Refused(95)),
+            (message(DONE, 2, &refused), DumpState::Refused(95)),
+            (message(ERROR, 0, &i32::MIN.to_ne_bytes()), DumpState::Refused(i32::MAX)),
+            (message(DONE, DUMP_INTERRUPTED | 2, &[0; 4]), DumpState::Changed),
+            (message(NEW_ADDRESS, DUMP_INTERRUPTED | 2, &[]), DumpState::Changed),
+            (message(OVERRUN, 0, &[]), DumpState::Changed),
+            (message(DONE, 2, &[]), DumpState::Complete),
         ];
         for (bytes, expected) in table {
             assert_eq!(read(&bytes), Ok((expected, Vec::new())), "{bytes:?}");
@@ -485,7 +485,7 @@ mod tests {
             let (_, complete) = read(&whole).expect("a whole response");
             let at = at % whole.len();
             if let Ok((progress, found)) = read(&whole[..at]) {
-                prop_assert_eq!(progress, Progress::More);
+                prop_assert_eq!(progress, DumpState::More);
                 prop_assert!(found.is_empty() || found == complete);
             }
         }

@@ -18,10 +18,10 @@ use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// As much output is listened to.
+/// As much output is read.
 const OUTPUT_LIMIT: usize = 64 * 1024;
 
-/// How often a program that says nothing is asked whether it has ended; longer each time.
+/// How long to wait between checks whether a silent program has ended; longer each time.
 const ASK_FIRST: Duration = Duration::from_millis(2);
 const ASK_MOST: Duration = Duration::from_millis(50);
 
@@ -30,20 +30,20 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
     let mut command = Command::new(program);
     let program = file_name(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // What is said to systemd is said by us alone.
+    // Only we notify systemd.
     let child = command.env_remove("NOTIFY_SOCKET").process_group(0).spawn();
     let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
         Err(_) => Err(format!("`{program}` did not end within {} and was stopped", duration(LIMIT))),
-        Ok(Err(error)) => Err(format!("`{program}` cannot be listened to ({error})")),
+        Ok(Err(error)) => Err(format!("`{program}` cannot be read from ({error})")),
         Ok(Ok(Some(status))) if !status.success() => {
-            Err(format!("`{program}` failed ({status}): run it by hand to see what it says"))
+            Err(format!("`{program}` failed ({status}): run it by hand to see why"))
         }
         Ok(Ok(_)) => match first_address(whole_words(&output, OUTPUT_LIMIT), family) {
             Some(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
-            None => Err(format!("the output of `{program}` holds no {family} address")),
+            None => Err(format!("the output of `{program}` has no {family} address")),
         },
     }
 }

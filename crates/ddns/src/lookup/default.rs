@@ -1,5 +1,5 @@
 //! `default`: the address that the kernel would use toward the internet. No packet is sent: a UDP socket that is
-//! "connected" only asks the routing table. What the kernel says of the address decides whether it is told.
+//! "connected" only asks the routing table. What the kernel reports of the address decides whether it is sent.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
@@ -9,8 +9,8 @@ use ddns_core::net::family::Family;
 
 use super::interfaces;
 
-/// Some address of the internet; which one does not matter, only that the way to it is the default route. A root server
-/// of the DNS: nobody has a route of his own to it.
+/// An address of the internet; which one does not matter, only that it is reached by the default route. A root server of the
+/// DNS: no host has a route of its own to it.
 const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4));
 const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30));
 

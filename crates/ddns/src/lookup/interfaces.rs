@@ -1,5 +1,5 @@
-//! All addresses of this host's interfaces: on Linux straight from the kernel, which alone tells the temporary and the
-//! deprecated ones apart; elsewhere with what the system's library says.
+//! All addresses of this host's interfaces: on Linux straight from the kernel, which alone knows the temporary and
+//! the deprecated ones; elsewhere from the system's library.
 
 use ddns_core::net::local_address::LocalAddress;
 
@@ -17,7 +17,7 @@ mod system {
     use std::time::Duration;
 
     use ddns_core::net::local_address::LocalAddress;
-    use ddns_core::net::netlink::{List, Progress, addresses, links_that_are_down, request};
+    use ddns_core::net::netlink::{DumpState, List, addresses, links_that_are_down, request};
     use ddns_core::text::duration::duration;
     use rustix::io::{Errno, retry_on_intr};
     use rustix::net::netdevice::index_to_name;
@@ -28,7 +28,7 @@ mod system {
     /// The kernel fills at most 32 KiB at once.
     const BUFFER: usize = 32 * 1024;
 
-    /// The kernel answers at once; this only keeps a fault from becoming a standstill.
+    /// The kernel responds at once; this only keeps a fault from becoming a standstill.
     const LIMIT: Duration = Duration::from_secs(2);
 
     /// So often the list is asked for while it keeps changing.
@@ -49,9 +49,9 @@ mod system {
         Err("the addresses keep changing while they are listed".to_owned())
     }
 
-    /// One list, on a socket of its own, so that no rest of an earlier answer is in the way; false where it changed
+    /// One list, on a socket of its own, so that nothing of an earlier response is in the way; false where it changed
     /// meanwhile.
-    fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<Progress, String>) -> Result<bool, String> {
+    fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<DumpState, String>) -> Result<bool, String> {
         let socket = ask(list).map_err(|error| why(&error.into()))?;
         let mut buffer = vec![0; BUFFER];
         loop {
@@ -67,15 +67,15 @@ mod system {
                 return Err("the kernel's list of addresses has no end".to_owned());
             }
             match read(piece, &socket)? {
-                Progress::More => {}
-                Progress::Complete => return Ok(true),
-                Progress::Changed => return Ok(false),
-                Progress::Refused(number) => return Err(why(&io::Error::from_raw_os_error(number))),
+                DumpState::More => {}
+                DumpState::Complete => return Ok(true),
+                DumpState::Changed => return Ok(false),
+                DumpState::Refused(number) => return Err(why(&io::Error::from_raw_os_error(number))),
             }
         }
     }
 
-    /// A socket on which the kernel was asked. It is connected to the kernel, so nobody else can answer.
+    /// A socket on which the kernel was asked. It is connected to the kernel, so nothing else can respond.
     fn ask(list: List) -> Result<OwnedFd, Errno> {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(LIMIT))?;

@@ -17,7 +17,7 @@ use crate::http::{Client, Over};
 /// Packets get lost: how long each try is waited for.
 const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
 
-/// No answer is longer.
+/// No response is longer.
 const LARGEST: usize = 1500;
 
 /// So many addresses of a server are asked.
@@ -46,7 +46,7 @@ async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> R
             Ok(Response::Refused) => refused.push(format!("{server} refused")),
             Ok(Response::Empty | Response::Foreign) => refused.push(format!("{server} gave no address")),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                refused.push(format!("{server} did not answer {} tries", TRIES.len()));
+                refused.push(format!("{server} did not respond to {} requests", TRIES.len()));
             }
             Err(error) => refused.push(format!("{server}: {error}")),
         }
@@ -62,21 +62,21 @@ async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Respons
     getrandom::fill(&mut id).map_err(|_| io::Error::other("the system has no random numbers"))?;
     for patience in TRIES {
         socket.send(&request(&id)).await?;
-        if let Ok(answer) = timeout(patience, receive(&socket, &id)).await {
-            return answer;
+        if let Ok(response) = timeout(patience, receive(&socket, &id)).await {
+            return response;
         }
     }
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Waits for the answer to this request; whatever else comes is passed over.
+/// Waits for the response to this request; whatever else comes is passed over.
 async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<Response> {
     let mut buffer = [0; LARGEST];
     loop {
         let length = socket.recv(&mut buffer).await?;
         match read(&buffer[..length], id) {
             Response::Foreign => {}
-            answer => return Ok(answer),
+            response => return Ok(response),
         }
     }
 }

@@ -17,10 +17,10 @@ use crate::output::report;
 
 pub(super) async fn ask(address: &str, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
     let ip = page(address, family, limits, Over::Prefer(family), client).await?;
-    Ok(Choice { ip, why: format!("the first {family} address in its answer") })
+    Ok(Choice { ip, why: format!("the first {family} address in its response") })
 }
 
-/// The first address in a page that answers with success.
+/// The first address in a page whose status is 200 to 299.
 pub(super) async fn page(
     address: &str,
     family: Family,
@@ -33,13 +33,13 @@ pub(super) async fn page(
     // Whoever is asked over IPv6 shall see the stable address.
     let from = if family == Family::V6 { own_address(family) } else { None };
     let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
-    let answer = client.send(&request, how).await.map_err(|failure| failure.why)?;
-    if !(200..300).contains(&answer.status) {
-        return Err(format!("it answered {}", report::with_reason(answer.status)));
+    let response = client.send(&request, how).await.map_err(|failure| failure.why)?;
+    if !(200..300).contains(&response.status) {
+        return Err(format!("it responded with {}", report::with_reason(response.status)));
     }
-    if !answer.is_whole && answer.body.len() < BODY_LIMIT {
-        return Err("its answer was cut off".to_owned());
+    if !response.is_whole && response.body.len() < BODY_LIMIT {
+        return Err("its response was cut off".to_owned());
     }
-    let text = whole_words(&answer.body, BODY_LIMIT);
-    first_address(text, family).ok_or_else(|| format!("its answer holds no {family} address"))
+    let text = whole_words(&response.body, BODY_LIMIT);
+    first_address(text, family).ok_or_else(|| format!("its response has no {family} address"))
 }

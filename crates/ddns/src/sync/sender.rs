@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
-use ddns_core::schedule::queue::{Job, Lane};
+use ddns_core::schedule::queue::{Job, Lane, LaneKey};
 use ddns_core::schedule::retry_after;
 use ddns_core::text::duration::duration;
 use ddns_core::text::log_format::Level;
@@ -51,6 +51,17 @@ impl<'a> Sender<'a> {
         matches!(self.concurrency, Concurrency::Fixed(number) if number.get() == 1)
     }
 
+    /// The lane of an update, and whether it is that of all of them.
+    pub(super) fn lane(&self, update: &Update<'_>) -> (LaneKey, bool) {
+        if self.is_strict() {
+            return (LaneKey::Strict(self.config), true);
+        }
+        // One whose URL cannot be made fails by itself, wherever it stands.
+        let request = self.entry.callback.render(update, unix_time());
+        let origin = request.map(|request| request.url.origin()).unwrap_or_default();
+        (LaneKey::Origin(origin), self.entry.callback.target.fixed_part().is_some())
+    }
+
     /// Sends one update.
     pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane)) -> Sent<'a> {
         let now = unix_time();
@@ -72,12 +83,13 @@ impl<'a> Sender<'a> {
                 Outcome::Failed { why, reached: false }
             }
             Ok(request) => match self.client.send(request, self.how()).await {
-                Ok(answer) => {
-                    self.warn(&answer.warnings);
-                    self.show(&answer, began.elapsed());
-                    relay = answer.relay().map(ToString::to_string);
-                    retry_after = answer.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
-                    Outcome::of_status(answer.status)
+                Ok(response) => {
+                    self.warn(&response.warnings);
+                    self.show(&response, began.elapsed());
+                    relay = response.relay().map(ToString::to_string);
+                    retry_after =
+                        response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
+                    Outcome::of_status(response.status)
                 }
                 Err(failure) => {
                     self.warn(&failure.warnings);
@@ -121,16 +133,16 @@ impl<'a> Sender<'a> {
 
     /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
     /// (D4).
-    fn show(&self, answer: &Response, took: Duration) {
+    fn show(&self, response: &Response, took: Duration) {
         self.log.debug(|| {
-            let via = answer.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
-            format!("< {} ({} ms{via})", report::with_reason(answer.status), took.as_millis())
+            let via = response.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
+            format!("< {} ({} ms{via})", report::with_reason(response.status), took.as_millis())
         });
-        if answer.body.is_empty() {
+        if response.body.is_empty() {
             return;
         }
         self.log.debug(|| {
-            let text = String::from_utf8_lossy(&answer.body);
+            let text = String::from_utf8_lossy(&response.body);
             let masked = self.log.masked(&text);
             let shown: String = masked.chars().take(SHOWN_BODY).collect();
             let cut = if shown.len() < masked.len() { "…" } else { "" };
