@@ -309,7 +309,8 @@ fn preview_of_ten_thousand_is_short_and_quick() {
     assert_eq!(items(&preview(&sandbox, &config, &["--json"]).expect(0)).len(), 10_000);
     let script = preview(&sandbox, &config, &["--curl"]).expect(0).stdout;
     assert_eq!(script.matches("\ncurl ").count(), 10_000, "a script is whole");
-    assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+    // Two seconds on a machine at rest; were each update to look at all others, minutes.
+    assert!(begun.elapsed() < Duration::from_secs(60), "took {:?}", begun.elapsed());
 }
 
 #[test]
