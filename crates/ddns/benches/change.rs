@@ -1,4 +1,4 @@
-//! How soon a changed address is told: `ddns watch` in a network namespace of its own, an endpoint on loopback, and an
+//! How soon a changed address is sent: `ddns watch` in a network namespace of its own, an endpoint on loopback, and an
 //! address that changes in quiet moments. Prints each time from the change to the arrival of the callback, and the median.
 //!
 //! The time begins before `ip` is started and again when it has ended: the change lies in between.
@@ -72,14 +72,14 @@ fn measure() {
     let mut times = Vec::new();
     for change in 0..CHANGES {
         let address = format!("203.0.{}.1", 114 + change);
-        // Another address beside the first: nothing to tell yet. Then the route prefers it.
+        // Another address beside the first: nothing to send yet. Then the route prefers it.
         ip(&["addr", "add", &format!("{address}/24"), "dev", "d0"]);
         thread::sleep(PAUSE);
         let begun = Instant::now();
         ip(&["route", "replace", "default", "dev", "d0", "src", &address]);
         let changed = Instant::now();
-        let (at, told) = arrivals.recv_timeout(LIMIT).expect("a callback");
-        assert_eq!(told, address);
+        let (at, sent) = arrivals.recv_timeout(LIMIT).expect("a callback");
+        assert_eq!(sent, address);
         let [whole, rest] = [at.duration_since(begun), at.saturating_duration_since(changed)];
         println!("{address:<14} {:>14} {:>14}", shown(whole), shown(rest));
         times.push((whole, rest));
