@@ -7,6 +7,7 @@
 mod excerpt;
 mod read;
 mod scan;
+mod token;
 mod write;
 
 pub use excerpt::{Excerpt, excerpt};

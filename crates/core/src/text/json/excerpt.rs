@@ -2,6 +2,7 @@
 //! one in question masked, because what stands beside a typing mistake may be a key.
 
 use super::Span;
+use super::token::{self, Kind};
 
 /// A line to show under an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,22 +35,30 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     let mut before = String::new();
     let mut inside = String::new();
     let mut after = String::new();
-    for piece in pieces(text, line_end) {
-        let piece_end = piece.start + piece.text.len();
-        if piece_end <= line_start {
+    let mut at = 0;
+    while at < line_end {
+        let (length, kind) = token::first(&text[at..line_end], true);
+        let (piece, piece_start) = (&text[at..at + length], at);
+        at += length;
+        if at <= line_start {
             continue;
         }
-        let (into, masked) = if piece_end <= start {
+        let (into, masked) = if at <= start {
             (&mut before, true)
-        } else if piece.start >= end && !(piece.start == start && start == end) {
+        } else if piece_start >= end && !(piece_start == start && start == end) {
             (&mut after, true)
         } else {
             (&mut inside, !reveal)
         };
-        match piece.kind {
-            Kind::Value if masked => into.push_str("***"),
+        let is_value = match kind {
+            Kind::Word => true,
+            Kind::String | Kind::OpenString => !text[at..].trim_start().starts_with(':'),
+            Kind::Blank | Kind::Mark | Kind::Comment => false,
+        };
+        match kind {
             Kind::Comment => into.push_str("/* … */"),
-            _ => into.push_str(piece.text.trim_matches(['\r', '\n', '\u{feff}'])),
+            _ if is_value && masked => into.push_str("***"),
+            _ => into.push_str(piece.trim_matches(['\r', '\n', '\u{feff}'])),
         }
     }
     let column = text[line_start..start].trim_start_matches('\u{feff}').chars().count() + 1;
@@ -77,63 +86,6 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Plain,
-    Key,
-    Value,
-    Comment,
-}
-
-struct Piece<'a> {
-    start: usize,
-    text: &'a str,
-    kind: Kind,
-}
-
-/// Cuts a text, broken JSON or not, into what may be shown and what may not.
-fn pieces(text: &str, end: usize) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut at = 0;
-    while at < end {
-        let rest = &text[at..end];
-        let (length, kind) = match rest.as_bytes()[0] {
-            b'"' => {
-                let length = string_length(rest);
-                let is_key = text[at + length..].trim_start().starts_with(':');
-                (length, if is_key { Kind::Key } else { Kind::Value })
-            }
-            b'#' => (rest.find('\n').unwrap_or(rest.len()), Kind::Comment),
-            b'/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), Kind::Comment),
-            b'/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |length| length + 2), Kind::Comment),
-            b'{' | b'}' | b'[' | b']' | b',' | b':' => (1, Kind::Plain),
-            byte if byte.is_ascii_whitespace() => (1, Kind::Plain),
-            _ => {
-                let is_end = |c: char| c.is_whitespace() || "{}[],:\"#".contains(c);
-                // At least one letter, however wide: a blank that JSON does not know ends up here too.
-                let first = rest.chars().next().map_or(1, char::len_utf8);
-                (rest.find(is_end).unwrap_or(rest.len()).max(first), Kind::Value)
-            }
-        };
-        pieces.push(Piece { start: at, text: &rest[..length], kind });
-        at += length;
-    }
-    pieces
-}
-
-/// How long the string at the start of `rest` is: to its closing quote, or to the end of the line.
-fn string_length(rest: &str) -> usize {
-    let mut escaped = false;
-    for (at, byte) in rest.bytes().enumerate().skip(1) {
-        match byte {
-            b'\n' => return at,
-            b'"' if !escaped => return at + 1,
-            _ => escaped = byte == b'\\' && !escaped,
-        }
-    }
-    rest.len()
 }
 
 #[cfg(test)]

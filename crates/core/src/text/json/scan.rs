@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use super::read::{Dialect, SyntaxError};
+use super::token::{self, Kind};
 
 /// How deep lists and objects may nest.
 const MAX_DEPTH: usize = 100;
@@ -44,25 +45,30 @@ impl<'a> Scan<'a> {
 
     /// Runs up to the first token that ends after `until`, and stops before it.
     pub(super) fn run(&mut self, until: usize) -> Result<(), SyntaxError> {
-        let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            match (byte, bytes.get(self.at + 1)) {
-                (b' ' | b'\t' | b'\r' | b'\n', _) => self.at += 1,
-                (b'#', _) if self.dialect.relaxed => self.skip(self.line_length(), Some(' ')),
-                (b'/', Some(b'/')) if self.dialect.relaxed => self.skip(self.line_length(), None),
-                (b'/', Some(b'*')) if self.dialect.relaxed => match self.text[self.at + 2..].find("*/") {
-                    Some(length) => self.skip(length + 4, None),
-                    None => {
-                        return Err(SyntaxError::new(self.at, self.at + 2, "this comment has no end (`*/`)"));
-                    }
-                },
-                _ => {
-                    let length = self.token_length(byte)?;
-                    if self.at + length > until {
-                        return Ok(());
-                    }
-                    self.take(byte, length)?;
+        while self.at < self.text.len() {
+            let (length, kind) = token::first(&self.text[self.at..], self.dialect.relaxed);
+            let token = &self.text[self.at..self.at + length];
+            match kind {
+                Kind::Blank if matches!(token, " " | "\t" | "\r" | "\n") => self.at += length,
+                Kind::Blank => {
+                    let message = "JSON does not know this blank: replace it by a space";
+                    return Err(SyntaxError::new(self.at, self.at + length, message));
                 }
+                Kind::Comment if token.starts_with("/*") && (length < 4 || !token.ends_with("*/")) => {
+                    return Err(SyntaxError::new(self.at, self.at + 2, "this comment has no end (`*/`)"));
+                }
+                Kind::Comment => self.skip(length, token.starts_with('#').then_some(' ')),
+                Kind::String | Kind::OpenString if has_control(token) => {
+                    let at = self.at + token.bytes().position(|byte| byte < 0x20).unwrap_or(0);
+                    let message = "a control character in a string must be written as an escape";
+                    return Err(SyntaxError::at(self.text, at, message));
+                }
+                Kind::OpenString => {
+                    let message = "this string has no closing quote on its line";
+                    return Err(SyntaxError::new(self.at, self.at + length, message));
+                }
+                Kind::String | Kind::Mark | Kind::Word if self.at + length > until => return Ok(()),
+                Kind::String | Kind::Mark | Kind::Word => self.take(token)?,
             }
         }
         Ok(())
@@ -70,9 +76,7 @@ impl<'a> Scan<'a> {
 
     /// Where the token begins and ends before which [`Scan::run`] stopped.
     pub(super) fn token(&self) -> (usize, usize) {
-        let first = self.text.as_bytes().get(self.at);
-        let length = first.and_then(|byte| self.token_length(*byte).ok()).unwrap_or(0);
-        (self.at, self.at + length)
+        (self.at, self.at + token::first(&self.text[self.at..], self.dialect.relaxed).0)
     }
 
     /// The text for the parser.
@@ -94,83 +98,37 @@ impl<'a> Scan<'a> {
         self.at += length;
     }
 
-    fn line_length(&self) -> usize {
-        let rest = &self.text[self.at..];
-        rest.find(['\n', '\r']).unwrap_or(rest.len())
-    }
-
-    fn token_length(&self, first: u8) -> Result<usize, SyntaxError> {
-        match first {
-            b'"' => self.string_length(),
-            _ if is_word(first) => {
-                let rest = &self.text.as_bytes()[self.at..];
-                Ok(rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len()))
-            }
-            0..0x80 if first != 0x0b && first != 0x0c => Ok(1),
-            _ => match self.text[self.at..].chars().next() {
-                Some(letter) if letter.is_whitespace() => {
-                    let message = "JSON does not know this blank: replace it by a space";
-                    Err(SyntaxError::at(self.text, self.at, message))
-                }
-                letter => Ok(letter.map_or(1, char::len_utf8)),
-            },
-        }
-    }
-
-    fn string_length(&self) -> Result<usize, SyntaxError> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let mut length = 1;
-        loop {
-            let after = &rest[length..];
-            length += after.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(after.len());
-            match (rest.get(length), rest.get(length + 1)) {
-                (Some(b'"'), _) => return Ok(length + 1),
-                (Some(b'\\'), Some(b'"' | b'\\')) => length += 2,
-                (Some(b'\\'), _) => length += 1,
-                (None | Some(b'\n' | b'\r'), _) => {
-                    let message = "this string has no closing quote on its line";
-                    return Err(SyntaxError::new(self.at, self.at + length, message));
-                }
-                _ => {
-                    let message = "a control character in a string must be written as an escape";
-                    return Err(SyntaxError::at(self.text, self.at + length, message));
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, first: u8, length: usize) -> Result<(), SyntaxError> {
+    fn take(&mut self, token: &str) -> Result<(), SyntaxError> {
         let mut overwrite = None;
-        self.expected = match first {
-            b'[' | b'{' => {
+        self.expected = match token {
+            "[" | "{" => {
                 if self.open.len() == MAX_DEPTH {
                     let message = format!("lists and objects nest deeper than {MAX_DEPTH} levels");
                     return Err(SyntaxError::at(self.text, self.at, message));
                 }
-                self.open.push((self.at, first));
-                if first == b'{' { Expected::Key } else { Expected::Value }
+                self.open.push((self.at, token.as_bytes()[0]));
+                if token == "{" { Expected::Key } else { Expected::Value }
             }
-            b']' | b'}' => {
+            "]" | "}" => {
                 self.open.pop();
                 Expected::Separator
             }
-            b',' if matches!(self.open.last(), Some((_, b'{'))) => Expected::Key,
-            b',' | b':' => Expected::Value,
+            "," if matches!(self.open.last(), Some((_, b'{'))) => Expected::Key,
+            "," | ":" => Expected::Value,
             _ => {
-                let word = &self.text[self.at..self.at + length];
                 // A number is a value, too.
-                overwrite = (self.dialect.placeholders && is_placeholder_name(word)).then_some('1');
+                overwrite = (self.dialect.placeholders && is_placeholder_name(token)).then_some('1');
                 if self.expected == Expected::Key { Expected::Colon } else { Expected::Separator }
             }
         };
-        self.skip(length, overwrite);
+        self.skip(token.len(), overwrite);
         Ok(())
     }
 }
 
-/// What belongs to a number or a word, right or wrong.
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'+')
+/// Looks at every byte, however early one is found: that is quicker on the short strings of a large cache.
+fn has_control(text: &str) -> bool {
+    text.bytes().fold(u8::MAX, u8::min) < 0x20
 }
 
 /// Whether a text has the form `__NAME__`: capital letters, digits and single underscores between double ones.
