@@ -30,9 +30,9 @@ use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
 pub(crate) use exchange::{BODY_LIMIT, Response, Want};
-use pool::{Idle, Room};
+use pool::{Idle, Purpose, Room};
 pub(crate) use probe::Step;
-use stream::Connection;
+use stream::{Connection, Spoken};
 pub(crate) use tls::read_ca;
 
 use crate::clock::steady_time;
@@ -172,16 +172,7 @@ impl Client {
         let was_sent = sending.is_sent.get();
         loop {
             sending.hop.replace(Hop { origin: origin.clone(), ..Hop::default() });
-            let kept = self.idle.take(&purpose, |connection| fits(connection, request, how), steady_time());
-            let was_kept = kept.is_some();
-            let mut connection = match kept {
-                Some(connection) => connection,
-                None => self.connector.connect(&request.url, how, deadline).await?,
-            };
-            for name in &connection.unverified {
-                let why = "nobody that this system knows vouches for its certificate";
-                self.warn(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
-            }
+            let (mut connection, was_kept) = self.connection(request, &purpose, sending).await?;
             sending.is_sent.set(true);
             sending.hop.replace(Hop { origin: origin.clone(), is_sent: true, via: connection.via.clone() });
             let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
@@ -214,6 +205,29 @@ impl Client {
         }
     }
 
+    /// A connection for a request, and whether it was kept from another one.
+    async fn connection(
+        &self,
+        request: &Request,
+        purpose: &Purpose,
+        sending: &Sending<'_>,
+    ) -> Result<(Spoken, bool), String> {
+        let how = sending.how;
+        let kept = self.idle.take(purpose, |connection| fits(connection, request, how), steady_time());
+        let was_kept = kept.is_some();
+        let connection = if let Some(kept) = kept {
+            kept
+        } else {
+            let connection = self.connector.connect(&request.url, how, sending.deadline).await?;
+            connection.begin().await.map_err(|fault| fault.describe(&purpose.0))?
+        };
+        for name in &connection.unverified {
+            let why = "nobody that this system knows vouches for its certificate";
+            self.warn(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
+        }
+        Ok((connection, was_kept))
+    }
+
     /// Forgets what was found out about names and proxies: another synchronization begins.
     pub(crate) fn refresh(&self) {
         self.connector.refresh();
@@ -244,7 +258,7 @@ impl Client {
 }
 
 /// Whether a kept connection goes a way that a request may take.
-fn fits(connection: &Connection, request: &Request, how: How<'_>) -> bool {
+fn fits<S>(connection: &Connection<S>, request: &Request, how: How<'_>) -> bool {
     let over = match how.over {
         Over::Any => true,
         Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),

@@ -3,30 +3,36 @@
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// So much is read at once: enough for almost every message.
-const READ_SIZE: usize = 2 * 1024;
+/// So much is read at once.
+const READ_SIZE: usize = 8 * 1024;
+
+thread_local! {
+    /// What is read passes through here: into hyper's own buffer only unsafe code could read.
+    static PASSAGE: RefCell<[u8; READ_SIZE]> = const { RefCell::new([0; READ_SIZE]) };
+}
 
 /// A stream that hyper uses while its owner keeps it, and can look at it. hyper never holds the borrow over an await.
-pub(super) struct Io<'a, S>(pub(super) &'a RefCell<S>);
+pub(super) struct Io<S>(pub(super) Rc<RefCell<S>>);
 
-impl<S: AsyncRead + Unpin> Read for Io<'_, S> {
+impl<S: AsyncRead + Unpin> Read for Io<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        // Into hyper's own buffer only unsafe code can read; a copy of a short message costs next to nothing.
-        let mut bytes = [0; READ_SIZE];
-        let room = into.remaining().min(READ_SIZE);
-        let mut buffer = ReadBuf::new(&mut bytes[..room]);
-        ready!(Pin::new(&mut *self.0.borrow_mut()).poll_read(context, &mut buffer))?;
-        into.put_slice(buffer.filled());
-        Poll::Ready(Ok(()))
+        PASSAGE.with_borrow_mut(|bytes| {
+            let room = into.remaining().min(READ_SIZE);
+            let mut buffer = ReadBuf::new(&mut bytes[..room]);
+            ready!(Pin::new(&mut *self.0.borrow_mut()).poll_read(context, &mut buffer))?;
+            into.put_slice(buffer.filled());
+            Poll::Ready(Ok(()))
+        })
     }
 }
 
-impl<S: AsyncWrite + Unpin> Write for Io<'_, S> {
+impl<S: AsyncWrite + Unpin> Write for Io<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut *self.0.borrow_mut()).poll_write(context, bytes)
     }

@@ -13,6 +13,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -140,9 +141,10 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
 
     /// Serves the connection to its end; true where the receiver is to end with it.
     async fn serve(self, stream: TcpStream, patience: Patience) -> bool {
-        let wire = RefCell::new(Wire::new(stream, patience));
+        let wire = Rc::new(RefCell::new(Wire::new(stream, patience)));
         let served = self.served(&wire).await;
-        let mut wire = wire.into_inner();
+        // hyper is done with it.
+        let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };
         let refusal = match &served {
             _ if wire.is_secured => {
                 Some((None, "https was spoken, and this is http: write http:// into the address".to_owned()))
@@ -164,7 +166,7 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
     }
 
     /// What came of the connection in the end; `None` where it took too long.
-    async fn served(&self, wire: &RefCell<Wire>) -> Option<hyper::Result<()>> {
+    async fn served(&self, wire: &Rc<RefCell<Wire>>) -> Option<hyper::Result<()>> {
         let mut builder = Builder::new();
         builder
             .half_close(true)
@@ -173,7 +175,7 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
             .max_headers(MOST_HEADERS)
             .max_buf_size(HEAD_LIMIT);
         let service = service_fn(|request| self.respond(request, wire));
-        let mut connection = pin!(builder.serve_connection(Io(wire), service));
+        let mut connection = pin!(builder.serve_connection(Io(wire.clone()), service));
         let mut timer = pin!(sleep_until(wire.borrow().deadline()));
         poll_fn(|context| {
             if let Poll::Ready(result) = connection.as_mut().poll(context) {

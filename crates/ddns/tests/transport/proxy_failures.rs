@@ -13,8 +13,8 @@ use crate::support::{Receiver, Sandbox};
 /// What a proxy may answer when it is asked for a tunnel, and what is said about it.
 const REFUSALS: [(Then, &str); 8] = [
     (Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"), "asks for a user and password (407)"),
-    (Then::Says("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "answered 502 Bad Gateway when asked for a tunnel"),
-    (Then::Says("HTTP/1.0 403 No\r\n\r\n"), "answered 403 Forbidden when asked for a tunnel"),
+    (Then::Says("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "responded with 502 Bad Gateway when asked for a tunnel"),
+    (Then::Says("HTTP/1.0 403 No\r\n\r\n"), "responded with 403 Forbidden when asked for a tunnel"),
     (Then::Says(""), "closed the connection without a response"),
     (Then::Says("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its response"),
     (Then::Says("SSH-2.0-proxy\r\n\r\n"), "sent a response that is not valid HTTP"),

@@ -165,7 +165,7 @@ impl Connector {
             Scheme::Http | Scheme::Https => {
                 let mut connection = to_proxy().await?;
                 if !server.relays(url.secure) {
-                    proxy::tunnel(&mut connection.stream, server, url).await?;
+                    connection.stream = proxy::tunnel(connection.stream, server, url).await?;
                 }
                 connection
             }

@@ -8,7 +8,7 @@ use ddns_core::net::ssl::Ssl;
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::Semaphore;
 
-use super::stream::Connection;
+use super::stream::Spoken;
 
 /// So many connections are kept, over all origins.
 const MOST: usize = 128;
@@ -32,7 +32,7 @@ pub(super) struct Idle {
 
 struct Kept {
     purpose: Purpose,
-    connection: Connection,
+    connection: Spoken,
     since: Duration,
 }
 
@@ -44,7 +44,7 @@ impl Kept {
 
 impl Idle {
     /// Keeps a connection. Where there is room for no more than `room`, the oldest ones go.
-    pub(super) fn keep(&self, purpose: Purpose, connection: Connection, room: usize, now: Duration) {
+    pub(super) fn keep(&self, purpose: Purpose, connection: Spoken, room: usize, now: Duration) {
         let mut kept = self.kept.borrow_mut();
         kept.push_back(Kept { purpose, connection, since: now });
         while kept.len() > room || kept.front().is_some_and(|oldest| oldest.is_old(now)) {
@@ -53,12 +53,7 @@ impl Idle {
     }
 
     /// A kept connection that fits and is still open: the one that was used last.
-    pub(super) fn take(
-        &self,
-        purpose: &Purpose,
-        fits: impl Fn(&Connection) -> bool,
-        now: Duration,
-    ) -> Option<Connection> {
+    pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Spoken> {
         let mut kept = self.kept.borrow_mut();
         loop {
             let fits = |kept: &Kept| kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection);
@@ -103,15 +98,17 @@ impl Default for Room {
 mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
+    use super::super::stream::Connection;
     use super::*;
 
     /// Connections to a listener, which stay open as long as what is returned is kept.
-    async fn connections(count: usize) -> (TcpListener, Vec<Connection>) {
+    async fn connections(count: usize) -> (TcpListener, Vec<Spoken>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("the port that was bound");
         let mut opened = Vec::new();
         for _ in 0..count {
-            opened.push(Connection::plain(TcpStream::connect(address).await.expect("a connection")));
+            let connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
+            opened.push(connection.begin().await.expect("it begins"));
         }
         (listener, opened)
     }

@@ -35,15 +35,15 @@ pub(super) fn not_let_in(server: &Server) -> String {
 }
 
 /// Asks for a tunnel to the host of `url`. Any 2xx is one.
-pub(super) async fn tunnel<S>(stream: &mut S, server: &Server, url: &Url) -> Result<(), String>
+pub(super) async fn tunnel<S>(stream: S, server: &Server, url: &Url) -> Result<S, String>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     match exchange::open_tunnel(stream, server, url).await.map_err(|fault| fault.describe("it"))? {
-        (200..300, true) => Ok(()),
-        (200..300, false) => Err("speaks in the tunnel before the endpoint can".to_owned()),
+        (200..300, Some(stream)) => Ok(stream),
+        (200..300, None) => Err("speaks in the tunnel before the endpoint can".to_owned()),
         (407, _) => Err(not_let_in(server)),
-        (status, _) => Err(format!("answered {} when asked for a tunnel", report::with_reason(status))),
+        (status, _) => Err(format!("responded with {} when asked for a tunnel", report::with_reason(status))),
     }
 }
 

@@ -15,9 +15,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::IoState;
 
-/// An open connection.
-pub(super) struct Connection {
-    pub(super) stream: Stream,
+use super::exchange::{Conversation, Fault};
+
+/// An open connection. `S` is its stream, or what is spoken on it.
+pub(super) struct Connection<S = Stream> {
+    pub(super) stream: S,
     /// The family it goes over.
     pub(super) family: Option<Family>,
     /// The address of ours that was asked for when it was made.
@@ -41,10 +43,21 @@ impl Connection {
         Self { stream: Stream::Plain(socket), family, from: None, via: None, unverified: Vec::new() }
     }
 
+    /// Begins to speak HTTP on it.
+    pub(super) async fn begin(self) -> Result<Spoken, Fault> {
+        let Self { stream, family, from, via, unverified } = self;
+        Ok(Connection { stream: Conversation::new(stream).await?, family, from, via, unverified })
+    }
+}
+
+/// A connection on which HTTP is spoken.
+pub(super) type Spoken = Connection<Conversation<Stream>>;
+
+impl Spoken {
     /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
-    /// it says then is that it closes.
+    /// it sends then is that it closes.
     pub(super) fn is_open(&mut self) -> bool {
-        self.stream.is_open()
+        self.stream.idle_stream(Stream::is_open).unwrap_or(false)
     }
 }
 

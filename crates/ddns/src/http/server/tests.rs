@@ -1,5 +1,3 @@
-use std::rc::Rc;
-
 use futures_util::future::{Either, select};
 
 use super::*;

@@ -1,0 +1,261 @@
+//! hyper on a stream, exchange after exchange.
+//!
+//! Nothing but the exchange itself drives hyper, and the stream can be looked at all the time. So it is known what was
+//! sent (A7), whether all of it was, and whether anything came that nobody asked for.
+
+use std::cell::RefCell;
+use std::error::Error as _;
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::fault::{Fault, FaultKind};
+use super::{BODY_LIMIT, FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
+use crate::http::body::Whole;
+use crate::http::io::Io;
+
+/// What hyper does on a stream, driven as long as somebody waits for it.
+pub(in crate::http::client) struct Conversation<S: AsyncRead + AsyncWrite + Unpin> {
+    wire: Rc<RefCell<Wire<S>>>,
+    sender: SendRequest<Whole>,
+    /// `None` once hyper has nothing more to do.
+    connection: Option<Connection<Io<Wire<S>>, Whole>>,
+    /// What was read and is no part of the response; known when the connection is over.
+    left: Bytes,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
+    pub(in crate::http::client) async fn new(stream: S) -> Result<Self, Fault> {
+        let wire = Rc::new(RefCell::new(Wire::new(stream)));
+        let mut builder = Builder::new();
+        builder
+            .title_case_headers(true)
+            .max_headers(MOST_HEADERS)
+            .max_buf_size(HEAD_LIMIT)
+            .allow_obsolete_multiline_headers_in_responses(true);
+        let begun = builder.handshake(Io(wire.clone())).await;
+        let (sender, connection) = begun.map_err(|error| Fault::unsent(FaultKind::Invalid(error)))?;
+        Ok(Self { wire, sender, connection: Some(connection), left: Bytes::new() })
+    }
+
+    /// Sends the request and waits for the head of the final response.
+    pub(super) async fn send(&mut self, request: hyper::Request<Whole>) -> Result<hyper::Response<Incoming>, Fault> {
+        self.wire.borrow_mut().begin();
+        let mut response = pin!(self.sender.try_send_request(request));
+        let result = poll_fn(|context| {
+            drive(&mut self.connection, &mut self.left, context);
+            response.as_mut().poll(context)
+        });
+        match result.await {
+            Ok(response) => {
+                let mut wire = self.wire.borrow_mut();
+                wire.has_head = true;
+                // Who refuses before it has read everything does not want the rest.
+                wire.is_muted = !response.status().is_success();
+                Ok(response)
+            }
+            Err(error) => Err(self.fault(error)),
+        }
+    }
+
+    /// Reads a body as far as [`BODY_LIMIT`]; true where that was all of it.
+    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>) -> bool {
+        loop {
+            let frame = poll_fn(|context| {
+                // What has come already needs no drive.
+                if let Poll::Ready(frame) = Pin::new(&mut incoming).poll_frame(context) {
+                    return Poll::Ready(frame);
+                }
+                drive(&mut self.connection, &mut self.left, context);
+                Pin::new(&mut incoming).poll_frame(context)
+            });
+            let data = match frame.await {
+                None => return true,
+                Some(Err(_)) => return false,
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+            };
+            let room = BODY_LIMIT - body.len();
+            body.extend_from_slice(&data[..data.len().min(room)]);
+            if data.len() > room {
+                return false;
+            }
+        }
+    }
+
+    /// Whether all of the request was handed over.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.wire.borrow().is_flushed
+    }
+
+    /// Waits until the request is sent and the connection is ready for another one; false where it never will be.
+    pub(super) async fn idle(&mut self) -> bool {
+        poll_fn(|context| {
+            // hyper is ready for the next request before it has handed over the last one.
+            let is_idle = |sender: &SendRequest<_>| self.wire.borrow().is_flushed && sender.is_ready();
+            if is_idle(&self.sender) {
+                return Poll::Ready(true);
+            }
+            drive(&mut self.connection, &mut self.left, context);
+            let is_over = self.connection.is_none() || self.wire.borrow().failed.is_some();
+            match (is_idle(&self.sender), is_over) {
+                (true, _) => Poll::Ready(true),
+                (false, true) => Poll::Ready(false),
+                (false, false) => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// The stream itself, where nothing was read of it beyond the response.
+    pub(super) fn into_stream(mut self) -> Option<S> {
+        self.end();
+        let wire = Rc::into_inner(self.wire).filter(|_| self.left.is_empty());
+        wire.map(|wire| wire.into_inner().stream)
+    }
+
+    /// Looks at the stream between two exchanges; none where hyper gave it up.
+    pub(in crate::http::client) fn idle_stream<T>(&mut self, look: impl FnOnce(&mut S) -> T) -> Option<T> {
+        self.connection.as_ref().map(|_| look(&mut self.wire.borrow_mut().stream))
+    }
+
+    /// Ends what hyper does; what it had read beyond the response is left.
+    fn end(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.left = connection.into_parts().read_buf;
+        }
+    }
+
+    fn fault(&mut self, mut error: TrySendError<hyper::Request<Whole>>) -> Fault {
+        let is_sent = error.take_message().is_none();
+        let error = error.into_error();
+        self.end();
+        let (left, mut wire) = (&self.left, self.wire.borrow_mut());
+        let kind = if wire.received >= FLOOD_LIMIT {
+            FaultKind::OnlyInterim
+        } else if error.is_parse_too_large() && left.starts_with(b"HTTP/") {
+            // What is too large is still there; hyper calls a length beyond its numbers the same.
+            FaultKind::TooLarge
+        } else if error.is_parse() {
+            // An alert or a handshake, and the version that all of TLS has in common.
+            if matches!(**left, [0x15 | 0x16, 0x03, ..]) { FaultKind::Secured } else { FaultKind::Invalid(error) }
+        } else if let Some(broken) = wire.failed.take() {
+            FaultKind::Broken(broken)
+        } else if let Some(broken) = io_error(&error) {
+            FaultKind::Broken(broken)
+        } else if left.is_empty() {
+            FaultKind::Silent
+        } else {
+            FaultKind::CutOff
+        };
+        Fault { is_sent, kind }
+    }
+}
+
+/// Lets hyper do what it can. At its end whatever waits for it gets to know.
+fn drive<S: AsyncRead + AsyncWrite + Unpin>(
+    connection: &mut Option<Connection<Io<Wire<S>>, Whole>>,
+    left: &mut Bytes,
+    context: &mut Context<'_>,
+) {
+    let is_over = connection.as_mut().is_some_and(|driven| driven.poll_without_shutdown(context).is_ready());
+    if let Some(connection) = connection.take_if(|_| is_over) {
+        *left = connection.into_parts().read_buf;
+    }
+}
+
+/// What the system said, where that is why hyper failed.
+fn io_error(error: &hyper::Error) -> Option<io::Error> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return Some(io::Error::new(error.kind(), error.to_string()));
+        }
+        source = error.source();
+    }
+    None
+}
+
+/// A stream on which an exchange is under way, and what is to be known about it.
+struct Wire<S> {
+    stream: S,
+    /// How much has come.
+    received: usize,
+    /// Whether the head of the final response has come.
+    has_head: bool,
+    /// Whether everything that hyper wrote so far was handed over.
+    is_flushed: bool,
+    /// Whether no more is sent.
+    is_muted: bool,
+    /// Why nothing can be sent any more. What the other side sent before is read all the same.
+    failed: Option<io::Error>,
+}
+
+impl<S> Wire<S> {
+    fn new(stream: S) -> Self {
+        Self { stream, received: 0, has_head: false, is_flushed: false, is_muted: false, failed: None }
+    }
+
+    /// Another exchange begins.
+    fn begin(&mut self) {
+        (self.received, self.has_head, self.is_flushed, self.is_muted) = (0, false, false, false);
+    }
+
+    /// What came of writing. A failure is kept for later: the other side may have responded before it closed.
+    fn wrote<T>(&mut self, result: io::Result<T>, context: &Context<'_>) -> Poll<io::Result<T>> {
+        result.map_or_else(
+            |error| {
+                self.failed = Some(error);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            },
+            |value| Poll::Ready(Ok(value)),
+        )
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.has_head && self.received >= FLOOD_LIMIT {
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+        }
+        let before = into.filled().len();
+        let result = ready!(Pin::new(&mut self.stream).poll_read(context, into));
+        self.received += into.filled().len() - before;
+        match result {
+            // Over TLS an end that was not announced is an error. Before the head is there it is an end all the same.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !self.has_head => Poll::Ready(Ok(())),
+            result => Poll::Ready(result),
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.is_flushed = false;
+        if self.is_muted || self.failed.is_some() {
+            return Poll::Pending;
+        }
+        let result = ready!(Pin::new(&mut self.stream).poll_write(context, bytes));
+        self.wrote(result, context)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.failed.is_some() {
+            return Poll::Pending;
+        }
+        let result = ready!(Pin::new(&mut self.stream).poll_flush(context));
+        self.is_flushed = result.is_ok();
+        self.wrote(result, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

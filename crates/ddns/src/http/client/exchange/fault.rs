@@ -1,0 +1,68 @@
+//! Why an exchange came to no response.
+
+use std::io;
+
+use super::{HEAD_LIMIT, MOST_HEADERS};
+
+/// Why there is no response.
+#[derive(Debug)]
+pub(in crate::http::client) struct Fault {
+    /// Whether something of the request may have reached the other side.
+    pub(in crate::http::client) is_sent: bool,
+    pub(super) kind: FaultKind,
+}
+
+#[derive(Debug)]
+pub(super) enum FaultKind {
+    /// The other side closed before it sent anything.
+    Silent,
+    /// The other side closed in the middle of the head.
+    CutOff,
+    /// The head is longer than [`HEAD_LIMIT`], or has more than [`MOST_HEADERS`].
+    TooLarge,
+    /// Interim responses without end.
+    OnlyInterim,
+    /// What came is TLS.
+    Secured,
+    /// What came is not HTTP, or breaks its rules.
+    Invalid(hyper::Error),
+    /// The stream broke.
+    Broken(io::Error),
+    /// The request cannot be written down as HTTP.
+    Unsendable(&'static str),
+}
+
+impl Fault {
+    pub(super) fn unsent(kind: FaultKind) -> Self {
+        Self { is_sent: false, kind }
+    }
+
+    /// A sentence about the origin that the request was sent to.
+    pub(in crate::http::client) fn describe(&self, origin: &str) -> String {
+        match &self.kind {
+            FaultKind::Silent => format!("{origin} closed the connection without a response"),
+            FaultKind::CutOff => format!("{origin} closed the connection in the middle of its response"),
+            FaultKind::TooLarge => {
+                let limits = format!("{} KiB, or has more than {MOST_HEADERS} headers", HEAD_LIMIT >> 10);
+                format!("{origin} sent a response whose head is longer than {limits}")
+            }
+            FaultKind::OnlyInterim => format!("{origin} sends interim responses (1xx) without end"),
+            FaultKind::Secured => format!("{origin} speaks TLS: is it an https address?"),
+            FaultKind::Invalid(error) => {
+                let text = error.to_string();
+                format!("{origin} sent a response that is not valid HTTP ({})", text.trim_end_matches(" parsed"))
+            }
+            FaultKind::Broken(error) => match error.kind() {
+                io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                    format!("{origin} broke the connection off before it had responded")
+                }
+                _ => {
+                    let text = error.to_string();
+                    let words = text.split(" (os error").next().unwrap_or_default();
+                    format!("the connection to {origin} broke ({words})")
+                }
+            },
+            FaultKind::Unsendable(why) => format!("no request can be sent to {origin}: {why}"),
+        }
+    }
+}
