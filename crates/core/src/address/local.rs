@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn f5_an_interface_gives_its_best_address_or_says_why_not() {
+    fn f5_an_interface_gives_its_best_address_or_the_reason() {
         let table: [(&[&str], &str); 8] = [
             (&["eth0 fd00::1/64", "eth0 2001:db8::7/64"], "2001:db8::7: the public address of eth0"),
             (&["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64"], "2001:db8::7: the public address of eth0"),

@@ -268,7 +268,7 @@ mod tests {
     proptest! {
         /// Whatever is typed: what the file means is what the options mean, and comments hold nothing of it.
         #[test]
-        fn the_file_means_what_was_said(
+        fn the_file_means_what_was_answered(
             path in "[ -~üß]{0,20}",
             value in any::<String>(),
             line in "[ -~\n*/#]{0,12}",

@@ -26,7 +26,7 @@ fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
 }
 
 #[test]
-fn e4_after_a_kill_in_the_middle_of_a_change_the_old_address_is_told_again() {
+fn e4_after_a_kill_in_the_middle_of_a_change_the_old_address_is_sent_again() {
     let receiver = Receiver::responding(|request| {
         let wait = if request.target().contains("198.51.100.1") { 3000 } else { 0 };
         Response::status(200).after(Duration::from_millis(wait))

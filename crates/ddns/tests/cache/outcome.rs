@@ -192,7 +192,7 @@ fn e3_after_a_failed_attempt_the_old_address_is_sent_again() {
 }
 
 #[test]
-fn e3_a_changed_callback_is_told_again() {
+fn e3_a_changed_callback_is_sent_again() {
     let receiver = Receiver::new();
     let id = "/hook?ttl=__TTL__&line=__LINE__&host=__HOST__";
     let token = json!({"key": "one", "deep": [{"er": 1.0}]});
@@ -221,7 +221,7 @@ fn e3_a_changed_callback_is_told_again() {
 }
 
 #[test]
-fn e3_what_does_not_shape_the_request_is_not_told_again() {
+fn e3_what_does_not_shape_the_request_is_not_sent_again() {
     let receiver = Receiver::new();
     let (sandbox, base) = (Sandbox::new(), home(&receiver.url("/hook?ip=__IP__")));
     sandbox.sync(&base).expect(0);
@@ -317,7 +317,7 @@ fn e6_a_family_without_an_address_does_not_hold_up_the_other() {
 }
 
 #[test]
-fn e7_the_exit_status_tells_how_it_went() {
+fn e7_the_exit_status_reports_how_it_went() {
     let (receiver, config) = by_name(&[200, 204, 404]);
     let sandbox = Sandbox::new();
     sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).says("1 accepted");

@@ -47,7 +47,7 @@ fn f_addresses_lists_loopback_with_the_reason_against_it() {
 }
 
 #[test]
-fn f_addresses_for_people_says_the_same() {
+fn f_addresses_for_people_shows_the_same() {
     let run = Sandbox::new().run(&["addresses"]).expect(0);
     let report = addresses();
     let row = run.stdout.lines().find(|line| line.contains("127.0.0.1"));
@@ -99,7 +99,7 @@ fn f_addresses_asks_every_source_of_the_configuration_and_sends_nothing() {
 }
 
 #[test]
-fn f_addresses_says_why_there_is_none() {
+fn f_addresses_reports_why_there_is_none() {
     let sandbox = Sandbox::new();
     let dead = format!("url:http://{}/", refusing());
     let more = json!({"index4": [99, "interface:lo", dead], "index6": false});

@@ -71,7 +71,7 @@ No errors, 2 warnings.
 }
 
 #[test]
-fn check_in_a_terminal_says_the_same() {
+fn check_in_a_terminal_prints_the_same() {
     let Some(script) = tool("script") else { return skipped("script is not installed") };
     let sandbox = Sandbox::new();
     let in_pipe = check_text(&sandbox, WHOLE, &[]).expect(0).stdout;
@@ -227,7 +227,7 @@ fn check_online_goes_as_far_as_a_request_would_begin() {
 }
 
 #[test]
-fn check_online_says_which_step_fails() {
+fn check_online_reports_which_step_fails() {
     let closed = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("the port");
     let plain = Receiver::new();
     let authority = Authority::new("Check CA");

@@ -48,7 +48,7 @@ fn cli_each_topic_has_a_page() {
 }
 
 #[test]
-fn cli_e7_a_mistyped_word_is_answered_with_the_nearest_one() {
+fn cli_e7_a_mistyped_word_is_reported_with_the_nearest_one() {
     let cases: [(&[&str], &str); 8] = [
         (&["dmeo"], "did you mean `ddns demo`?"),
         (&["help", "palceholders"], "did you mean `ddns help placeholders`?"),
@@ -67,7 +67,7 @@ fn cli_e7_a_mistyped_word_is_answered_with_the_nearest_one() {
 
 /// A value in the wrong place may be a key.
 #[test]
-fn cli_g2_a_value_in_the_wrong_place_is_not_shown() {
+fn cli_g2_a_value_in_the_wrong_place_is_not_printed() {
     let key = "S3cr3t-key=of/mine";
     for args in [
         &["help", key][..],

@@ -159,7 +159,7 @@ fn listen_begins_with_where_it_is_and_what_would_call_it() {
 }
 
 #[test]
-fn listen_answers_in_the_order_that_was_written() {
+fn listen_responds_in_the_order_that_was_written() {
     let listen =
         Listen::new(&["--status", "503", "--then", "404", "--then", "204", "--retry-after", "30", "--count", "4"]);
     let answers: Vec<String> = (0..4).map(|_| listen.get("/")).collect();
@@ -188,7 +188,7 @@ fn listen_what_is_asked_for_decides_the_status() {
 }
 
 #[test]
-fn listen_waits_before_it_answers() {
+fn listen_waits_before_it_responds() {
     let listen = Listen::new(&["--delay", "700ms", "--count", "1"]);
     let begun = Instant::now();
     listen.get("/");
@@ -225,7 +225,7 @@ fn listen_json_is_one_object_a_line() {
 
 /// Whatever comes, the next request is served.
 #[test]
-fn listen_what_is_no_request_is_told_and_changes_nothing() {
+fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
     let listen = Listen::new(&["--count", "1", "--wide"]);
     // A chunk that is too large, and one that goes on and on.
     let chunk = |size: &str| {

@@ -231,7 +231,7 @@ fn preview_takes_addresses_instead_of_looking() {
 }
 
 #[test]
-fn preview_says_why_nothing_can_be_told() {
+fn preview_reports_why_nothing_can_be_sent() {
     let sandbox = Sandbox::new();
     let config = with(
         &home("http://127.0.0.1:9/?key=s3cr3t-k3y"),

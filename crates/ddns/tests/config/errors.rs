@@ -104,7 +104,7 @@ fn b8_a_wrong_type_inside_log_names_its_field() {
 }
 
 #[test]
-fn b8_all_errors_of_a_file_are_told_at_once_each_at_its_place() {
+fn b8_all_errors_of_a_file_are_reported_at_once_each_at_its_place() {
     let text = r#"{
   "dns": "callback",
   "id": "http://127.0.0.1:9/hook", // a comment moves nothing
@@ -184,7 +184,7 @@ fn b8_a_missing_or_unreadable_file_is_an_error_that_names_it() {
 }
 
 #[test]
-fn no_configuration_at_all_says_where_it_looked_and_what_to_try() {
+fn no_configuration_at_all_reports_where_it_looked_and_what_to_try() {
     let run = Sandbox::new().run(&[]).expect(2);
     let places = [".ddns/config.json", ".ddns.json", "/etc/ddns/config.json", "/etc/ddns.json"];
     for text in ["config.json"].iter().chain(&places) {
@@ -194,7 +194,7 @@ fn no_configuration_at_all_says_where_it_looked_and_what_to_try() {
 }
 
 #[test]
-fn b_dns_must_be_callback_and_the_error_says_so() {
+fn b_dns_must_be_callback_or_an_error_names_it() {
     for dns in ["cloudflare", "dnspod", "none"] {
         let run = refused(wrong(&json!({"dns": dns})).to_string(), dns).says("callback").says(dns);
         assert!(names(&run.stderr, "dns"), "`dns` is not named: {}", run.stderr);
@@ -230,7 +230,7 @@ fn b_what_belongs_outside_of_providers_is_refused_inside() {
 }
 
 #[test]
-fn b_with_several_providers_a_line_says_which_endpoint_is_meant() {
+fn b_with_several_providers_a_line_names_its_endpoint() {
     let (good, bad) = (Receiver::new(), Receiver::responding(|_| Response::status(500)));
     let entries = json!([{"provider": "callback", "id": good.url("/")}, {"provider": "callback", "id": bad.url("/")}]);
     let config = with(&without(basic(&good), "dns"), &json!({"providers": entries}));

@@ -166,7 +166,7 @@ fn blocks(text: &str) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn docs_every_command_runs_and_says_what_the_page_shows() {
+fn docs_every_command_runs_and_prints_what_the_page_shows() {
     let mut count = 0;
     for page in pages() {
         let text = fs::read_to_string(root().join(&page)).expect("the page");

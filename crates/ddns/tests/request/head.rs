@@ -93,7 +93,7 @@ fn d2_credentials_of_endpoint_count_too() {
 }
 
 #[test]
-fn d4_what_the_body_says_does_not_matter() {
+fn d4_the_text_of_a_body_does_not_matter() {
     for answer in [
         Response::with_body(200, r#"{"success": false, "error": "bad token"}"#),
         Response::with_body(200, "badauth"),
@@ -156,7 +156,7 @@ fn d4_endless_headers_are_a_failure_in_bounded_time() {
 }
 
 #[test]
-fn e2_a_server_that_never_answers_is_a_failure_when_the_time_is_over() {
+fn e2_a_server_that_never_responds_is_a_failure_when_the_time_is_over() {
     for start in ["", "HTTP/1.1 200 O", "HTTP/1.1 200 OK\r\nX-Half: ", "HTTP/1.1 100 Continue\r\n\r\n"] {
         let (run, took) = update(stalling(start.as_bytes()), 1);
         assert_eq!(run.code, 1, "after {start:?}: {}", run.stderr);
@@ -175,14 +175,14 @@ fn e2_a_head_that_trickles_is_a_failure_when_the_time_is_over() {
 }
 
 #[test]
-fn e2_a_refused_connection_is_a_failure_that_says_where() {
+fn e2_a_refused_connection_is_a_failure_that_names_the_address() {
     let address = refusing();
     let (run, _) = update(address, 5);
     run.expect(1).says("home.example.com A 203.0.113.7: failed").says(&address.to_string()).says("1 failed");
 }
 
 #[test]
-fn e2_an_answer_that_is_not_http_is_a_failure() {
+fn e2_a_response_that_is_not_http_is_a_failure() {
     for answer in
         ["", "\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "\0\0\0"]
     {
@@ -196,7 +196,7 @@ fn e2_an_answer_that_is_not_http_is_a_failure() {
 
 /// A host with several addresses is reached over the one that answers (A7: a connection that was never made moves on).
 #[test]
-fn d2_localhost_is_reached_where_only_its_ipv4_address_answers() {
+fn d2_localhost_is_reached_where_only_its_ipv4_address_responds() {
     let receiver = Receiver::new();
     let id = format!("http://localhost:{}/hook", receiver.port());
     Sandbox::new().sync(&home(&id)).expect(0);
@@ -218,7 +218,7 @@ fn d2_an_ipv6_host_is_reached() {
 
 /// Many small servers answer, say that they close, and close: the next update needs a connection of its own.
 #[test]
-fn d2_a_server_that_closes_after_each_answer_gets_every_update() {
+fn d2_a_server_that_closes_after_each_response_gets_every_update() {
     let address = serve(|mut stream| {
         let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nok");
     });

@@ -48,7 +48,7 @@ fn d3_the_final_status_counts() {
 }
 
 #[test]
-fn d3_without_a_location_the_redirection_is_the_final_answer() {
+fn d3_without_a_location_the_redirection_is_the_final_response() {
     for status in [300, 302, 304] {
         let receiver = Receiver::responding(move |_| Response::status(status));
         Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says(&status.to_string());
@@ -107,7 +107,7 @@ fn d3_the_time_limit_holds_for_all_of_it() {
 
 /// Where the keys went is told for every hop, whatever the next one does.
 #[test]
-fn d3_every_origin_that_got_the_keys_is_told() {
+fn d3_every_origin_that_got_the_keys_is_reported() {
     let end = Receiver::responding(
         |request| if request.target() == "/end" { Response::status(204) } else { Response::Close },
     );
@@ -123,7 +123,7 @@ fn d3_every_origin_that_got_the_keys_is_told() {
 }
 
 #[test]
-fn d6_every_origin_that_was_trusted_unverified_is_told() {
+fn d6_every_origin_that_was_trusted_unverified_is_reported() {
     let stranger = Authority::new("stranger");
     let (first, second) = (stranger.server("localhost"), stranger.server("localhost"));
     first.redirect_to(&second.url("/end"));

@@ -83,7 +83,7 @@ fn g1_without_debug_the_log_is_short() {
 
 /// The body of a response can be long: it is shown cut.
 #[test]
-fn g1_d4_a_long_answer_is_shown_cut() {
+fn g1_d4_a_long_response_is_logged_cut() {
     let receiver = Receiver::responding(|_| Response::with_body(200, &"long-response ".repeat(100_000)));
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &json!({"debug": true}))).expect(0);
     let shown = run.stderr.matches("long-response").count();
@@ -116,7 +116,7 @@ fn g3_a_log_file_is_made_with_its_folder_and_grows() {
 }
 
 #[test]
-fn g3_the_level_decides_what_is_shown() {
+fn g3_the_level_decides_what_is_logged() {
     let receiver =
         Receiver::responding(|request| Response::status(if request.target() == "/bad.example" { 500 } else { 204 }));
     let names = json!({"ipv4": ["good.example", "bad.example", "known.example"]});

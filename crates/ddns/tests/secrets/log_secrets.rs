@@ -79,7 +79,7 @@ fn g2_no_secret_at_any_level_when_the_connection_fails() {
 
 /// A long response is shown cut: the cut must not leave the beginning of a secret that is no longer recognised.
 #[test]
-fn g2_the_cut_of_a_long_answer_leaves_no_part_of_a_secret() {
+fn g2_the_cut_of_a_long_response_leaves_no_part_of_a_secret() {
     for shift in 0..4 {
         let body = format!("{}{}", "-".repeat(shift * 5), SECRETS[5].repeat(8000));
         let receiver = Receiver::responding(move |_| Response::with_body(200, &body));
@@ -99,7 +99,7 @@ fn g2_a_string_token_is_masked_like_an_object() {
 }
 
 #[test]
-fn g2_substituted_values_are_shown_and_masked_text_shows_as_stars() {
+fn g2_substituted_values_are_logged_and_masked_text_becomes_stars() {
     let receiver = Receiver::new();
     let run = assert_kept(&at(&receiver), &json!({"debug": true}), 0);
     run.says("ip=203.0.113.7").says("d=home.example.com").says("key=***").says(r#""address":"203.0.113.7""#);

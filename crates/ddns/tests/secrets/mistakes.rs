@@ -10,7 +10,7 @@ use crate::support::{Receiver, Response, Sandbox};
 const SECRET: &str = "s3cr3t-key-0123456789";
 
 #[test]
-fn g2_a_wrong_source_is_told_without_its_keys() {
+fn g2_a_wrong_source_is_reported_without_its_keys() {
     let sources = [
         format!("url:u:{SECRET}@ip.example/?key={SECRET}"),
         format!("http://u:{SECRET}@ip.example/?key={SECRET}"),
@@ -30,7 +30,7 @@ fn g2_a_wrong_source_is_told_without_its_keys() {
 }
 
 #[test]
-fn g2_a_source_that_fails_is_told_without_its_keys() {
+fn g2_a_source_that_fails_is_reported_without_its_keys() {
     let sources = [
         format!("url:http://u:{SECRET}@127.0.0.1:9/{SECRET}/ip?key={SECRET}"),
         format!("shell:echo {SECRET}; exit 1"),
@@ -45,7 +45,7 @@ fn g2_a_source_that_fails_is_told_without_its_keys() {
 }
 
 #[test]
-fn g2_a_value_that_stands_alone_is_not_shown() {
+fn g2_a_value_that_stands_alone_is_redacted() {
     let sandbox = Sandbox::new();
     let wrong: [&[&str]; 3] = [
         &["--token", "{key:", "s3cr3t-key-0123456789}"],
@@ -68,7 +68,7 @@ fn g2_a_fetched_configuration_is_named_without_its_keys() {
 }
 
 #[test]
-fn g2_a_key_in_place_of_an_address_is_not_shown() {
+fn g2_a_key_in_place_of_an_address_is_redacted() {
     let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.s3cr3tsignature0123";
     let config = json!({"dns": "callback", "id": jwt, "ipv4": "a.example"});
     Sandbox::new().sync(&config).expect(2).says("did you mean https://").never_says("s3cr3tsignature");

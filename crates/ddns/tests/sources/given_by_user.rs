@@ -158,7 +158,7 @@ fn f4_a_page_is_read_up_to_64_kib() {
 }
 
 #[test]
-fn f4_a_page_that_never_ends_or_never_answers_gives_way_to_the_next_source() {
+fn f4_a_page_that_never_ends_or_never_responds_gives_way_to_the_next_source() {
     let begun = Instant::now();
     for address in [stalling(b""), endless(b"HTTP/1.1 200 OK\r\n\r\n", vec![b' '; 65536], Duration::ZERO)] {
         let told = found(4, &json!([format!("url:http://{address}/"), "shell:echo 203.0.113.9"]));

@@ -30,7 +30,7 @@ fn has_ipv6() -> bool {
 }
 
 #[test]
-fn f5_f7_a_number_never_tells_an_address_that_is_of_no_use_outside() {
+fn f5_f7_a_number_never_finds_an_address_that_others_cannot_reach() {
     for family in [4, 6] {
         for number in [json!(0), json!("0"), json!([0]), json!(["0"]), json!(1), json!("1")] {
             let looked_up = look_up(family, &number);
@@ -55,7 +55,7 @@ fn f5_a_host_with_an_address_toward_the_internet_has_a_number_0() {
 }
 
 #[test]
-fn f5_a_number_beyond_the_last_interface_tells_none() {
+fn f5_a_number_beyond_the_last_interface_finds_none() {
     for family in [4, 6] {
         for number in [json!(99), json!("99"), json!([99, "98"]), json!("99,98"), json!("4294967295")] {
             let looked_up = look_up(family, &number);
@@ -102,7 +102,7 @@ fn f5_f7_a_pattern_may_name_loopback() {
 }
 
 #[test]
-fn f5_f7_the_loopback_interface_and_one_that_is_not_there_tell_none() {
+fn f5_f7_the_loopback_interface_and_a_missing_one_find_none() {
     for (family, source, why) in [
         (4, "interface:lo", "loopback"),
         (4, "interface:nope", "nope"),
@@ -132,7 +132,7 @@ fn f2_default_is_what_the_kernel_uses_toward_the_internet() {
 
 /// Each source that has nothing is logged with its reason, and the next one is tried.
 #[test]
-fn f1_a_local_source_that_fails_gives_way_to_the_next_and_says_why() {
+fn f1_a_local_source_that_fails_gives_way_to_the_next_and_is_reported() {
     let sources = json!([99, "interface:nope", "interface:lo", r"regex:999\.", "shell:echo 203.0.113.9"]);
     let looked_up = look_up(4, &sources);
     assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.9"), "{}", looked_up.run.stderr);
@@ -187,7 +187,7 @@ fn f_a_source_of_no_known_form_is_an_error_that_lists_the_forms() {
 }
 
 #[test]
-fn f_a_mistyped_form_is_told_with_the_nearest_one() {
+fn f_a_mistyped_form_is_reported_with_the_nearest_one() {
     for (source, near) in [
         ("defualt", "default"),
         ("pubilc", "public"),
@@ -207,7 +207,7 @@ fn f_a_mistyped_form_is_told_with_the_nearest_one() {
 
 /// What stands behind a mistyped form is still a command or an address with a key in it.
 #[test]
-fn f_g2_a_mistyped_source_is_told_without_its_key() {
+fn f_g2_a_mistyped_source_is_reported_without_its_key() {
     for source in [
         "shel:curl -H key:s3cr3t https://ip.example.com/",
         "ulr:https://user:s3cr3t@ip.example.com/",

@@ -82,8 +82,8 @@ fn f2_f7_an_address_is_added_deprecated_and_removed() {
 }
 
 #[test]
-fn f7_an_address_of_an_interface_that_is_down_is_not_told() {
-    if !inside("sources::namespaces::f7_an_address_of_an_interface_that_is_down_is_not_told", &one_interface()) {
+fn f7_an_address_of_an_interface_that_is_down_is_not_sent() {
+    if !inside("sources::namespaces::f7_an_address_of_an_interface_that_is_down_is_not_sent", &one_interface()) {
         return;
     }
     sh("ip addr add 203.0.113.7/24 dev d0; ip link set d0 down");
@@ -97,9 +97,9 @@ fn f7_an_address_of_an_interface_that_is_down_is_not_told() {
 }
 
 #[test]
-fn f2_the_stable_address_is_told_in_place_of_the_temporary_one() {
+fn f2_the_stable_address_is_sent_in_place_of_the_temporary_one() {
     let setup = one_interface() + "\necho 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77\n";
-    if !inside("sources::namespaces::f2_the_stable_address_is_told_in_place_of_the_temporary_one", &setup) {
+    if !inside("sources::namespaces::f2_the_stable_address_is_sent_in_place_of_the_temporary_one", &setup) {
         return;
     }
     sh("ip -6 addr add 2001:db8:1::7/64 dev d0 mngtmpaddr valid_lft 86400 preferred_lft 3600 nodad
@@ -136,10 +136,10 @@ fn f2_the_stable_address_is_told_in_place_of_the_temporary_one() {
 }
 
 #[test]
-fn f7_a_tentative_address_and_a_link_local_one_are_not_told() {
+fn f7_a_tentative_address_and_a_link_local_one_are_not_sent() {
     // A dummy interface knows no tentative addresses.
     let setup = one_interface() + "\nip link show p-d0 >/dev/null 2>&1 || exit 77\n";
-    if !inside("sources::namespaces::f7_a_tentative_address_and_a_link_local_one_are_not_told", &setup) {
+    if !inside("sources::namespaces::f7_a_tentative_address_and_a_link_local_one_are_not_sent", &setup) {
         return;
     }
     sh("echo 1 >/proc/sys/net/ipv6/conf/d0/accept_dad
@@ -252,8 +252,8 @@ fn f5_every_one_of_many_addresses_is_listed() {
 }
 
 #[test]
-fn f_addresses_a_host_without_any_address_is_told_as_that() {
-    if !inside("sources::namespaces::f_addresses_a_host_without_any_address_is_told_as_that", "true") {
+fn f_addresses_a_host_without_any_address_is_reported_as_that() {
+    if !inside("sources::namespaces::f_addresses_a_host_without_any_address_is_reported_as_that", "true") {
         return;
     }
     let report = addresses();

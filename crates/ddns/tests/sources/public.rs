@@ -32,8 +32,8 @@ fn hosts(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn f3_public_without_a_network_says_for_each_service_why_not() {
-    if !inside("sources::public::f3_public_without_a_network_says_for_each_service_why_not", "ip link set lo up") {
+fn f3_public_without_a_network_reports_for_each_service_why_not() {
+    if !inside("sources::public::f3_public_without_a_network_reports_for_each_service_why_not", "ip link set lo up") {
         return;
     }
     for family in [4, 6] {
@@ -129,8 +129,9 @@ fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, family: u8, pages: &
 
 /// Every service is this test: first all refuse, then one after the other answers.
 #[test]
-fn f3_public_asks_in_turn_over_the_right_family_until_one_answers() {
-    if !inside("sources::public::f3_public_asks_in_turn_over_the_right_family_until_one_answers", "ip link set lo up") {
+fn f3_public_asks_in_turn_over_the_right_family_until_one_responds() {
+    if !inside("sources::public::f3_public_asks_in_turn_over_the_right_family_until_one_responds", "ip link set lo up")
+    {
         return;
     }
     let services = [4, 6].map(|family| hosts(&look_up(family, &json!("public")).run.stderr));

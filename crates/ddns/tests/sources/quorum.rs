@@ -8,7 +8,7 @@ use crate::support::lookup::{character, look_up, lookup_config, refused};
 use crate::support::{Receiver, Response, Sandbox};
 
 #[test]
-fn f_quorum_tells_what_enough_sources_agree_on() {
+fn f_quorum_sends_what_enough_sources_agree_on() {
     let page = Receiver::new();
     let by_page = format!("quorum:2(shell:echo 198.51.100.1, {}, cmd:echo 203.0.113.7)", page.index4());
     for (family, source, expected) in [
@@ -40,7 +40,7 @@ fn f_quorum_tells_what_enough_sources_agree_on() {
 }
 
 #[test]
-fn f_quorum_without_agreement_says_who_said_what() {
+fn f_quorum_without_agreement_reports_what_each_source_found() {
     let (one, two) = (Receiver::new(), Receiver::responding(|_| Response::with_body(200, "198.51.100.2")));
     let source =
         |first: &str| format!("quorum:2({first}, url:{}, cmd:false, cmd:echo 192.0.2.3)", two.url("/two?key=s3cr3t"));

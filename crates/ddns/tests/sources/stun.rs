@@ -134,7 +134,7 @@ fn told(family: u8, script: Script) -> (String, Duration, Server) {
 
 /// Runs all cases at the same time: most of their time is waiting.
 #[track_caller]
-fn all_tell(cases: &[(&str, u8, Script, &str)]) {
+fn all_find(cases: &[(&str, u8, Script, &str)]) {
     thread::scope(|scope| {
         let runs: Vec<_> = cases
             .iter()
@@ -155,7 +155,7 @@ fn has_ipv6() -> bool {
 }
 
 #[test]
-fn f_stun_the_mapped_address_is_told() {
+fn f_stun_the_mapped_address_is_sent() {
     let mut cases: Vec<(&str, u8, Script, &str)> = vec![
         ("IPv4", 4, |_, id| vec![success("203.0.113.7", id)], "203.0.113.7"),
         ("a private address (F7: the user named the server)", 4, |_, id| vec![success("10.1.2.3", id)], "10.1.2.3"),
@@ -185,12 +185,12 @@ fn f_stun_the_mapped_address_is_told() {
             ("a long one", 6, |_, id| vec![success("2001:db8:1:2:3:4:5:6", id)], "2001:db8:1:2:3:4:5:6"),
         ]);
     }
-    all_tell(&cases);
+    all_find(&cases);
 }
 
 /// Anybody can send a packet; only the one with the transaction's random number is the answer.
 #[test]
-fn f_stun_what_is_not_the_answer_is_ignored_and_the_answer_counts() {
+fn f_stun_what_is_not_the_response_is_ignored_and_the_response_counts() {
     let cases: [(&str, u8, Script, &str); 6] = [
         (
             "another transaction first",
@@ -232,7 +232,7 @@ fn f_stun_what_is_not_the_answer_is_ignored_and_the_answer_counts() {
             "203.0.113.7",
         ),
     ];
-    all_tell(&cases);
+    all_find(&cases);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn f_stun_silence_ends_after_three_tries_and_the_next_source_is_asked() {
 }
 
 #[test]
-fn f_stun_an_answer_that_is_broken_gives_way_to_the_next_source() {
+fn f_stun_a_broken_response_gives_way_to_the_next_source() {
     let mut cases: Vec<(&str, u8, Script, &str)> = vec![
         ("another transaction only", 4, |_, id| vec![success(FALSE_V4, &other(id))], NEXT),
         ("cut inside the head", 4, |_, id| vec![success(FALSE_V4, id)[..10].to_vec()], NEXT),
@@ -328,12 +328,12 @@ fn f_stun_an_answer_that_is_broken_gives_way_to_the_next_source() {
             ("an IPv4-mapped address (F7)", 6, |_, id| vec![success("::ffff:198.51.100.66", id)], "2001:db8::99"),
         ]);
     }
-    all_tell(&cases);
+    all_find(&cases);
 }
 
 /// The right transaction from the wrong place: somebody on the way may see the request, but not stand at the server.
 #[test]
-fn f_stun_an_answer_from_another_port_is_not_listened_to() {
+fn f_stun_a_response_from_another_port_is_ignored() {
     let server = UdpSocket::bind("127.0.0.1:0").expect("a free port on loopback");
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port on loopback");
     let address = server.local_addr().expect("the port that was bound");
@@ -372,7 +372,7 @@ fn f_stun_a_host_may_be_a_name() {
 }
 
 #[test]
-fn f_stun_a_name_that_is_not_there_and_a_port_that_nobody_has_give_way_to_the_next_source() {
+fn f_stun_a_missing_name_and_a_closed_port_give_way_to_the_next_source() {
     for source in [format!("stun:{}", refusing()), "stun:nobody.invalid".to_owned()] {
         let begun = Instant::now();
         let looked_up = look_up(4, &json!([source, format!("shell:echo {NEXT}")]));
@@ -453,7 +453,7 @@ fn real_server(turnserver: &Path, sandbox: &Sandbox) -> Option<(Ended, u16)> {
 }
 
 #[test]
-fn f_stun_a_real_server_tells_the_address() {
+fn f_stun_a_real_server_sends_the_address() {
     let Some(turnserver) = tool("turnserver") else {
         skipped("coturn (`turnserver`) is not installed");
         return;

@@ -68,7 +68,7 @@ fn passes(name: &str, server: &Server) {
 const ENDED: [&str; 2] = ["closed the connection without a response", "broke the connection off"];
 
 #[test]
-fn e2_a_server_that_closes_at_any_stage_is_told() {
+fn e2_a_server_that_closes_at_any_stage_is_reported() {
     let server = Server::at_once(vec![Close]);
     fails_with("closes on accept", &server, &config(&server, 2), &ENDED);
     let server = Server::at_once(vec![Pause(Duration::from_millis(100)), Close]);
@@ -88,7 +88,7 @@ fn e2_a_server_that_closes_at_any_stage_is_told() {
 }
 
 #[test]
-fn e2_a_reset_at_any_stage_is_told() {
+fn e2_a_reset_at_any_stage_is_reported() {
     let late = Duration::from_millis(100);
     let server = Server::at_once(vec![Reset]);
     let ended = ["broke the connection off", "connection reset"];
@@ -140,7 +140,7 @@ fn d4_a_body_that_trickles_or_stalls_does_not_matter() {
 }
 
 #[test]
-fn e2_a_head_of_a_megabyte_is_told() {
+fn e2_a_head_of_a_megabyte_is_reported() {
     let start = "HTTP/1.1 200 OK\r\n";
     let one = format!("{start}A: {}\r\n\r\n", "x".repeat(1 << 20));
     let many = format!("{start}{}\r\n", "A: bcdefghijklm\r\n".repeat(1 << 16));
@@ -153,7 +153,7 @@ fn e2_a_head_of_a_megabyte_is_told() {
 }
 
 #[test]
-fn a4_announcements_are_passed_over() {
+fn a4_interim_responses_are_passed_over() {
     let (go_on, hints) = ("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n");
     let done = "HTTP/1.1 204 No Content\r\n\r\n";
     let late = Pause(Duration::from_millis(100));
@@ -239,7 +239,7 @@ fn d4_an_endless_body_in_any_framing_does_not_matter() {
 }
 
 #[test]
-fn e2_what_is_no_answer_is_told_in_a_sentence() {
+fn e2_what_is_not_a_response_is_reported_in_a_sentence() {
     for text in [
         "<html>all went well</html>\r\n",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -265,7 +265,7 @@ fn e2_what_is_no_answer_is_told_in_a_sentence() {
 }
 
 #[test]
-fn a4_odd_but_whole_answers_count() {
+fn a4_odd_but_whole_responses_count() {
     let many = format!("HTTP/1.1 204 X\n{}\n", "A: b\n".repeat(200));
     for text in [
         "HTTP/1.0 204 No Content\r\n\r\n",
@@ -282,7 +282,7 @@ fn a4_odd_but_whole_answers_count() {
 
 /// `https://` toward a port that speaks plain HTTP, and the other way round.
 #[test]
-fn e2_the_wrong_scheme_is_told() {
+fn e2_the_wrong_scheme_is_reported() {
     let secure =
         |server: &Server| with(&config(server, 2), &json!({"id": server.url("/hook").replace("http", "https")}));
     for (steps, sentences) in [
@@ -311,7 +311,7 @@ fn large(server: &Server, timeout: u64) -> Value {
 
 /// The answer to a large body may come before the body is sent; it counts, whether the rest is read or not.
 #[test]
-fn a4_an_answer_that_comes_before_the_request_is_sent_counts() {
+fn a4_a_response_that_comes_before_the_request_is_sent_counts() {
     let refusal = say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
     thread::scope(|scope| {
         for steps in [vec![refusal.clone(), Stall], vec![refusal, Close]] {
@@ -334,7 +334,7 @@ fn a4_an_answer_that_comes_before_the_request_is_sent_counts() {
 
 /// One that answers first and reads afterwards gets all of it all the same.
 #[test]
-fn a4_a_large_body_is_sent_to_its_end_though_the_answer_came_first() {
+fn a4_a_large_body_is_sent_to_its_end_though_the_response_came_first() {
     let read_whole = Arc::new(AtomicBool::new(false));
     let note = read_whole.clone();
     let server = Server::always(vec![
@@ -353,7 +353,7 @@ fn a4_a_large_body_is_sent_to_its_end_though_the_answer_came_first() {
 }
 
 #[test]
-fn e2_a_large_body_that_nobody_reads_ends_with_the_limit() {
+fn e2_a_large_body_that_is_not_read_ends_with_the_limit() {
     thread::scope(|scope| {
         for server in [Server::at_once(vec![Stall]), Server::always(vec![Stall])] {
             scope.spawn(move || fails_with("never reads", &server, &large(&server, 1), &["within 1 s"]));

@@ -38,7 +38,7 @@ fn modes() -> [Value; 3] {
 }
 
 #[test]
-fn a6_a_fault_in_the_third_of_ten_answers_costs_that_update_alone() {
+fn a6_a_fault_in_the_third_of_ten_responses_costs_that_update_alone() {
     let cases: [(&str, Vec<Step>); 7] = [
         ("an end", vec![Close]),
         ("a reset", vec![Reset]),
@@ -73,7 +73,7 @@ fn a_fault_costs_one_update(name: &str, fault: Vec<Step>, concurrency: &Value) {
 }
 
 #[test]
-fn a7_twenty_updates_to_a_server_that_says_that_it_closes() {
+fn a7_twenty_updates_to_a_server_that_sends_connection_close() {
     for concurrency in modes() {
         let answer = "HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\nContent-Length: 2\r\n\r\nok";
         let server = Server::always(vec![say(answer), Close]);
@@ -111,7 +111,7 @@ fn a7_a_connection_is_kept_for_twenty_updates() {
 
 /// A body where none may be is not taken for the answer to the next request.
 #[test]
-fn a4_a_body_after_204_or_304_is_not_the_next_answer() {
+fn a4_a_body_after_204_or_304_is_not_the_next_response() {
     let stray = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let late = Pause(Duration::from_millis(100));
     for status in ["204 No Content", "304 Not Modified"] {
@@ -164,7 +164,7 @@ fn with_a_rest(server: &Server) -> Value {
 }
 
 #[test]
-fn a4_what_is_said_on_an_idle_connection_is_no_answer() {
+fn a4_what_arrives_on_an_idle_connection_is_not_a_response() {
     let (good, bad) = ("HTTP/1.1 204 Fine\r\n\r\n", "HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n");
     thread::scope(|scope| {
         for (unasked, second, code) in [(bad, good, 0), (good, bad, 1), ("junk", good, 0)] {
@@ -245,7 +245,7 @@ fn secured_config(port: u16, names: &[&str]) -> Value {
 
 /// What was decrypted with the answer before it is no answer either, though the socket itself is silent.
 #[test]
-fn a4_what_follows_an_answer_over_tls_is_not_the_next_one() {
+fn a4_what_follows_a_response_over_tls_is_not_the_next_one() {
     let authority = Authority::new("known");
     for size in [100, 1024, 2048, 4096, 8192] {
         let server = Secured::start(&authority, move |target| match target {
@@ -276,7 +276,7 @@ fn a7_a_connection_is_kept_over_tls() {
 
 /// Most servers close without the end that TLS knows; that is told as on a plain connection.
 #[test]
-fn e2_a_cut_over_tls_is_told_as_what_it_is() {
+fn e2_a_cut_over_tls_is_reported_as_what_it_is() {
     let authority = Authority::new("known");
     for (answer, part) in [
         ("", "closed the connection without a response"),

@@ -145,7 +145,7 @@ fn concurrency_auto_never_hurries_where_the_key_is_wrong() {
 }
 
 #[test]
-fn two_files_for_one_origin_share_its_pace() {
+fn two_files_for_one_origin_share_its_lane() {
     let (receiver, most) = counting(403, Duration::from_millis(20));
     let sandbox = Sandbox::new();
     for name in ["a", "b", "c"] {

@@ -115,7 +115,7 @@ fn d6_nginx_with_a_certificate_that_signed_itself() {
 }
 
 #[test]
-fn e2_nginx_that_wants_a_clients_certificate_is_told() {
+fn e2_nginx_that_wants_a_clients_certificate_is_reported() {
     let Some(program) = tool("nginx") else {
         skipped("`nginx` is not installed");
         return;

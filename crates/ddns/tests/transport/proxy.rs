@@ -168,7 +168,7 @@ fn d5_sources_of_addresses_go_directly() {
 }
 
 #[test]
-fn e3_another_proxy_does_not_tell_again() {
+fn e3_another_proxy_does_not_send_again() {
     let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let id = receiver.url("/hook");
     sandbox.sync(&by(&id, "DIRECT")).expect(0).says("1 accepted");
@@ -176,7 +176,7 @@ fn e3_another_proxy_does_not_tell_again() {
 }
 
 #[test]
-fn g2_nothing_of_a_proxys_login_is_ever_shown() {
+fn g2_nothing_of_a_proxys_login_is_ever_printed() {
     let says = |status: &'static str| Proxy::http(Then::Says(status));
     let echo = "HTTP/1.1 403 No\r\nContent-Length: 73\r\n\r\nproxy-user:proxy-word Basic cHJveHktdXNlcjpwcm94eS13b3Jk proxy%2Dword ....";
     let ok = says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

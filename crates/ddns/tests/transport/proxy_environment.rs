@@ -122,7 +122,7 @@ fn d5_a_wrong_variable_is_an_error_only_where_it_would_be_used() {
 }
 
 #[test]
-fn d5_a_wrong_variable_that_only_a_redirection_meets_is_told() {
+fn d5_a_wrong_variable_that_only_a_redirection_meets_is_reported() {
     let first =
         Receiver::responding(|_| crate::support::Response::status(307).header("Location", "http://dns.example.com/x"));
     let sandbox = Sandbox::new().env("http_proxy", "ftp://proxy-word@p").env("no_proxy", "127.0.0.1");

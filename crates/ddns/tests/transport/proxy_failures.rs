@@ -23,7 +23,7 @@ const REFUSALS: [(Then, &str); 8] = [
 ];
 
 #[test]
-fn e2_a_proxy_that_gives_no_tunnel_is_told() {
+fn e2_a_proxy_that_gives_no_tunnel_is_reported() {
     std::thread::scope(|scope| {
         for (then, part) in REFUSALS {
             scope.spawn(move || {
@@ -56,7 +56,7 @@ fn d5_a_proxy_that_gives_no_tunnel_is_passed_over() {
 }
 
 #[test]
-fn e2_every_route_that_was_tried_is_told() {
+fn e2_every_route_that_was_tried_is_reported() {
     let (dead, login) = (refusing(), Proxy::http(Then::Says("HTTP/1.1 407 Login\r\n\r\n")));
     let nobody = refusing();
     let id = format!("https://{nobody}/hook");
@@ -76,7 +76,7 @@ fn e2_every_route_that_was_tried_is_told() {
 }
 
 #[test]
-fn e2_a_login_that_is_not_accepted_is_told_so() {
+fn e2_a_login_that_is_not_accepted_is_reported() {
     let proxy = Proxy::http(Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
     let route = proxy.url().replace("://", "://proxy-user:proxy-word@");
     for id in ["http://dns.example.com/hook", "https://dns.example.com/hook"] {
@@ -112,7 +112,7 @@ fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
 }
 
 #[test]
-fn e2_a_proxy_that_takes_a_request_and_hangs_is_told_within_the_limit() {
+fn e2_a_proxy_that_takes_a_request_and_hangs_is_reported_within_the_limit() {
     let proxy = Proxy::http(Then::Hangs);
     let config = with(&by("http://dns.example.com/hook", json!([proxy.url(), "DIRECT"])), &json!({"timeout": 1}));
     let begun = Instant::now();

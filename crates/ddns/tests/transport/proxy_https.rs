@@ -79,7 +79,7 @@ fn d5_an_https_address_goes_through_an_https_proxy_in_tls_inside_of_tls() {
 }
 
 #[test]
-fn d6_a_proxy_with_a_wrong_certificate_is_passed_over_or_told() {
+fn d6_a_proxy_with_a_wrong_certificate_is_passed_over_or_reported() {
     let authority = Authority::new("known");
     let stranger = Authority::new("stranger");
     let endpoint = Receiver::new();
@@ -118,7 +118,7 @@ fn d6_a_ca_file_counts_for_the_proxy_too() {
 }
 
 #[test]
-fn e2_https_toward_a_plain_proxy_is_told() {
+fn e2_https_toward_a_plain_proxy_is_reported() {
     let proxy = Receiver::new();
     let route = format!("https://127.0.0.1:{}", proxy.port());
     let config = with(&by("http://dns.example.com/hook", json!([route])), &json!({"timeout": 2}));

@@ -32,7 +32,7 @@ fn socks(proxy: &Proxy, scheme: &str, login: &str) -> String {
 }
 
 #[test]
-fn d5_names_and_addresses_are_said_in_their_forms() {
+fn d5_names_and_addresses_are_sent_in_their_forms() {
     let cases = [
         ("socks5h", "http://dns.example.com/hook", "050100030f646e732e6578616d706c652e636f6d0050"),
         ("socks5h", "http://192.0.2.1:8080/hook", "05010001c00002011f90"),
@@ -61,7 +61,7 @@ fn d5_socks5_looks_names_up_here() {
 }
 
 #[test]
-fn d5_user_and_password_are_said_where_they_are_asked_for() {
+fn d5_user_and_password_are_sent_where_they_are_asked_for() {
     let route = |proxy: &Proxy| socks(proxy, "socks5h", "us:p%40ss@");
     let proxy =
         scripted(vec![vec![5, 2], vec![1, 0], vec![5, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
@@ -75,7 +75,7 @@ fn d5_user_and_password_are_said_where_they_are_asked_for() {
 }
 
 #[test]
-fn e2_what_a_socks_proxy_answers_is_told_and_passed_over() {
+fn e2_what_a_socks_proxy_responds_is_reported_and_passed_over() {
     let refuses = |code| vec![vec![5, 0], vec![5, code, 0, 1, 0, 0, 0, 0, 0, 0]];
     let cases = [
         (refuses(1), "cannot connect to the endpoint: it failed"),
@@ -105,7 +105,7 @@ fn e2_what_a_socks_proxy_answers_is_told_and_passed_over() {
 }
 
 #[test]
-fn e2_a_login_that_a_socks_proxy_does_not_accept_is_told() {
+fn e2_a_login_that_a_socks_proxy_does_not_accept_is_reported() {
     let proxy = scripted(vec![vec![5, 2], vec![1, 1]]);
     let route = socks(&proxy, "socks5h", "proxy-user:proxy-word@");
     let run =
@@ -114,7 +114,7 @@ fn e2_a_login_that_a_socks_proxy_does_not_accept_is_told() {
 }
 
 #[test]
-fn e2_a_socks_proxy_that_closes_or_hangs_is_told_within_the_limit() {
+fn e2_a_socks_proxy_that_closes_or_hangs_is_reported_within_the_limit() {
     let closes = Proxy::serving(|mut stream, _| stream.read(&mut [0; 64]).map(|_| ()));
     let hangs = Proxy::serving(|mut stream, _| {
         let _ = stream.read(&mut [0; 64])?;

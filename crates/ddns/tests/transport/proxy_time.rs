@@ -94,8 +94,8 @@ fn stuck_resolver(sandbox: &Sandbox) -> UdpSocket {
 }
 
 #[test]
-fn e2_a_look_up_that_hangs_leaves_time_for_the_next_route() {
-    if !inside("transport::proxy_time::e2_a_look_up_that_hangs_leaves_time_for_the_next_route", "ip link set lo up") {
+fn e2_a_lookup_that_hangs_leaves_time_for_the_next_route() {
+    if !inside("transport::proxy_time::e2_a_lookup_that_hangs_leaves_time_for_the_next_route", "ip link set lo up") {
         return;
     }
     let (sandbox, proxy) = (Sandbox::new(), socks(|_, _| Some(0)));
@@ -127,7 +127,7 @@ fn d5_each_address_of_the_endpoint_has_its_share_of_the_time_of_a_socks_proxy() 
 }
 
 #[test]
-fn e2_tls_that_does_not_come_about_is_told() {
+fn e2_a_failed_tls_handshake_is_reported() {
     let silent = stalling(b"");
     let tunnel = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
     let id = format!("https://{silent}/hook");

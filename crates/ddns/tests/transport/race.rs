@@ -27,8 +27,8 @@ fn e2_an_address_that_leads_nowhere_costs_a_moment() {
 }
 
 #[test]
-fn e2_every_address_that_was_tried_is_told_within_the_limit() {
-    if !inside("transport::race::e2_every_address_that_was_tried_is_told_within_the_limit", SILENT) {
+fn e2_every_address_that_was_tried_is_reported_within_the_limit() {
+    if !inside("transport::race::e2_every_address_that_was_tried_is_reported_within_the_limit", SILENT) {
         return;
     }
     let sandbox = Sandbox::new();
@@ -59,8 +59,8 @@ fn f4_the_other_family_is_asked_only_where_the_right_one_fails() {
 }
 
 #[test]
-fn e2_a_stuck_look_up_is_shared_and_does_not_delay_the_end() {
-    if !inside("transport::race::e2_a_stuck_look_up_is_shared_and_does_not_delay_the_end", "ip link set lo up") {
+fn e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end() {
+    if !inside("transport::race::e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end", "ip link set lo up") {
         return;
     }
     let sandbox = Sandbox::new();
@@ -87,8 +87,8 @@ fn e2_a_stuck_look_up_is_shared_and_does_not_delay_the_end() {
 
 /// That a name does not exist is asked once, however many updates go there one after another.
 #[test]
-fn e2_a_look_up_that_fails_is_remembered() {
-    if !inside("transport::race::e2_a_look_up_that_fails_is_remembered", "ip link set lo up") {
+fn e2_a_lookup_that_fails_is_remembered() {
+    if !inside("transport::race::e2_a_lookup_that_fails_is_remembered", "ip link set lo up") {
         return;
     }
     let sandbox = Sandbox::new();

@@ -25,7 +25,7 @@ fn watch_sigusr1_synchronizes() {
 }
 
 #[test]
-fn sync_waits_and_says_what_it_came_to() {
+fn sync_waits_and_reports_what_it_came_to() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| match number {
         0 => Response::status(204),
@@ -54,7 +54,7 @@ fn sync_waits_and_says_what_it_came_to() {
 }
 
 #[test]
-fn sync_without_a_service_says_so() {
+fn sync_without_a_service_reports_that() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
@@ -76,7 +76,7 @@ fn sync_without_a_service_says_so() {
 
 /// A service that ends while somebody waits for it.
 #[test]
-fn sync_says_that_the_service_ended_before_it_was_done() {
+fn sync_reports_that_the_service_ended_before_it_was_done() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 0 { 0 } else { 20_000 })));
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
@@ -94,7 +94,7 @@ fn sync_says_that_the_service_ended_before_it_was_done() {
 
 /// Whoever asks while the service is still at it gets an answer that holds what he asked for.
 #[test]
-fn sync_by_many_at_once_is_answered_to_all() {
+fn sync_by_many_at_once_responds_to_all() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(300)));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
@@ -140,7 +140,7 @@ fn status_of_a_service_that_is_up_to_date() {
 }
 
 #[test]
-fn status_of_a_service_with_a_failing_endpoint_tells_why_and_when() {
+fn status_of_a_service_with_a_failing_endpoint_shows_why_and_when() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));

@@ -125,7 +125,7 @@ fn watch_a_command_that_runs_as_a_source_ends_with_the_service() {
 }
 
 #[test]
-fn watch_a_second_one_on_the_same_cache_says_who_holds_it() {
+fn watch_a_second_one_on_the_same_cache_reports_who_holds_it() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut first = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);

@@ -80,7 +80,7 @@ fn watch_a_signal_during_a_reload_stops() {
 
 /// Whoever waits for a synchronization when the configuration changes is answered by what comes after it.
 #[test]
-fn sync_that_meets_a_reload_is_answered() {
+fn sync_that_meets_a_reload_gets_a_response() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 1 { 2000 } else { 0 })));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
@@ -130,7 +130,7 @@ fn watch_a_configuration_that_is_fetched_slowly_does_not_hold_the_service() {
 
 /// Whoever read the log is gone.
 #[test]
-fn watch_a_log_that_nobody_reads_is_no_end() {
+fn watch_survives_a_log_that_is_not_read() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let mut command = sandbox.command(&["watch", "-c", "config.json"]);

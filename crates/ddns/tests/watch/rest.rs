@@ -39,7 +39,7 @@ fn watch_at_rest_does_not_wake_up() {
 }
 
 #[test]
-fn watch_says_nothing_where_nothing_happens_and_beats_at_debug() {
+fn watch_logs_nothing_where_nothing_happens_and_beats_at_debug() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"interval": "10s"})));
     endpoint.wait(1, SOON);
@@ -163,7 +163,7 @@ fn watch_a_read_only_folder_is_logged_once_and_changes_are_sent() {
 
 /// Where the kernel's announcements cannot be had, the interval is left, and that is said once.
 #[test]
-fn watch_without_netlink_falls_back_to_the_interval_and_says_so_once() {
+fn watch_without_netlink_falls_back_to_the_interval_and_reports_it_once() {
     let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({"interval": "10s"})).to_string());

@@ -52,7 +52,7 @@ fn start(sandbox: &Sandbox, config: &Value, variables: &[(&str, &str)]) -> Watch
 }
 
 #[test]
-fn watch_tells_systemd_when_it_is_ready_reloads_and_stops() {
+fn watch_notifies_systemd_when_it_is_ready_reloads_and_stops() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let path = sandbox.path("notify");
     let systemd = Systemd::at(&path);
@@ -88,7 +88,7 @@ fn watch_tells_systemd_when_it_is_ready_reloads_and_stops() {
 }
 
 #[test]
-fn watch_tells_systemd_what_is_wrong() {
+fn watch_notifies_systemd_what_is_wrong() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503));
     let path = sandbox.path("notify");
@@ -101,7 +101,7 @@ fn watch_tells_systemd_what_is_wrong() {
 
 /// Names without a file, as systemd uses them in some versions.
 #[test]
-fn watch_tells_systemd_at_an_abstract_name() {
+fn watch_notifies_systemd_at_an_abstract_name() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let name = format!("ddns-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("a name");

@@ -63,7 +63,7 @@ fn d5_every_form_of_a_proxy() {
 }
 
 #[test]
-fn d5_what_is_no_proxy_is_told_without_its_secrets() {
+fn d5_what_is_not_a_proxy_is_reported_without_its_secrets() {
     let long = format!("socks5://u:{}@p", "x".repeat(256));
     let cases = [
         ("", ProxyError::Empty),
