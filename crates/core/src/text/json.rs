@@ -11,10 +11,28 @@ mod token;
 mod write;
 
 pub use excerpt::{Excerpt, excerpt};
-pub use read::{Dialect, SyntaxError, parse};
+pub use read::parse;
 pub(crate) use scan::is_placeholder_name;
 pub(crate) use write::push_escaped;
 pub use write::{pretty, push_string};
+
+/// What is accepted beyond plain JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// `//`, `#` and `/* */` comments, and a comma after the last element.
+    relaxed: bool,
+    /// `__NAME__` outside quotes.
+    placeholders: bool,
+}
+
+impl Dialect {
+    /// Plain JSON.
+    pub const STRICT: Self = Self { relaxed: false, placeholders: false };
+    /// Configuration files.
+    pub const CONFIG: Self = Self { relaxed: true, placeholders: false };
+    /// The string form of `token`.
+    pub const TOKEN: Self = Self { relaxed: false, placeholders: true };
+}
 
 /// A stretch of a text, in bytes: `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -119,6 +137,27 @@ impl Value {
             Self::String(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+/// Where and why a text is not JSON. The message never holds any of the text: it may be a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The place.
+    pub span: Span,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl SyntaxError {
+    fn new(start: usize, end: usize, message: impl Into<String>) -> Self {
+        Self { span: Span { start, end }, message: message.into() }
+    }
+
+    /// At one character, or at the end of the text.
+    fn at(text: &str, at: usize, message: impl Into<String>) -> Self {
+        let width = text[at..].chars().next().map_or(0, char::len_utf8);
+        Self::new(at, at + width, message)
     }
 }
 

@@ -7,46 +7,7 @@ use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
 use super::scan::{Expected, Scan};
-use super::{Member, Node, Span, Value};
-
-/// What is accepted beyond plain JSON.
-#[derive(Debug, Clone, Copy)]
-pub struct Dialect {
-    /// `//`, `#` and `/* */` comments, and a comma after the last element.
-    pub(super) relaxed: bool,
-    /// `__NAME__` outside quotes.
-    pub(super) placeholders: bool,
-}
-
-impl Dialect {
-    /// Plain JSON.
-    pub const STRICT: Self = Self { relaxed: false, placeholders: false };
-    /// Configuration files.
-    pub const CONFIG: Self = Self { relaxed: true, placeholders: false };
-    /// The string form of `token`.
-    pub const TOKEN: Self = Self { relaxed: false, placeholders: true };
-}
-
-/// Where and why a text is not JSON. The message never holds any of the text: it may be a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SyntaxError {
-    /// The place.
-    pub span: Span,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl SyntaxError {
-    pub(super) fn new(start: usize, end: usize, message: impl Into<String>) -> Self {
-        Self { span: Span { start, end }, message: message.into() }
-    }
-
-    /// At one character, or at the end of the text.
-    pub(super) fn at(text: &str, at: usize, message: impl Into<String>) -> Self {
-        let width = text[at..].chars().next().map_or(0, char::len_utf8);
-        Self::new(at, at + width, message)
-    }
-}
+use super::{Dialect, Member, Node, Span, SyntaxError, Value};
 
 /// Reads one value; nothing but blanks (and comments) may surround it. A byte order mark at the start is passed over.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Node, SyntaxError> {

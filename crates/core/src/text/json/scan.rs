@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::read::{Dialect, SyntaxError};
 use super::token::{self, Kind};
+use super::{Dialect, SyntaxError};
 
 /// How deep lists and objects may nest.
 const MAX_DEPTH: usize = 100;
