@@ -216,7 +216,7 @@ impl Queue {
     ) -> bool {
         let is_outdated = self.stage(job) == Stage::SendingOutdated;
         self.sending -= 1;
-        self.lanes[lane.0 as usize].finish(outcome);
+        self.lanes[lane.0 as usize].finish(outcome, now);
         self.set(job, Stage::Idle);
         match self.backoff {
             Some(backoff) if !outcome.is_accepted() => {

@@ -74,9 +74,9 @@ impl LaneState {
     }
 
     /// Takes in how one of its updates ended.
-    pub(super) fn finish(&mut self, outcome: &Outcome) {
+    pub(super) fn finish(&mut self, outcome: &Outcome, now: Duration) {
         self.sending -= 1;
-        self.limiter.learn(outcome);
+        self.limiter.learn(outcome, now);
         if outcome.is_accepted() {
             self.trouble = 0;
             self.pauses = 0;

@@ -41,11 +41,13 @@ fn the_first_goes_alone_and_clean_rounds_double() {
     let (mut queue, lane) = one_lane(100, Concurrency::Auto, None);
     let mut sizes = Vec::new();
     let mut order = Vec::new();
+    let mut now = Duration::ZERO;
     while !queue.is_idle() {
-        let round = started(&mut queue, Duration::ZERO);
+        let round = started(&mut queue, now);
+        now += Duration::from_millis(50);
         sizes.push(round.len());
         for job in &round {
-            queue.finish((*job, lane), &accepted(), None, Duration::ZERO, 0.5);
+            queue.finish((*job, lane), &accepted(), None, now, 0.5);
         }
         order.extend(round);
     }
