@@ -10,7 +10,7 @@ mod sender;
 mod store;
 mod updates;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -28,6 +28,7 @@ use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::{Outcome, Tally};
 use ddns_core::update::plan::{Reason, Verdict};
+use ddns_core::update::state::State;
 use ddns_core::update::status::Row;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -40,11 +41,14 @@ use crate::output::progress::Progress;
 use lookups::{Finished, Lookups};
 use sender::Sent;
 use store::Durability;
-use updates::Updates;
+use updates::{AHEAD, Updates};
 
 pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use sender::{Sender, senders};
 pub(crate) use store::Stamp;
+
+/// How often is looked whether another process has ended what it sends.
+const RECHECK: Duration = Duration::from_millis(250);
 
 /// Sends everything.
 pub(crate) struct Sync<'a> {
@@ -55,6 +59,10 @@ pub(crate) struct Sync<'a> {
     lanes: Vec<Option<Lane>>,
     lookups: Lookups<'a>,
     sending: FuturesUnordered<LocalBoxFuture<'a, Sent<'a>>>,
+    /// Updates that another process is sending (E4a): judged again when it may have ended.
+    waiting: BTreeSet<Job>,
+    /// When to judge them again.
+    recheck_at: Option<Instant>,
     /// By configuration.
     tallies: Vec<Tally>,
     /// Whether nothing new is started any more.
@@ -89,6 +97,8 @@ impl<'a> Sync<'a> {
             lanes: vec![None; senders.len()],
             lookups: Lookups::new(senders),
             sending: FuturesUnordered::new(),
+            waiting: BTreeSet::new(),
+            recheck_at: None,
             tallies: vec![Tally::default(); configs],
             is_closing: false,
             progress: Rc::default(),
@@ -102,7 +112,7 @@ impl<'a> Sync<'a> {
 
     /// Whether everything that was to be done is done.
     pub(crate) fn is_done(&self) -> bool {
-        self.lookups.is_empty() && self.queue.is_idle()
+        self.lookups.is_empty() && self.queue.is_idle() && self.waiting.is_empty()
     }
 
     /// Whether addresses are being looked up.
@@ -118,9 +128,10 @@ impl<'a> Sync<'a> {
     /// Starts what may start, and waits until something has ended. News that has waited long enough is saved meanwhile.
     /// Nothing is lost where the waiting is given up.
     pub(crate) async fn step(&mut self) -> Option<LookedUp> {
+        self.recheck();
         self.start();
         let save_by = self.updates.save_by();
-        let wake = save_by.into_iter().chain(self.progress.due()).min();
+        let wake = save_by.into_iter().chain(self.progress.due()).chain(self.recheck_at).min();
         let next = poll_fn(|context| {
             if let Poll::Ready(finished) = self.lookups.poll(context) {
                 return Poll::Ready(Ended::Lookup(finished));
@@ -187,6 +198,17 @@ impl<'a> Sync<'a> {
         self
     }
 
+    /// What is remembered without a cache file, for [`Sync::with_memory`]; `None` where nothing is.
+    pub(crate) fn take_memory(&mut self) -> Option<State> {
+        self.updates.take_memory()
+    }
+
+    /// With what was remembered without a cache file before.
+    pub(crate) fn with_memory(mut self, memory: Option<State>) -> Self {
+        self.updates.memory = memory;
+        self
+    }
+
     /// When to step again, if nothing happens before.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
         self.queue.wake_at()
@@ -205,7 +227,7 @@ impl<'a> Sync<'a> {
 
     /// How every update stands.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        self.updates.rows(&self.queue)
+        self.updates.rows(&self.queue, &self.waiting)
     }
 
     /// Every update for which there is an address, and what is to be done about it.
@@ -228,7 +250,6 @@ impl<'a> Sync<'a> {
             self.queue_family(at, Family::V4, false);
             self.queue_family(at, Family::V6, false);
         }
-        self.updates.save(Durability::Process);
     }
 
     fn start(&mut self) {
@@ -237,9 +258,47 @@ impl<'a> Sync<'a> {
         }
         let now = steady_time();
         while let Some(start) = self.queue.start(now) {
-            match self.updates.update(start.0) {
-                Some((at, update)) => self.sending.push(Box::pin(self.senders[at].send(update, start))),
-                None => self.queue.give_back(start),
+            let Some((at, update)) = self.updates.update(start.0) else {
+                self.queue.give_back(start);
+                continue;
+            };
+            if !self.updates.is_marked(at, &update) {
+                let soon = self.queue.starting_by(now + AHEAD);
+                self.updates.mark(std::iter::once(start.0).chain(soon));
+            }
+            if let Verdict::Wait(_) = self.updates.judge(at, &update) {
+                self.queue.give_back(start);
+                self.wait(start.0, at, &update);
+            } else {
+                self.sending.push(Box::pin(self.senders[at].send(update, start)));
+            }
+        }
+    }
+
+    /// Another process is sending an older address: it is waited for.
+    fn wait(&mut self, job: Job, at: usize, update: &Update<'_>) {
+        if self.waiting.insert(job) {
+            let why = "another process is sending an older address, or was killed while it did";
+            self.senders[at].log.info(format!("{update}: waiting: {why}"));
+        }
+        self.recheck_at.get_or_insert_with(|| Instant::now() + RECHECK);
+    }
+
+    /// Judges again what waits for another process.
+    fn recheck(&mut self) {
+        if self.is_closing || self.recheck_at.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        self.recheck_at = None;
+        for job in self.waiting.clone() {
+            match self.updates.update(job) {
+                Some((at, update)) => {
+                    self.updates.open_cache(at);
+                    self.queue_update(job, at, &update, false);
+                }
+                None => {
+                    self.waiting.remove(&job);
+                }
             }
         }
     }
@@ -266,7 +325,6 @@ impl<'a> Sync<'a> {
                 }
             }
         }
-        self.updates.save(Durability::Process);
         looked_up
     }
 
@@ -292,7 +350,10 @@ impl<'a> Sync<'a> {
             let level = if was_missing { Level::Debug } else { Level::Error };
             sender.log.line(level, || format!("no {family} address found: {count} update{plural} cannot be sent"));
             self.tallies[sender.config].without_address += count;
-            jobs.for_each(|(job, _)| self.queue.withdraw(job));
+            for (job, _) in jobs {
+                self.queue.withdraw(job);
+                self.waiting.remove(&job);
+            }
             return;
         };
         if was_missing {
@@ -305,7 +366,7 @@ impl<'a> Sync<'a> {
         }
     }
 
-    /// Judges one update, and queues it where it must be sent. What it replaces is in doubt then: saving is to follow.
+    /// Judges one update, and queues it where it must be sent.
     fn queue_update(&mut self, job: Job, at: usize, update: &Update<'_>, is_forgetful: bool) {
         let sender = &self.senders[at];
         let verdict = if is_forgetful { Verdict::Send(Reason::NoCache) } else { self.updates.judge(at, update) };
@@ -315,12 +376,15 @@ impl<'a> Sync<'a> {
                 sender.log.debug(|| format!("{update}: already up to date, accepted {} ago", seconds(age)));
                 self.tallies[sender.config].up_to_date += 1;
                 self.queue.withdraw(job);
+                self.waiting.remove(&job);
+            }
+            Verdict::Wait(_) => {
+                self.queue.withdraw(job);
+                self.wait(job, at, update);
             }
             Verdict::Send(reason) => {
                 sender.log.debug(|| format!("{update}: {reason}"));
-                if reason.replaces() {
-                    self.updates.mark_in_doubt(at, update);
-                }
+                self.waiting.remove(&job);
                 let lane = self.lane(at, update);
                 self.queue.push(job, lane);
             }
@@ -349,7 +413,7 @@ impl<'a> Sync<'a> {
         } else {
             tally.failed += 1;
         }
-        self.updates.learn(at, update, outcome);
+        self.updates.settle(job, at, update, outcome);
         let now = steady_time();
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
@@ -357,10 +421,7 @@ impl<'a> Sync<'a> {
         match self.updates.update(job) {
             None => self.queue.withdraw(job),
             // The address changed while it was being sent.
-            Some((_, update)) if is_outdated => {
-                self.queue_update(job, at, &update, false);
-                self.updates.save(Durability::Process);
-            }
+            Some((_, update)) if is_outdated => self.queue_update(job, at, &update, false),
             Some(_) => {}
         }
     }

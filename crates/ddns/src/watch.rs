@@ -74,8 +74,9 @@ async fn serve_once(service: &mut Service<'_>, configs: &[Valid], events: &mut E
     let senders = sync::senders(configs, &logs, service.client);
     let intervals: Vec<Duration> = configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect();
     let handover = std::mem::take(&mut service.handover);
-    let sync =
-        Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals))).with_pauses(handover.pauses);
+    let sync = Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals)))
+        .with_pauses(handover.pauses)
+        .with_memory(handover.memory);
     events.files.watch(service.files(configs));
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     service.open_control(configs, events, log);

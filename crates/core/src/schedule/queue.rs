@@ -204,6 +204,15 @@ impl Queue {
         None
     }
 
+    /// What starts until then, if nothing changes: updates that are queued, and those whose retry comes.
+    pub fn starting_by(&self, then: Duration) -> Vec<Job> {
+        let is_open = |lane: &&LaneState| lane.pause.as_ref().is_none_or(|pause| pause.until <= then);
+        let queued = self.lanes.iter().filter(is_open).flat_map(|lane| lane.queued.iter().copied());
+        let queued = queued.filter(|job| matches!(self.stage(*job), Stage::Queued(_)));
+        let retried = self.retry_times.iter().take_while(|(at, _)| *at <= then).map(|(_, job)| *job);
+        queued.chain(retried).collect()
+    }
+
     /// Takes in how an update ended. `requested` is how long the endpoint wants no requests. Whether the update was queued
     /// again meanwhile.
     pub fn finish(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::text::duration::seconds;
 use crate::update::Update;
-use crate::update::state::Memory;
+use crate::update::state::{Entry, Memory};
 
 /// What is to be done about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Verdict {
     Send(Reason),
     /// The endpoint accepted this address at this time, in seconds since the epoch.
     UpToDate(u64),
+    /// Wait: another process may be sending an older address until then, in seconds since the epoch (E4a).
+    Wait(u64),
 }
 
 impl Verdict {
@@ -25,15 +27,12 @@ impl Verdict {
                 format!("would be sent: accepted {} ago, longer than cache_max_age", seconds(*age))
             }
             Self::Send(reason) => format!("would be sent: {reason}"),
+            Self::Wait(until) => {
+                let left = seconds(until.saturating_sub(now));
+                format!("would wait, {left} at most: another process is sending an older address")
+            }
             Self::UpToDate(at) => format!("up to date: accepted {} ago", seconds(now.saturating_sub(*at))),
         }
-    }
-}
-
-impl Reason {
-    /// Whether the endpoint has another address, which this update replaces.
-    pub fn replaces(&self) -> bool {
-        matches!(self, Self::Changed(_))
     }
 }
 
@@ -46,6 +45,8 @@ pub enum Reason {
     Changed(IpAddr),
     /// The endpoint accepted it so many seconds ago, which is longer than `cache_max_age`.
     Old(u64),
+    /// This address was sent and no response settled it: the endpoint may have it.
+    InDoubt(IpAddr),
     /// Nothing is remembered.
     NoCache,
 }
@@ -56,19 +57,25 @@ impl fmt::Display for Reason {
             Self::New => f.write_str("not accepted before"),
             Self::Changed(from) => write!(f, "changed from {from}"),
             Self::Old(age) => write!(f, "last accepted {age} s ago, longer than cache_max_age"),
+            Self::InDoubt(sent) => write!(f, "{sent} was sent without success: the endpoint may have it"),
             Self::NoCache => f.write_str("the cache is off"),
         }
     }
 }
 
-/// Judges one update by what its endpoint accepted last. `memory` is none where nothing is remembered.
-pub fn judge(update: &Update<'_>, max_age: Duration, memory: Option<Memory<'_>>, now: u64) -> Verdict {
+/// Judges one update by what its endpoint accepted last. `memory` is none where nothing is remembered; `own` is the number
+/// that this process marks its requests with.
+pub fn judge(update: &Update<'_>, max_age: Duration, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
     let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
-    match memory.accepted(update.domain, update.family) {
-        None => Verdict::Send(Reason::New),
-        Some(last) if last.ip != update.ip => Verdict::Send(Reason::Changed(last.ip)),
-        Some(last) if last.counts(max_age, now) => Verdict::UpToDate(last.at),
-        Some(last) => Verdict::Send(Reason::Old(now.saturating_sub(last.at))),
+    let Entry { accepted, in_doubt } = memory.entry(update.domain, update.family);
+    match (in_doubt, accepted) {
+        // The same address may be sent twice: whichever request is applied last, it is right.
+        (Some(doubt), _) if doubt.ip != update.ip && doubt.is_foreign(own, now) => Verdict::Wait(doubt.until),
+        (Some(doubt), _) => Verdict::Send(Reason::InDoubt(doubt.ip)),
+        (None, None) => Verdict::Send(Reason::New),
+        (None, Some(last)) if last.ip != update.ip => Verdict::Send(Reason::Changed(last.ip)),
+        (None, Some(last)) if last.counts(max_age, now) => Verdict::UpToDate(last.at),
+        (None, Some(last)) => Verdict::Send(Reason::Old(now.saturating_sub(last.at))),
     }
 }
 
@@ -77,9 +84,10 @@ mod tests {
     use super::*;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-    use crate::update::state::{Accepted, EntryKey, Fingerprint, State};
+    use crate::update::state::{Accepted, EntryKey, Fingerprint, InDoubt, State};
 
     const NOW: u64 = 1_763_170_000;
+    const OWN: u32 = 7;
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")
@@ -98,7 +106,7 @@ mod tests {
         for (name, address, at) in accepted {
             let family = Family::of(ip(address)).expect("a family");
             let key = EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family };
-            state.learn(key, Some(Accepted { ip: ip(address), at }));
+            state.set(key, Entry { accepted: Some(Accepted { ip: ip(address), at }), in_doubt: None });
         }
         let cases = [
             ("new.example", "203.0.113.7", "not accepted before"),
@@ -112,13 +120,14 @@ mod tests {
             let domain = Domain::parse(name).expect("a domain");
             let update =
                 Update { domain: &domain, family: Family::of(ip(address)).expect("a family"), ip: ip(address) };
-            let verdict = judge(&update, Duration::from_secs(100), Some(state.of(callback)), NOW);
+            let verdict = judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW);
             let shown = match verdict {
                 Verdict::Send(reason) => reason.to_string(),
                 Verdict::UpToDate(_) => "up to date".to_owned(),
+                Verdict::Wait(until) => format!("waits {} s", until - NOW),
             };
             assert_eq!(shown, expected, "{update}");
-            let sentence = judge(&update, Duration::from_secs(100), Some(state.of(callback)), NOW).sentence(NOW);
+            let sentence = judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW).sentence(NOW);
             match expected {
                 "up to date" => assert!(sentence.starts_with("up to date: accepted ") && sentence.ends_with(" s ago")),
                 _ if name == "old.example" => {
@@ -126,8 +135,29 @@ mod tests {
                 }
                 _ => assert_eq!(sentence, format!("would be sent: {expected}")),
             }
-            let blind = judge(&update, Duration::from_secs(100), None, NOW);
+            let blind = judge(&update, Duration::from_secs(100), None, OWN, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
         }
+    }
+
+    #[test]
+    fn e4a_an_older_address_under_way_elsewhere_is_waited_for() {
+        let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+        let domain = Domain::parse("a.example").expect("a domain");
+        let key = EntryKey { callback, domain: domain.clone(), family: Family::V4 };
+        let accepted = Some(Accepted { ip: ip("203.0.113.7"), at: NOW - 10 });
+        let update = Update { domain: &domain, family: Family::V4, ip: ip("203.0.113.7") };
+        let verdict = |sent: &str, until, by| {
+            let mut state = State::new(vec![1]);
+            state.set(key.clone(), Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by }) });
+            judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW)
+        };
+        assert_eq!(verdict("203.0.113.8", NOW + 5, 1), Verdict::Wait(NOW + 5));
+        assert_eq!(verdict("203.0.113.7", NOW + 5, 1), Verdict::Send(Reason::InDoubt(update.ip)), "the same address");
+        let doubt = Verdict::Send(Reason::InDoubt(ip("203.0.113.8")));
+        assert_eq!(verdict("203.0.113.8", NOW, 1), doubt, "it has ended");
+        assert_eq!(verdict("203.0.113.8", NOW + 5, OWN), doubt, "it is our own");
+        assert_eq!(verdict("203.0.113.8", NOW + 1_000_000, 1), doubt, "a clock was wrong");
+        assert!(verdict("203.0.113.8", NOW + 5, 1).sentence(NOW).starts_with("would wait, 5 s at most"));
     }
 }

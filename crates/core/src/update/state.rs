@@ -1,8 +1,13 @@
 //! What each endpoint accepted last: one entry per callback, domain and record type (E3).
 //!
-//! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret.
+//! An entry is marked in doubt before an address is sent, and settled by the response (E4). The mark also tells other
+//! processes, and the next configuration of this one, that a request may be under way (E4a).
+//!
+//! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
+//! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
+//! goes on with the address that was sent, until when its request may be under way, and the number of the process.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -25,6 +30,9 @@ const KEEP: Duration = Duration::from_secs(90 * 86_400);
 
 /// A clock that is wrong by more than this in the past made entries that lie in the future: they are sent again.
 const CLOCK_SLACK: u64 = 86_400;
+
+/// A mark that ends later than this is not believed: no request takes so long.
+const LONGEST_MARK: u64 = 2 * 3600;
 
 /// A salted hash of a callback (E3): identifies a callback and reveals nothing about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +76,55 @@ pub struct Accepted {
     pub at: u64,
 }
 
+/// An address that was sent, or is about to be, and that no response has settled: the endpoint has what it accepted last,
+/// or this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InDoubt {
+    /// The address.
+    pub ip: IpAddr,
+    /// Until then its request may be under way, in seconds since the epoch; 0 where it has ended.
+    pub until: u64,
+    /// Who sends it: a random number for each run of a configuration.
+    pub by: u32,
+}
+
+impl InDoubt {
+    /// Whether somebody else than `own` may be sending it now. A time that lies too far ahead is that of a wrong clock.
+    pub fn is_foreign(&self, own: u32, now: u64) -> bool {
+        self.by != own && self.until > now && self.until <= now + LONGEST_MARK
+    }
+}
+
+/// What is remembered of one update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Entry {
+    /// What the endpoint accepted last; `None` where it never accepted anything.
+    pub accepted: Option<Accepted>,
+    /// `None` where the endpoint is known to have what it accepted last.
+    pub in_doubt: Option<InDoubt>,
+}
+
+impl Entry {
+    /// The same entry when a request has ended. `before` is what was in doubt before the request was marked: a request of
+    /// which nothing was sent changes nothing. One that failed may have been taken all the same.
+    #[must_use]
+    pub fn settled(self, outcome: &Outcome, update: &Update<'_>, before: Option<InDoubt>, now: u64) -> Self {
+        match outcome {
+            Outcome::Accepted(_) => Self { accepted: Some(Accepted { ip: update.ip, at: now }), in_doubt: None },
+            _ if outcome.may_have_reached() => {
+                Self { in_doubt: Some(InDoubt { ip: update.ip, until: 0, by: 0 }), ..self }
+            }
+            _ => Self { in_doubt: before, ..self },
+        }
+    }
+
+    /// The latest time in it, for [`State::merge`].
+    fn at(&self) -> u64 {
+        let accepted = self.accepted.map_or(0, |accepted| accepted.at);
+        accepted.max(self.in_doubt.map_or(0, |doubt| doubt.until))
+    }
+}
+
 /// What is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
@@ -76,11 +133,11 @@ pub struct State {
     callbacks: HashMap<Fingerprint, Entries>,
 }
 
-/// What one callback had accepted: by [`Family::index`].
-type Entries = [HashMap<Domain, Accepted>; 2];
+/// What is remembered of one callback: by [`Family::index`].
+type Entries = [HashMap<Domain, Entry>; 2];
 
-/// What a synchronization learned: an entry, or that there is none any more.
-pub type News = HashMap<EntryKey, Option<Accepted>>;
+/// The entries that changed since the file was written.
+pub type Changed = HashSet<EntryKey>;
 
 impl State {
     /// Nothing remembered yet.
@@ -98,23 +155,37 @@ impl State {
         Memory(self.callbacks.get(&callback))
     }
 
-    /// Takes one piece of news in.
-    pub fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
-        let entries = &mut self.callbacks.entry(key.callback).or_default()[key.family.index()];
-        match entry {
-            Some(accepted) => entries.insert(key.domain, accepted),
-            None => entries.remove(&key.domain),
-        };
+    /// What is remembered of one update.
+    pub fn entry(&self, key: &EntryKey) -> Entry {
+        self.of(key.callback).entry(&key.domain, key.family)
     }
 
-    /// Takes news in and forgets what is older than 90 days and than `max_age`: it belongs to callbacks that are gone.
-    pub fn merge(&mut self, news: &News, max_age: Duration, now: u64) {
-        let keep = KEEP.max(max_age).as_secs();
-        for (key, entry) in news {
-            self.learn(key.clone(), *entry);
+    /// Remembers an entry.
+    pub fn set(&mut self, key: EntryKey, entry: Entry) {
+        self.callbacks.entry(key.callback).or_default()[key.family.index()].insert(key.domain, entry);
+    }
+
+    /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
+    /// was written first stays (E4a); of two acceptances the later one counts.
+    pub fn merge(&mut self, ours: &Self, changed: &Changed, own: u32, now: u64) {
+        for key in changed {
+            let (mut entry, theirs) = (ours.entry(key), self.entry(key));
+            if entry.in_doubt.is_some() {
+                let is_later = |accepted: &Accepted| entry.accepted.is_none_or(|ours| ours.at < accepted.at);
+                entry.accepted = theirs.accepted.filter(is_later).or(entry.accepted);
+                if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now)) {
+                    entry.in_doubt = Some(doubt);
+                }
+            }
+            self.set(key.clone(), entry);
         }
+    }
+
+    /// Forgets what is older than 90 days and than `max_age`: it belongs to callbacks that are gone.
+    pub fn prune(&mut self, max_age: Duration, now: u64) {
+        let keep = KEEP.max(max_age).as_secs();
         for entries in self.callbacks.values_mut().flatten() {
-            entries.retain(|_, entry| now.saturating_sub(entry.at) < keep);
+            entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep);
         }
         self.callbacks.retain(|_, families| families.iter().any(|entries| !entries.is_empty()));
     }
@@ -129,10 +200,10 @@ impl State {
             text += &format!("\"{callback}\":{{");
             let mut between = "\n ";
             for family in Family::ALL {
-                let mut sorted: Vec<(&Domain, &Accepted)> = entries[family.index()].iter().collect();
+                let mut sorted: Vec<(&Domain, &Entry)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
-                // Most entries hold the same address and time: each is made text once.
-                let mut last: Option<(Accepted, String)> = None;
+                // Most entries are equal: each is made text once.
+                let mut last: Option<(Entry, String)> = None;
                 for (domain, entry) in sorted {
                     text += between;
                     text.push('"');
@@ -140,7 +211,7 @@ impl State {
                     text.push(' ');
                     text += family.record_type();
                     text.push('"');
-                    let fresh = || (*entry, format!(":[\"{}\",{}]", entry.ip, entry.at));
+                    let fresh = || (*entry, text_of(entry));
                     let known = last.take().filter(|(known, _)| known == entry);
                     text += &last.insert(known.unwrap_or_else(fresh)).1;
                     between = ",\n ";
@@ -186,9 +257,9 @@ impl State {
 pub struct Memory<'a>(Option<&'a Entries>);
 
 impl Memory<'_> {
-    /// The address that was accepted last, however long ago.
-    pub fn accepted(self, domain: &Domain, family: Family) -> Option<Accepted> {
-        self.0?[family.index()].get(domain).copied()
+    /// What is remembered of one update.
+    pub fn entry(self, domain: &Domain, family: Family) -> Entry {
+        self.0.and_then(|entries| entries[family.index()].get(domain)).copied().unwrap_or_default()
     }
 }
 
@@ -210,121 +281,41 @@ fn entries_of(value: Value) -> Option<Entries> {
         if entries.is_empty() {
             entries.reserve(left);
         }
-        entries.insert(Domain::parse(domain).ok()?, accepted(&member.node, family)?);
+        entries.insert(Domain::parse(domain).ok()?, entry_of(&member.node, family)?);
         left -= 1;
     }
     Some(families)
 }
 
-fn accepted(node: &Node, family: Family) -> Option<Accepted> {
-    let Value::Array(pair) = &node.value else { return None };
-    let [Node { value: Value::String(ip), .. }, Node { value: Value::Number(at), .. }] = pair.as_slice() else {
-        return None;
+fn text_of(entry: &Entry) -> String {
+    let accepted = match entry.accepted {
+        Some(Accepted { ip, at }) => format!("\"{ip}\",{at}"),
+        None => "null,0".to_owned(),
     };
-    let ip: IpAddr = ip.parse().ok()?;
-    (Family::of(ip) == Some(family)).then_some(Accepted { ip, at: at.parse().ok()? })
+    match entry.in_doubt {
+        None => format!(":[{accepted}]"),
+        Some(InDoubt { ip, until, by }) => format!(":[{accepted},\"{ip}\",{until},{by}]"),
+    }
 }
 
-/// What an outcome means for the entry of its update; none where nothing changes.
-///
-/// A failed request may have been taken all the same: the endpoint may then hold another address than the one it
-/// accepted last, so that one is forgotten too and is sent again if the host returns to it.
-pub fn learned(outcome: &Outcome, update: &Update<'_>, now: u64) -> Option<Option<Accepted>> {
-    match outcome {
-        Outcome::Accepted(_) => Some(Some(Accepted { ip: update.ip, at: now })),
-        _ if outcome.may_have_reached() => Some(None),
-        _ => None,
-    }
+fn entry_of(node: &Node, family: Family) -> Option<Entry> {
+    let Value::Array(parts) = &node.value else { return None };
+    let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
+    let ip = |text: &str| text.parse().ok().filter(|ip| Family::of(*ip) == Some(family));
+    let accepted = match parts.get(..2)? {
+        [Value::String(text), Value::Number(at)] => Some(Accepted { ip: ip(text)?, at: at.parse().ok()? }),
+        [Value::Null, Value::Number(_)] => None,
+        _ => return None,
+    };
+    let in_doubt = match parts.get(2..)? {
+        [] => None,
+        [Value::String(text), Value::Number(until), Value::Number(by)] => {
+            Some(InDoubt { ip: ip(text)?, until: until.parse().ok()?, by: by.parse().ok()? })
+        }
+        _ => return None,
+    };
+    Some(Entry { accepted, in_doubt })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(name: &str) -> EntryKey {
-        let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
-        EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 }
-    }
-
-    fn entry(at: u64) -> Accepted {
-        Accepted { ip: "203.0.113.7".parse().expect("an address"), at }
-    }
-
-    fn state_with(name: &str, at: u64) -> State {
-        let mut state = State::new(vec![1, 2, 3]);
-        state.merge(&News::from([(key(name), Some(entry(at)))]), Duration::ZERO, at);
-        state
-    }
-
-    fn last(state: &State, name: &str) -> Option<Accepted> {
-        let key = key(name);
-        state.of(key.callback).accepted(&key.domain, key.family)
-    }
-
-    #[test]
-    fn the_text_reads_back() {
-        let mut state = state_with("a.example", 1000);
-        state.merge(&News::from([(key("bücher.example"), Some(entry(1001)))]), Duration::ZERO, 1001);
-        assert_eq!(State::from_text(&state.to_text()), Some(state.clone()));
-        assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
-    }
-
-    #[test]
-    fn e4_damaged_texts_are_refused_and_never_panic() {
-        let text = state_with("a.example", 1000).to_text();
-        for end in 0..text.len() - 2 {
-            assert_eq!(State::from_text(&text[..end]), None, "cut at {end}");
-        }
-        for (from, to) in [("\"version\":2", "\"version\":3"), ("203.0", "2001:"), (" A\"", " MX\""), ("1000", "\"x\"")]
-        {
-            assert_eq!(State::from_text(&text.replacen(from, to, 1)), None, "{from}");
-        }
-    }
-
-    #[test]
-    fn e4_a_text_of_the_old_version_is_read_and_has_no_entries() {
-        let old = state_with("a.example", 1000).to_text().replacen("\"version\":2", "\"version\":1", 1);
-        assert_eq!(State::from_text(&old), Some(State::new(vec![1, 2, 3])));
-        assert_eq!(State::from_text(&old.replacen("203.0", "2001:", 1)), None, "damaged all the same");
-    }
-
-    #[test]
-    fn e3_an_entry_counts_until_it_is_too_old() {
-        let state = state_with("a.example", 10_000);
-        let age = Duration::from_secs(60);
-        let entry = last(&state, "a.example").expect("an entry");
-        assert!(entry.counts(age, 10_059));
-        assert!(!entry.counts(age, 10_060));
-        assert!(!entry.counts(Duration::ZERO, 10_000));
-        assert!(last(&state, "b.example").is_none());
-    }
-
-    #[test]
-    fn an_entry_of_a_clock_that_ran_ahead_does_not_count() {
-        let age = Duration::from_secs(60);
-        assert!(entry(10_000_000).counts(age, 10_000_000 - 100));
-        assert!(!entry(10_000_000).counts(age, 5_000_000));
-    }
-
-    #[test]
-    fn a_failure_that_may_have_reached_the_endpoint_forgets_what_it_held() {
-        let domain = Domain::parse("a.example").expect("a domain");
-        let update = Update { domain: &domain, family: Family::V4, ip: entry(0).ip };
-        let failed = |reached| Outcome::Failed { why: String::new(), reached };
-        assert_eq!(learned(&Outcome::Accepted(204), &update, 7), Some(Some(entry(7))));
-        assert_eq!(learned(&Outcome::Refused(500), &update, 7), Some(None));
-        assert_eq!(learned(&failed(true), &update, 7), Some(None));
-        assert_eq!(learned(&failed(false), &update, 7), None);
-    }
-
-    #[test]
-    fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
-        let mut state = state_with("a.example", 1000);
-        state.merge(&News::new(), Duration::ZERO, 1000 + KEEP.as_secs() - 1);
-        assert!(last(&state, "a.example").is_some());
-        state.merge(&News::new(), KEEP * 2, 1000 + KEEP.as_secs());
-        assert!(last(&state, "a.example").is_some());
-        state.merge(&News::new(), Duration::ZERO, 1000 + KEEP.as_secs());
-        assert!(last(&state, "a.example").is_none());
-    }
-}
+mod tests;

@@ -131,7 +131,7 @@ async fn round(
     for (sender, update, verdict) in verdicts {
         match verdict {
             plan::Verdict::UpToDate(_) => writeln!(out, "   {update}: already up to date\n")?,
-            plan::Verdict::Send(_) => {
+            plan::Verdict::Send(_) | plan::Verdict::Wait(_) => {
                 show_sent(sender.entry, &update, out)?;
                 if let Some(received) = received.next() {
                     show_received(&received, out)?;

@@ -57,10 +57,10 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
         let memory = remembered.as_ref().map(Remembered::memory);
         for family in Family::ALL {
             for domain in entry.domains_of(family) {
-                let last = memory.and_then(|memory| memory.accepted(domain, family));
+                let last = memory.and_then(|memory| memory.entry(domain, family).accepted);
                 // The address now is not known: the verdict is on the one that was accepted last.
-                let verdict =
-                    last.map(|last| judge(&Update { domain, family, ip: last.ip }, entry.cache_max_age, memory, now));
+                let verdict = last
+                    .map(|last| judge(&Update { domain, family, ip: last.ip }, entry.cache_max_age, memory, 0, now));
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
@@ -69,7 +69,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                     phase: match verdict {
                         None => Phase::NotAccepted,
                         Some(Verdict::UpToDate(_)) => Phase::Accepted,
-                        Some(Verdict::Send(_)) => Phase::Expired,
+                        Some(Verdict::Send(_) | Verdict::Wait(_)) => Phase::Expired,
                     },
                 });
             }

@@ -1,8 +1,9 @@
 //! A cache (E4): what is remembered, and its file, which is read whole, written whole and renamed into place under a lock,
 //! for the owner's eyes only.
 //!
-//! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again; where the file
-//! cannot be written, there is one warning, and the rest of the run remembers in memory.
+//! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again. Where the file
+//! cannot be written, there is one warning, the rest of the run remembers in memory, and what the file says does not
+//! count: an address that cannot be marked in doubt before another is sent would be believed when the host returns to it.
 
 mod file;
 
@@ -11,15 +12,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ddns_core::update::state::{Accepted, EntryKey, News, State};
+use ddns_core::update::state::{Changed, Entry, EntryKey, State};
 
 use crate::output::log::Log;
-use file::{load, lock, parse, replace, set_aside, stamp, unfit};
+use file::{discard, is_at, is_writable, load, lock, parse, replace, set_aside, stamp, unfit};
 
 pub(crate) use file::{Durability, Stamp};
 
 /// News is on the disk after this long at the latest.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
+
+/// How long another process may hold the lock before we do without the file.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is remembered, and what of it is not on the disk yet.
 pub(crate) struct Store {
@@ -28,7 +32,9 @@ pub(crate) struct Store {
     state: State,
     /// The file that `state` is known to hold: while it is there, nobody else has written.
     seen: Option<Stamp>,
-    unsaved: News,
+    unsaved: Changed,
+    /// The number that marks of this process carry.
+    own: u32,
     /// Entries younger than this are kept.
     keep: Duration,
     oldest_unsaved: Option<Instant>,
@@ -36,19 +42,30 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Memory without a file.
-    pub(crate) fn in_memory() -> Self {
-        Self::with(None, State::new(new_salt()))
+    /// Memory without a file, empty where there is none from before.
+    pub(crate) fn in_memory(own: u32, before: Option<State>) -> Self {
+        Self::with(None, before.unwrap_or_else(|| State::new(new_salt())), own)
+    }
+
+    pub(crate) fn into_state(self) -> State {
+        self.state
     }
 
     /// Reads the file. One that is missing is a fresh start; one that makes no sense is set aside.
-    pub(crate) fn open(path: &Path, log: &Log<'_>) -> Self {
+    pub(crate) fn open(path: &Path, own: u32, log: &Log<'_>) -> Self {
         if let Some(why) = unfit(path) {
             log.warning(format!("{}: the cache {why}; nothing is remembered", path.display()));
-            return Self::in_memory();
+            return Self::in_memory(own, None);
         }
         match load(path) {
-            Ok(Some((state, seen))) => return Self { seen, ..Self::with(Some(path.to_owned()), state) },
+            Ok(Some((state, seen))) => {
+                let mut store = Self { seen, ..Self::with(Some(path.to_owned()), state, own) };
+                if let Err(error) = is_writable(path) {
+                    store.state = State::new(store.state.salt().to_vec());
+                    store.warn_once(path, Err(error), log);
+                }
+                return store;
+            }
             Ok(None) => {}
             Err(why) => {
                 let aside = set_aside(path);
@@ -56,7 +73,7 @@ impl Store {
                 log.warning(format!("{}: the cache {why}{moved}; every address is sent again", path.display()));
             }
         }
-        let mut store = Self::with(Some(path.to_owned()), State::new(new_salt()));
+        let mut store = Self::with(Some(path.to_owned()), State::new(new_salt()), own);
         let begun = store.begin(path);
         store.warn_once(path, begun, log);
         store
@@ -71,12 +88,13 @@ impl Store {
         }
     }
 
-    fn with(path: Option<PathBuf>, state: State) -> Self {
+    fn with(path: Option<PathBuf>, state: State, own: u32) -> Self {
         Self {
             path,
             state,
             seen: None,
-            unsaved: News::new(),
+            unsaved: Changed::new(),
+            own,
             keep: Duration::ZERO,
             oldest_unsaved: None,
             has_warned: false,
@@ -86,7 +104,7 @@ impl Store {
     /// Makes a file, or takes the one that another process made just now: processes that start at the same moment
     /// agree on one salt, and so on one name for each callback.
     fn begin(&mut self, path: &Path) -> io::Result<()> {
-        let mut file = lock(path)?;
+        let mut file = lock(path, LOCK_PATIENCE)?;
         match parse(&mut file) {
             Ok(Some(theirs)) => self.state = theirs,
             _ => replace(path, self.state.to_text().as_bytes(), Durability::Process)?,
@@ -100,7 +118,7 @@ impl Store {
         {
             self.has_warned = true;
             let path = path.display();
-            let effect = "the next run sends every address again";
+            let effect = "what it says does not count, and the next run sends every address again";
             log.warning(format!("{path}: the cache cannot be written ({error}); {effect}"));
         }
     }
@@ -114,14 +132,26 @@ impl Store {
         self.keep = self.keep.max(max_age);
     }
 
-    /// Takes in what was learned; it is on the disk after the next [`Store::save`].
-    pub(crate) fn learn(&mut self, key: EntryKey, entry: Option<Accepted>) {
-        if entry.is_none() && self.state.of(key.callback).accepted(&key.domain, key.family).is_none() {
+    /// Remembers an entry; it is on the disk after the next [`Store::save`].
+    pub(crate) fn set(&mut self, key: EntryKey, entry: Entry) {
+        self.state.set(key.clone(), entry);
+        self.unsaved.insert(key);
+        self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    /// Takes in what other processes wrote since.
+    pub(crate) fn refresh(&mut self, now: u64) {
+        let Some(path) = &self.path else { return };
+        let seen = fs::metadata(path).ok().as_ref().map(Stamp::of);
+        if seen.is_none() || seen == self.seen || self.has_warned {
             return;
         }
-        self.state.learn(key.clone(), entry);
-        self.unsaved.insert(key, entry);
-        self.oldest_unsaved.get_or_insert_with(Instant::now);
+        if let Ok(Some((mut on_disk, seen))) = load(path)
+            && on_disk.salt() == self.state.salt()
+        {
+            on_disk.merge(&self.state, &self.unsaved, self.own, now);
+            (self.state, self.seen) = (on_disk, seen);
+        }
     }
 
     /// When the oldest news must be on the disk.
@@ -129,7 +159,8 @@ impl Store {
         self.oldest_unsaved.map(|since| since + SAVE_EVERY)
     }
 
-    /// Writes the news, where there is some.
+    /// Writes what changed. Where a mark cannot be written, the file is removed: it says that an address is known which is
+    /// about to be replaced.
     pub(crate) fn save(&mut self, now: u64, durability: Durability, log: &Log<'_>) {
         let Some(path) = self.path.clone().filter(|_| !self.unsaved.is_empty()) else {
             self.oldest_unsaved = None;
@@ -139,26 +170,38 @@ impl Store {
         if written.is_ok() {
             self.unsaved.clear();
             self.oldest_unsaved = None;
+            self.has_warned = false;
         } else {
+            let is_mark = |key: &EntryKey| self.state.entry(key).in_doubt.is_some_and(|doubt| doubt.by == self.own);
+            if self.unsaved.iter().any(is_mark) {
+                discard(&path);
+                self.seen = None;
+            }
             // It is tried again, but not at once.
             self.oldest_unsaved = Some(Instant::now());
         }
         self.warn_once(&path, written, log);
     }
 
-    /// What other processes saved meanwhile is kept: the file is read again under the lock and our news is put on top.
+    /// What other processes saved meanwhile is kept: the file is read again under the lock and what we changed is put on
+    /// top.
     fn write(&mut self, path: &Path, now: u64, durability: Durability) -> io::Result<()> {
-        let mut file = lock(path)?;
+        // Who holds it for long is not waited for again and again.
+        let mut file = lock(path, if self.has_warned { Duration::ZERO } else { LOCK_PATIENCE })?;
         let is_ours = self.seen.is_some() && self.seen == stamp(&file);
-        let on_disk = if is_ours { Ok(None) } else { parse(&mut file) };
-        match on_disk {
-            Ok(Some(mut on_disk)) if on_disk.salt() == self.state.salt() => {
-                on_disk.merge(&self.unsaved, self.keep, now);
-                self.state = on_disk;
-            }
-            _ => self.state.merge(&News::new(), self.keep, now),
+        if !is_ours
+            && let Ok(Some(mut on_disk)) = parse(&mut file)
+            && on_disk.salt() == self.state.salt()
+        {
+            on_disk.merge(&self.state, &self.unsaved, self.own, now);
+            self.state = on_disk;
         }
+        self.state.prune(self.keep, now);
         self.seen = None;
+        // Somebody who could not wait for the lock may have removed it: what we have read does not count then.
+        if !is_at(&file, path) {
+            return Err(io::Error::other("it was replaced meanwhile"));
+        }
         replace(path, self.state.to_text().as_bytes(), durability)?;
         // Still under the lock on what was there before: nobody else can have put another in its place.
         self.seen = fs::metadata(path).ok().as_ref().map(Stamp::of);

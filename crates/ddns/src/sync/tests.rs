@@ -87,8 +87,11 @@ fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
         let outcome = Outcome::Accepted(200);
         sync.sent(&Sent { update, start, outcome, retry_after: None, origin: None, relay: None, took: Duration::ZERO });
         assert_eq!(sync.queue.open(), 1, "the newer address follows");
+        assert!(matches!(sync.updates.judge(0, &update), Verdict::UpToDate(_)), "until the newer one is sent");
+        sync.start();
         // Were it killed now, and the host back at the first address, that must be sent again.
-        assert_eq!(sync.updates.judge(0, &update), Verdict::Send(Reason::New));
+        let newer = "203.0.113.2".parse().expect("an address");
+        assert_eq!(sync.updates.judge(0, &update), Verdict::Send(Reason::InDoubt(newer)));
     });
 }
 

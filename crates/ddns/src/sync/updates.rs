@@ -1,5 +1,6 @@
 //! What is known of every update: which address was found for it, and what its endpoint accepted last.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Verdict, judge};
-use ddns_core::update::state::{Accepted, EntryKey, Fingerprint, Memory, learned};
+use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
 use ddns_core::update::status::{Phase, Row, reason, seconds};
 
 use super::caches::cache_path;
@@ -29,7 +30,17 @@ pub(super) struct Updates<'a> {
     stores: Vec<SharedStore>,
     /// Whether this keeps running: then what was accepted is remembered as long, cache or not.
     is_service: bool,
+    /// The number that marks of this process carry.
+    own: u32,
+    /// What a run before this one remembered without a cache file, until it is needed; `None` where there was none.
+    pub(super) memory: Option<State>,
+    /// What was in doubt about an update before it was marked; nothing was where it is not in here.
+    doubts: HashMap<Job, InDoubt>,
 }
+
+/// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
+/// now, in one write.
+pub(super) const AHEAD: Duration = Duration::from_secs(2);
 
 /// What is known of the updates of one sender.
 struct SenderState {
@@ -53,6 +64,7 @@ struct SharedStore {
 impl<'a> Updates<'a> {
     /// Nothing is known yet.
     pub(super) fn new(senders: &'a [Sender<'a>], environment: &'a Environment, is_service: bool) -> Self {
+        let own = getrandom::u32().unwrap_or_else(|_| std::process::id());
         let mut first = 0;
         let mut states = Vec::with_capacity(senders.len());
         for sender in senders {
@@ -60,7 +72,17 @@ impl<'a> Updates<'a> {
             let count: usize = Family::ALL.map(|family| sender.entry.domains_of(family).len()).iter().sum();
             first = first.saturating_add(Job::try_from(count).unwrap_or(Job::MAX));
         }
-        Self { senders, environment, calendar: Calendar::new(), states, stores: Vec::new(), is_service }
+        Self {
+            senders,
+            environment,
+            calendar: Calendar::new(),
+            states,
+            stores: Vec::new(),
+            is_service,
+            own,
+            memory: None,
+            doubts: HashMap::new(),
+        }
     }
 
     /// The number of a sender's first update of a family.
@@ -94,7 +116,7 @@ impl<'a> Updates<'a> {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        judge(update, self.senders[at].entry.cache_max_age, self.memory(at), self.now())
+        judge(update, self.senders[at].entry.cache_max_age, self.memory(at), self.own, self.now())
     }
 
     fn memory(&self, at: usize) -> Option<Memory<'_>> {
@@ -117,15 +139,22 @@ impl<'a> Updates<'a> {
         verdicts
     }
 
-    /// Opens the cache of a sender, where it has one and it is not open yet.
+    /// Opens the cache of a sender, where it has one; one that is open is read again if another process wrote to it.
     pub(super) fn open_cache(&mut self, at: usize) {
         let sender = &self.senders[at];
         let path = cache_path(sender.entry, self.environment);
-        if self.states[at].memory.is_some() || (path.is_none() && !self.is_service) {
+        if let Some((store, _)) = self.states[at].memory {
+            self.stores[store].store.refresh(self.calendar.now());
+            return;
+        }
+        if path.is_none() && !self.is_service {
             return;
         }
         let store = self.stores.iter().position(|shared| shared.path == path).unwrap_or_else(|| {
-            let store = path.as_deref().map_or_else(Store::in_memory, |path| Store::open(path, sender.log));
+            let store = match path.as_deref() {
+                Some(path) => Store::open(path, self.own, sender.log),
+                None => Store::in_memory(self.own, self.memory.take()),
+            };
             self.stores.push(SharedStore { path, store, user: at });
             self.stores.len() - 1
         });
@@ -135,23 +164,56 @@ impl<'a> Updates<'a> {
     }
 
     /// Takes in how an update ended.
-    pub(super) fn learn(&mut self, at: usize, update: &Update<'_>, outcome: &Outcome) {
-        if let Some(entry) = learned(outcome, update, self.now()) {
-            self.remember(at, update, entry);
+    pub(super) fn settle(&mut self, job: Job, at: usize, update: &Update<'_>, outcome: &Outcome) {
+        let before = self.doubts.remove(&job);
+        let now = self.now();
+        if let Some((store, key)) = self.key(at, update) {
+            let entry = store.state().entry(&key).settled(outcome, update, before, now);
+            store.set(key, entry);
         }
     }
 
-    /// From the moment a new address is sent, nobody knows which one the endpoint has. Should this process be killed then,
-    /// the old one must not count as up to date: it is forgotten before anything is sent. [`Updates::save`] is to follow.
-    pub(super) fn mark_in_doubt(&mut self, at: usize, update: &Update<'_>) {
-        self.remember(at, update, None);
+    /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
+    /// remembered of it.
+    pub(super) fn is_marked(&self, at: usize, update: &Update<'_>) -> bool {
+        let Some(memory) = self.memory(at) else { return true };
+        let until = self.now() + self.senders[at].entry.timeout.as_secs();
+        let doubt = memory.entry(update.domain, update.family).in_doubt;
+        doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
     }
 
-    fn remember(&mut self, at: usize, update: &Update<'_>, entry: Option<Accepted>) {
-        if let Some((store, callback)) = self.states[at].memory {
-            let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
-            self.stores[store].store.learn(key, entry);
+    /// Marks updates in doubt and saves that: from the moment an address is sent, nobody knows which one the endpoint has.
+    /// One that another process is sending is left alone.
+    pub(super) fn mark(&mut self, jobs: impl IntoIterator<Item = Job>) {
+        let (own, now) = (self.own, self.now());
+        for job in jobs {
+            let Some((at, update)) = self.update(job) else { continue };
+            let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
+            let Some((store, key)) = self.key(at, &update) else { continue };
+            let entry = store.state().entry(&key);
+            let mut before_mark = None;
+            match entry.in_doubt {
+                Some(doubt) if doubt.is_foreign(own, now) && doubt.ip != update.ip => continue,
+                Some(doubt) if doubt.by == own => {}
+                before => before_mark = before,
+            }
+            store.set(key, Entry { in_doubt: Some(InDoubt { ip: update.ip, until, by: own }), ..entry });
+            self.doubts.extend(before_mark.map(|before| (job, before)));
         }
+        self.save(Durability::Process);
+    }
+
+    /// The store of an update and its key there; none where nothing is remembered.
+    fn key(&mut self, at: usize, update: &Update<'_>) -> Option<(&mut Store, EntryKey)> {
+        let (store, callback) = self.states[at].memory?;
+        let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
+        Some((&mut self.stores[store].store, key))
+    }
+
+    /// What is remembered without a cache file; `None` where nothing is.
+    pub(super) fn take_memory(&mut self) -> Option<State> {
+        let at = self.stores.iter().position(|shared| shared.path.is_none())?;
+        Some(self.stores.swap_remove(at).store.into_state())
     }
 
     /// When news must be on the disk.
@@ -167,7 +229,7 @@ impl<'a> Updates<'a> {
     }
 
     /// How every update stands.
-    pub(super) fn rows(&self, queue: &Queue) -> Vec<Row> {
+    pub(super) fn rows(&self, queue: &Queue, waiting: &BTreeSet<Job>) -> Vec<Row> {
         let mut rows = Vec::new();
         for (at, sender) in self.senders.iter().enumerate() {
             for family in Family::ALL {
@@ -175,21 +237,26 @@ impl<'a> Updates<'a> {
                 rows.extend(
                     (self.first(at, family)..)
                         .zip(domains)
-                        .map(|(job, domain)| self.row(queue, job, at, (domain, family))),
+                        .map(|(job, domain)| self.row(queue, waiting.contains(&job), job, at, (domain, family))),
                 );
             }
         }
         rows
     }
 
-    fn row(&self, queue: &Queue, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
-        let last = self.memory(at).and_then(|memory| memory.accepted(domain, family));
+    fn row(&self, queue: &Queue, is_waiting: bool, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
+        let entry = self.memory(at).map(|memory| memory.entry(domain, family)).unwrap_or_default();
+        let last = entry.accepted;
         let ip = match *self.observed(at, family) {
             Observation::Found(ip) => Some(ip),
             Observation::Unavailable | Observation::Off => None,
         };
         let left = |until: Duration| seconds(until.saturating_sub(steady_time()));
         let phase = match (queue.stage(job), queue.retry(job), ip) {
+            _ if is_waiting => Phase::Waiting {
+                seconds: entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.now())),
+                why: "another process is sending an older address".to_owned(),
+            },
             (Stage::WaitingToRetry, Some(retry), _) => {
                 Phase::Retry { seconds: left(retry.at), why: reason(&retry.outcome) }
             }

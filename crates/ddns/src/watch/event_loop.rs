@@ -125,6 +125,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         let handover = &mut self.service.handover;
         handover.waiting = std::mem::take(&mut self.waiting);
         handover.pauses = self.sync.requested_pauses();
+        handover.memory = self.sync.take_memory();
         handover.is_stale = self.reload.is_pending();
         End::Reload(fresh)
     }

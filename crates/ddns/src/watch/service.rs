@@ -11,6 +11,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{LaneKey, Pause};
 use ddns_core::text::duration::duration;
+use ddns_core::update::state::State;
 
 use super::control::{Control, ControlRequest};
 use super::events::Events;
@@ -42,6 +43,8 @@ pub(super) struct Handover {
     pub(super) pauses: HashMap<LaneKey, Pause>,
     /// Whether the configuration changed again meanwhile.
     pub(super) is_stale: bool,
+    /// What is remembered without a cache file.
+    pub(super) memory: Option<State>,
 }
 
 /// Why a run on its configurations ends.

@@ -1,7 +1,8 @@
 //! Where it is not known what an endpoint holds, and where a cache file is not what it should be: never a lost update,
 //! never damage to somebody's files.
 
-use std::fs;
+use std::cell::RefCell;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::support::tools::{LOOPBACK, inside, sh};
 use crate::support::{Receiver, Response, Sandbox};
 
 fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
@@ -22,6 +24,7 @@ fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
         "ipv4": ["home.example.com"],
         "index4": format!("shell:echo {ip}"),
         "cache": cache,
+        "timeout": 4,
     })
 }
 
@@ -44,6 +47,76 @@ fn e4_after_a_kill_in_the_middle_of_a_change_the_old_address_is_sent_again() {
     // The endpoint may hold the new address by now: the old one is no longer known.
     sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
     assert!(receiver.only().target().ends_with("ip=203.0.113.7"));
+}
+
+/// Back at the first address after `spoil` kept the second one from being remembered, and `mend` has ended that.
+#[track_caller]
+fn is_sent_again(sandbox: &Sandbox, cache: &str, spoil: impl FnOnce(), mend: impl FnOnce()) {
+    let receiver = Receiver::new();
+    let sync = |ip| sandbox.sync(&config(&receiver, ip, cache)).expect(0);
+    sync("203.0.113.7");
+    spoil();
+    sync("198.51.100.1").says("cannot be written");
+    mend();
+    sync("203.0.113.7");
+    let seen: Vec<String> = receiver.callbacks().iter().map(|request| request.target()[9..].to_owned()).collect();
+    assert_eq!(seen, ["203.0.113.7", "198.51.100.1", "203.0.113.7"]);
+}
+
+#[test]
+fn e4_a_claim_that_cannot_be_marked_on_a_full_disk_is_not_believed() {
+    let name = "cache::in_doubt::e4_a_claim_that_cannot_be_marked_on_a_full_disk_is_not_believed";
+    if !inside(name, LOOPBACK) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("state");
+    let (at, fill) = (folder.display(), folder.join("fill"));
+    let fill = fill.display();
+    sh(&format!("mkdir {at} && mount -t tmpfs -o size=64k tmpfs {at}"));
+    let spoil = || sh(&format!("dd if=/dev/zero of={fill} bs=4k 2>/dev/null || true"));
+    is_sent_again(&sandbox, "state/cache.json", spoil, || sh(&format!("rm {fill}")));
+}
+
+#[test]
+fn e4_a_claim_on_a_read_only_disk_is_not_believed() {
+    let name = "cache::in_doubt::e4_a_claim_on_a_read_only_disk_is_not_believed";
+    if !inside(name, LOOPBACK) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("state");
+    let at = folder.display();
+    sh(&format!("mkdir {at} && mount -t tmpfs tmpfs {at}"));
+    is_sent_again(&sandbox, "state/cache.json", || sh(&format!("mount -o remount,ro {at}")), || ());
+}
+
+#[test]
+fn e4_a_claim_in_a_locked_file_is_not_believed() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("cache.json");
+    let held = RefCell::new(None);
+    let lock = || {
+        let file = File::open(&path).expect("the cache");
+        file.lock().expect("its lock");
+        *held.borrow_mut() = Some(file);
+    };
+    is_sent_again(&sandbox, "cache.json", lock, || drop(held.take()));
+}
+
+#[test]
+fn e4_a_connection_that_was_never_made_leaves_the_claim() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
+    let through = |ip, proxy: &str| {
+        let mut config = config(&receiver, ip, "cache.json");
+        config["proxy"] = json!(proxy);
+        config
+    };
+    sandbox.sync(&through("198.51.100.1", "http://127.0.0.1:9")).expect(1);
+    sandbox.sync(&through("203.0.113.7", "DIRECT")).expect(0).says("1 already up to date");
+    assert_eq!(receiver.callbacks().len(), 1, "nothing was sent since");
 }
 
 #[test]

@@ -1,10 +1,36 @@
-//! The order of an older and a newer address.
+//! Order (E4a): an endpoint that is slow never gets an older address after a newer one, also over reloads and between
+//! processes that share a cache.
+
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Response;
-use crate::support::watching::{Endpoint, SOON, Watch, host, ms, until};
+use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
+use crate::support::{Receiver, Response, Sandbox};
+
+const OLD: &str = "203.0.113.7";
+const NEW: &str = "203.0.113.8";
+
+/// Takes three seconds over the old address, and none over any other.
+fn slow_over_the_old() -> Receiver {
+    Receiver::responding(|request| {
+        let wait = if request.target().contains(OLD) { 3 } else { 0 };
+        Response::status(200).after(Duration::from_secs(wait))
+    })
+}
+
+fn config(receiver: &Receiver, ip: &str, timeout: u64) -> Value {
+    json!({
+        "dns": "callback", "id": receiver.url("/hook?ip=__IP__"), "ipv4": ["home.example.com"],
+        "index4": format!("shell:echo {ip}"), "cache": "cache.json", "timeout": timeout,
+    })
+}
+
+fn addresses(receiver: &Receiver) -> Vec<String> {
+    receiver.callbacks().iter().map(|request| request.target()[9..].to_owned()).collect()
+}
 
 /// E4a: a request that was begun is waited for before another for the same update is sent. What changed meanwhile is sent
 /// then, the latest address alone.
@@ -27,4 +53,110 @@ fn e4a_a_newer_address_waits_for_the_request_under_way() {
     assert!(second.at - first.at >= slow, "sent after {:?}, while the older one was under way", second.at - first.at);
     watch.stop();
     assert_eq!(endpoint.ips(), ["203.0.113.7", "203.0.113.9"]);
+}
+
+#[test]
+fn e4a_a_second_run_waits_for_the_request_of_the_first() {
+    let (sandbox, receiver) = (Sandbox::new(), slow_over_the_old());
+    sandbox.write("config.json", config(&receiver, OLD, 20).to_string());
+    let begun = Instant::now();
+    let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    until(SOON, "the first request", || receiver.callbacks().len() == 1);
+    sandbox.write("newer.json", config(&receiver, NEW, 20).to_string());
+    sandbox.run(&["-c", "newer.json"]).expect(0).says("waiting: another process").says("accepted");
+    assert!(begun.elapsed() >= Duration::from_secs(3), "the old address was applied first");
+    assert!(first.wait().expect("it ends").success());
+    assert_eq!(addresses(&receiver), [OLD, NEW]);
+    // What was accepted last is what counts.
+    sandbox.run(&["-c", "newer.json"]).expect(0).says("1 already up to date");
+    sandbox.run(&["-c", "config.json"]).expect(0).says("accepted");
+}
+
+#[test]
+fn e4a_a_request_of_a_run_that_was_killed_is_waited_for_up_to_its_timeout() {
+    let (sandbox, receiver) = (Sandbox::new(), slow_over_the_old());
+    sandbox.write("config.json", config(&receiver, OLD, 2).to_string());
+    let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    until(SOON, "the first request", || receiver.callbacks().len() == 1);
+    let begun = Instant::now();
+    first.kill().expect("it is killed");
+    first.wait().expect("it has ended");
+    // The same address can do no harm and is sent at once; another one could.
+    sandbox.sync(&config(&receiver, OLD, 2)).expect(1);
+    assert!(begun.elapsed() < Duration::from_millis(3500), "took {:?}", begun.elapsed());
+    assert_eq!(addresses(&receiver), [OLD, OLD]);
+    let mut second = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    until(SOON, "the third request", || receiver.callbacks().len() == 3);
+    second.kill().expect("it is killed");
+    second.wait().expect("it has ended");
+    let begun = Instant::now();
+    sandbox.sync(&config(&receiver, NEW, 2)).expect(0);
+    assert!((1500..15_000).contains(&begun.elapsed().as_millis()), "took {:?}", begun.elapsed());
+    assert_eq!(addresses(&receiver), [OLD, OLD, OLD, NEW]);
+}
+
+#[test]
+fn e4a_a_run_on_other_domains_does_not_wait() {
+    let (sandbox, receiver) = (Sandbox::new(), slow_over_the_old());
+    sandbox.write("config.json", config(&receiver, OLD, 20).to_string());
+    let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    until(SOON, "the first request", || receiver.callbacks().len() == 1);
+    let mut other = config(&receiver, NEW, 20);
+    other["ipv4"] = json!(["other.example.com"]);
+    sandbox.write("other.json", other.to_string());
+    sandbox.run(&["-c", "other.json"]).expect(0).never_says("waiting");
+    assert!(first.try_wait().expect("its state").is_none(), "the first is still under way");
+    first.wait().expect("it ends");
+}
+
+/// A service whose address comes from a file, at an endpoint that takes its time over the first request.
+fn service(sandbox: &Sandbox, ip: &str, slow: u64) -> (Endpoint, Value) {
+    sandbox.write("ip", ip);
+    let endpoint = Endpoint::responding(move |number| {
+        Response::status(200).after(Duration::from_secs(if number == 0 { slow } else { 0 }))
+    });
+    let config = endpoint.config(&json!({"index4": "shell:cat ip", "interval": "10s", "timeout": 9}));
+    (endpoint, config)
+}
+
+#[test]
+fn e4a_a_reload_does_not_overtake_a_request_under_way() {
+    for cache in [json!(true), json!(false)] {
+        let sandbox = host();
+        let (endpoint, mut config) = service(&sandbox, OLD, 7);
+        config["cache"] = cache.clone();
+        let watch = Watch::start(&sandbox, &config);
+        endpoint.wait(1, SOON);
+        sandbox.write("ip", NEW);
+        config["interval"] = json!("11s");
+        sandbox.write("config.json", config.to_string());
+        watch.says("the configuration changed: reloading");
+        let second = endpoint.wait(2, Duration::from_secs(30));
+        assert_eq!(second.ip(), NEW);
+        let after = second.at - endpoint.arrivals()[0].at;
+        assert!(after >= Duration::from_secs(7), "cache {cache}: sent after {after:?}, before the old one was applied");
+        until(SOON, "up to date", || status(&sandbox).1 == 0);
+        assert_eq!(endpoint.ips()[..2], [OLD, NEW]);
+        watch.stop();
+    }
+}
+
+#[test]
+fn e4a_a_service_and_a_single_run_agree_on_what_the_endpoint_has() {
+    let sandbox = host();
+    let (endpoint, config) = service(&sandbox, NEW, 0);
+    let watch = Watch::start(&sandbox, &config);
+    endpoint.wait(1, SOON);
+    watch.says("accepted");
+    thread::sleep(ms(1200));
+    // Somebody runs it by hand with another address: the service notices at its next round, and corrects it.
+    let mut by_hand = config.clone();
+    by_hand["index4"] = json!(format!("shell:echo {OLD}"));
+    by_hand.as_object_mut().expect("an object").remove("interval");
+    sandbox.write("by-hand.json", by_hand.to_string());
+    sandbox.run(&["-c", "by-hand.json"]).expect(0);
+    watch.signal(Signal::USR1);
+    assert_eq!(endpoint.wait(3, Duration::from_secs(15)).ip(), NEW);
+    assert_eq!(endpoint.ips(), [NEW, OLD, NEW]);
+    watch.stop();
 }

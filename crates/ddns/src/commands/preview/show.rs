@@ -71,7 +71,7 @@ enum Kind {
 impl Kind {
     fn of(verdict: Option<&Verdict>) -> Self {
         match verdict {
-            Some(Verdict::Send(_)) => Self::Sent,
+            Some(Verdict::Send(_) | Verdict::Wait(_)) => Self::Sent,
             Some(Verdict::UpToDate(_)) => Self::UpToDate,
             None => Self::Without,
         }
@@ -218,6 +218,7 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         (None, _) => "no address",
         (Some(Verdict::UpToDate(_)), _) => "up to date",
         (_, Some(Err(_))) => "impossible",
+        (Some(Verdict::Wait(_)), _) => "wait",
         (Some(Verdict::Send(_)), _) => "send",
     };
     let failed = || batch.lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();

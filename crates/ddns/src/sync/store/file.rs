@@ -8,9 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use ddns_core::update::state::State;
-
-/// How long another process may hold the lock before we go on without saving.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 /// So many damaged files are kept beside each other.
 const MOST_SET_ASIDE: usize = 9;
@@ -111,7 +110,7 @@ fn folder_of(path: &Path) -> &Path {
 /// it is merely open.
 ///
 /// A file that was replaced while we waited is not the one to lock: the name is looked at again.
-pub(super) fn lock(path: &Path) -> io::Result<File> {
+pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<File> {
     let start = Instant::now();
     loop {
         let file = match File::open(path) {
@@ -125,7 +124,7 @@ pub(super) fn lock(path: &Path) -> io::Result<File> {
             Ok(()) if is_at(&file, path) => return Ok(file),
             Ok(()) => {}
             Err(TryLockError::Error(_)) => return Ok(file),
-            Err(TryLockError::WouldBlock) if start.elapsed() > LOCK_PATIENCE => {
+            Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
                 return Err(io::Error::new(ErrorKind::WouldBlock, "another process keeps it locked"));
             }
             Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)),
@@ -133,7 +132,25 @@ pub(super) fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-fn is_at(file: &File, path: &Path) -> bool {
+/// Whether a file can be replaced or, where its folder is not ours, written over: checked without writing.
+pub(super) fn is_writable(path: &Path) -> io::Result<()> {
+    match access(path, Access::WRITE_OK) {
+        // A file that others made can be replaced by whoever may write to its folder.
+        Err(Errno::ACCESS) => access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)?,
+        tried => tried?,
+    }
+    Ok(())
+}
+
+/// Removes a file that must not be believed any more; where it cannot be removed, it is emptied.
+pub(super) fn discard(path: &Path) {
+    if fs::remove_file(path).is_err() {
+        let _ = OpenOptions::new().truncate(true).write(true).open(path);
+    }
+}
+
+/// Whether an open file is the one at this path.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
     let open = file.metadata().map(identity).ok();
     open.is_some() && open == fs::metadata(path).map(identity).ok()

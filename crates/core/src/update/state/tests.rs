@@ -1,0 +1,121 @@
+//! The text form, merging what several processes wrote, and what an outcome settles.
+
+use super::*;
+
+const OWN: u32 = 7;
+const OTHER: u32 = 8;
+
+fn key(name: &str) -> EntryKey {
+    let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+    EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 }
+}
+
+fn ip(last: u8) -> IpAddr {
+    IpAddr::from([203, 0, 113, last])
+}
+
+fn accepted(last: u8, at: u64) -> Entry {
+    Entry { accepted: Some(Accepted { ip: ip(last), at }), in_doubt: None }
+}
+
+fn marked(entry: Entry, last: u8, until: u64, by: u32) -> Entry {
+    Entry { in_doubt: Some(InDoubt { ip: ip(last), until, by }), ..entry }
+}
+
+fn state_with(name: &str, entry: Entry) -> State {
+    let mut state = State::new(vec![1, 2, 3]);
+    state.set(key(name), entry);
+    state
+}
+
+#[test]
+fn the_text_reads_back() {
+    let mut state = state_with("a.example", accepted(7, 1000));
+    state.set(key("bücher.example"), accepted(7, 1001));
+    state.set(key("doubt.example"), marked(accepted(7, 1001), 8, 1030, OWN));
+    state.set(key("first.example"), marked(Entry::default(), 8, 1030, OWN));
+    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()));
+    assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
+}
+
+#[test]
+fn e4_damaged_texts_are_refused_and_never_panic() {
+    let text = state_with("a.example", marked(accepted(7, 1000), 8, 1030, OWN)).to_text();
+    for end in 0..text.len() - 2 {
+        assert_eq!(State::from_text(&text[..end]), None, "cut at {end}");
+    }
+    let parts = [("\"version\":2", "\"version\":3"), ("203.0", "2001:"), (" A\"", " MX\""), ("1000", "\"x\"")];
+    for (from, to) in parts.into_iter().chain([(",7]", "]"), (",1030,7]", "]"), (",7]", ",7,7]"), (",7]", ",-7]")]) {
+        assert_eq!(State::from_text(&text.replacen(from, to, 1)), None, "{from}");
+    }
+}
+
+#[test]
+fn e3_entries_of_the_old_encoding_do_not_count() {
+    let old = state_with("a.example", accepted(7, 1000)).to_text().replacen("\"version\":2", "\"version\":1", 1);
+    assert_eq!(State::from_text(&old), Some(State::new(vec![1, 2, 3])));
+    assert_eq!(State::from_text(&old.replacen("203.0", "2001:", 1)), None, "damaged all the same");
+}
+
+#[test]
+fn e3_an_entry_counts_until_it_is_too_old() {
+    let age = Duration::from_secs(60);
+    let entry = Accepted { ip: ip(7), at: 10_000 };
+    assert!(entry.counts(age, 10_059));
+    assert!(!entry.counts(age, 10_060));
+    assert!(!entry.counts(Duration::ZERO, 10_000));
+}
+
+#[test]
+fn an_entry_of_a_clock_that_ran_ahead_does_not_count() {
+    let age = Duration::from_secs(60);
+    let entry = Accepted { ip: ip(7), at: 10_000_000 };
+    assert!(entry.counts(age, 10_000_000 - 100));
+    assert!(!entry.counts(age, 5_000_000));
+}
+
+#[test]
+fn e4_what_is_in_doubt_is_settled_by_a_response_alone() {
+    let domain = Domain::parse("a.example").expect("a domain");
+    let update = Update { domain: &domain, family: Family::V4, ip: ip(8) };
+    let failed = |reached| Outcome::Failed { why: String::new(), reached };
+    let entry = marked(accepted(7, 1000), 8, 1030, OWN);
+    assert_eq!(entry.settled(&Outcome::Accepted(204), &update, None, 1010), accepted(8, 1010));
+    for outcome in [Outcome::Refused(500), failed(true)] {
+        assert_eq!(entry.settled(&outcome, &update, None, 1010), marked(accepted(7, 1000), 8, 0, 0), "{outcome:?}");
+    }
+    assert_eq!(entry.settled(&failed(false), &update, None, 1010), accepted(7, 1000), "nothing was sent");
+    let before = InDoubt { ip: ip(9), until: 0, by: 0 };
+    let after = entry.settled(&failed(false), &update, Some(before), 1010);
+    assert_eq!(after, marked(accepted(7, 1000), 9, 0, 0), "what was in doubt before is so again");
+}
+
+#[test]
+fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
+    let on_disk = |entry| state_with("a.example", entry);
+    let merged = |theirs: Entry, ours: Entry| {
+        let mut state = on_disk(theirs);
+        state.merge(&on_disk(ours), &Changed::from([key("a.example")]), OWN, 1000);
+        state.entry(&key("a.example"))
+    };
+    let ours = marked(accepted(7, 900), 8, 1030, OWN);
+    assert_eq!(merged(accepted(7, 900), ours), ours);
+    assert_eq!(merged(marked(accepted(7, 900), 9, 1020, OTHER), ours), marked(accepted(7, 900), 9, 1020, OTHER));
+    assert_eq!(merged(marked(accepted(7, 900), 9, 999, OTHER), ours), ours, "theirs has ended");
+    assert_eq!(merged(marked(accepted(7, 900), 9, 1020, OWN), ours), ours, "it was our own");
+    assert_eq!(merged(marked(accepted(7, 900), 9, 999_999, OTHER), ours), ours, "a clock was wrong");
+    assert_eq!(merged(accepted(9, 950), ours), marked(accepted(9, 950), 8, 1030, OWN));
+    assert_eq!(merged(marked(accepted(7, 900), 9, 1020, OTHER), accepted(8, 1000)), accepted(8, 1000));
+}
+
+#[test]
+fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
+    let mut state = state_with("a.example", accepted(7, 1000));
+    let is_there = |state: &State| state.entry(&key("a.example")) != Entry::default();
+    state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
+    assert!(is_there(&state));
+    state.prune(KEEP * 2, 1000 + KEEP.as_secs());
+    assert!(is_there(&state));
+    state.prune(Duration::ZERO, 1000 + KEEP.as_secs());
+    assert!(!is_there(&state));
+}
