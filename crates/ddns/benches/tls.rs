@@ -1,4 +1,4 @@
-//! What TLS costs: the built program tells one and a thousand changed domains to a server on loopback, in the clear and over
+//! What TLS costs: the built program updates one and a thousand changed domains at a server on loopback, in the clear and over
 //! TLS with a private CA (`ssl` names its file), in turn. Prints the median times and their ratio.
 //!
 //! `cargo bench -p ddns-callback --bench tls`
@@ -66,7 +66,7 @@ fn certificates() -> (Arc<ServerConfig>, String) {
     (Arc::new(config), pem)
 }
 
-/// A server that answers 204 to everything; its port.
+/// A server that responds to everything with 204; its port.
 fn serve(tls: Option<Arc<ServerConfig>>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
     let port = listener.local_addr().expect("the port that was bound").port();
@@ -75,10 +75,10 @@ fn serve(tls: Option<Arc<ServerConfig>>) -> u16 {
             let tls = tls.clone();
             let _ = stream.set_nodelay(true);
             thread::spawn(move || match tls {
-                None => answer(stream),
+                None => respond(stream),
                 Some(config) => {
                     let connection = ServerConnection::new(config).expect("a server side");
-                    answer(StreamOwned::new(connection, stream));
+                    respond(StreamOwned::new(connection, stream));
                 }
             });
         }
@@ -86,8 +86,8 @@ fn serve(tls: Option<Arc<ServerConfig>>) -> u16 {
     port
 }
 
-/// Answers requests without a body until the client is gone.
-fn answer(mut stream: impl Read + Write) {
+/// Responds to requests without a body until the client is gone.
+fn respond(mut stream: impl Read + Write) {
     let mut buffer = [0; 4096];
     let mut length = 0;
     while let Ok(more @ 1..) = stream.read(&mut buffer[length..]) {
@@ -101,7 +101,7 @@ fn answer(mut stream: impl Read + Write) {
     }
 }
 
-/// A file that tells so many domains, each of them every time.
+/// A file that updates so many domains, each of them every time.
 fn configuration(folder: &Path, origin: &str, ca: &Path, count: usize) -> String {
     let domains: Vec<String> = (0..count).map(|number| format!("d{number}.example.com")).collect();
     let id = format!("{origin}/update?name=__DOMAIN__&ip=__IP__");

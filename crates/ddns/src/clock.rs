@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ddns_core::callback::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The clock that goes on while the machine sleeps, and that nobody can set.
+/// The clock that keeps running while the machine sleeps, and that cannot be set.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const STEADY: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -10,7 +10,7 @@ use super::value::{self, is_blank};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::json::{Dialect, Node, Value, parse};
 
-/// Reads the settings of some layers and collects what is wrong.
+/// Reads settings layer by layer and collects what is wrong.
 pub(super) struct Reader<'a> {
     pub(super) layers: Layers<'a>,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,

@@ -1,5 +1,5 @@
-//! `ddns listen`: a receiver on this host that shows every callback it gets, and answers as its options say. For
-//! rehearsals: what an endpoint would see, and what `ddns` makes of its answers.
+//! `ddns listen`: a receiver on this host that shows every callback it gets, and responds as its options ask. For
+//! rehearsals: what an endpoint would see, and what `ddns` makes of its responses.
 
 mod options;
 mod show;
@@ -43,31 +43,31 @@ pub(crate) async fn run(given: Given) -> u8 {
     if !printed(&show::beginning(address, &options, form)) {
         return 0;
     }
-    let told = RefCell::new(Told { options, form, count: 0 });
+    let receiver = RefCell::new(Receiver { options, form, count: 0 });
     let interrupted = pin!(interrupted());
-    let served = pin!(serve(listener, |heard| told.borrow_mut().hear(heard)));
+    let served = pin!(serve(listener, |heard| receiver.borrow_mut().hear(heard)));
     select(served, interrupted).await;
     0
 }
 
-/// What was heard so far, and how it is answered.
-struct Told {
+/// How many requests came so far, and how to respond to them.
+struct Receiver {
     options: Options,
     form: Form,
     count: usize,
 }
 
-impl Told {
-    /// Shows what came, and says what to answer.
+impl Receiver {
+    /// Prints what came, and decides on the response.
     fn hear(&mut self, heard: Result<&Received, &Refusal>) -> Verdict {
         let (text, verdict) = match heard {
             Ok(_) if self.options.count.is_some_and(|most| self.count >= most) => return Verdict::Ignore,
             Ok(request) => {
                 self.count += 1;
-                let answer = self.options.answer(self.count);
-                (show::request(request, &answer, self.count, self.form), Verdict::Respond(answer))
+                let response = self.options.response(self.count);
+                (show::request(request, &response, self.count, self.form), Verdict::Respond(response))
             }
-            Err(refusal) => (show::refusal(refusal, self.form), Verdict::Respond(self.options.answer(1))),
+            Err(refusal) => (show::refusal(refusal, self.form), Verdict::Respond(self.options.response(1))),
         };
         if printed(&text) { verdict } else { Verdict::Stop }
     }
@@ -110,9 +110,9 @@ fn refused(address: SocketAddr, error: &io::Error) -> u8 {
             "name another one, or port 0 for one that is free: `ddns listen 127.0.0.1:0`",
         ),
         io::ErrorKind::PermissionDenied => {
-            (format!("this user may not listen on port {port}"), "ports from 1024 on are for everybody")
+            (format!("this user may not listen on port {port}"), "any user may listen on ports from 1024 on")
         }
-        _ => (format!("nothing can be received on {address} ({error})"), "name another address or port"),
+        _ => (format!("cannot listen on {address} ({error})"), "name another address or port"),
     };
     let _ = writeln!(io::stderr(), "{}", Diagnostic::error(Place::Nowhere, message).hint(hint).shown());
     1

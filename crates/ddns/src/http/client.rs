@@ -75,7 +75,7 @@ pub(crate) struct Failure {
     pub(crate) why: String,
     /// Whether the endpoint may have got the request all the same.
     pub(crate) reached: bool,
-    /// What is doubtful about who got it; each warning is given once for an origin.
+    /// Warnings about who got it; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ struct Sending<'a> {
     is_sent: Cell<bool>,
     /// Where the request is at the moment.
     hop: RefCell<Hop>,
-    /// What is doubtful about those who got it, noted before they do: whatever comes then, it is reported.
+    /// Warnings about who gets it, noted before it is sent: they are reported whatever comes then.
     warnings: RefCell<Vec<String>>,
 }
 
@@ -222,7 +222,7 @@ impl Client {
             connection.begin().await.map_err(|fault| fault.describe(&purpose.0))?
         };
         for name in &connection.unverified {
-            let why = "nobody that this system knows vouches for its certificate";
+            let why = "no authority that this system trusts vouches for its certificate";
             self.warn(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
         }
         Ok((connection, was_kept))

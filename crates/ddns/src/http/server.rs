@@ -1,7 +1,7 @@
 //! A receiver of callbacks for rehearsals: what `ddns listen` shows and `ddns demo` calls. It takes HTTP/1.1 requests
-//! on a port of this host, hands each to whoever started it, and responds as it is told to.
+//! on a port of this host, hands each to whoever started it, and responds as that decides.
 //!
-//! Whoever connects is a stranger: sizes, times and the number of connections are bounded, and what is no HTTP is
+//! Whoever connects is a stranger: sizes, times and the number of connections are bounded, and what is not HTTP is
 //! reported, never a reason to end. hyper reads and writes; it refuses by itself what breaks HTTP's rules.
 
 mod wire;
@@ -36,11 +36,11 @@ use wire::{Patience, Phase, Wire};
 /// So many connections are served at once; others wait until one ends.
 const MOST_CONNECTIONS: usize = 64;
 
-/// More head than this, or more headers, is no request.
+/// More head than this, or more headers, is not a request.
 const HEAD_LIMIT: usize = 64 * 1024;
 const MOST_HEADERS: usize = 128;
 
-/// More body than this is no callback.
+/// More body than this is not a callback.
 const BODY_LIMIT: usize = 1024 * 1024;
 
 /// How long to wait where the system gives no connection (no more files, say).
@@ -64,11 +64,11 @@ pub(crate) struct Received {
     pub(crate) body: Vec<u8>,
 }
 
-/// Why something that came is no request.
+/// Why something that came is not a request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) from: SocketAddr,
-    /// The status that it got; `None` where nobody waits for one.
+    /// The status that it got; `None` where the sender is gone.
     pub(crate) status: Option<u16>,
     /// A sentence that begins with what came.
     pub(crate) why: String,
@@ -264,7 +264,7 @@ fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
         ));
     }
     if error.is_parse() {
-        return Some((Some(400), format!("something came that is no HTTP request ({error})")));
+        return Some((Some(400), format!("something came that is not an HTTP request ({error})")));
     }
     if error.is_user() || phase != Phase::Reading {
         return None;
@@ -330,7 +330,7 @@ fn outgoing(response: &Response) -> hyper::Response<Whole> {
     outgoing
 }
 
-/// `Content-Type` for `content-type`: hyper does not tell how it was written.
+/// `Content-Type` for `content-type`: hyper does not keep how it was written.
 fn title_case(name: &str) -> String {
     let mut is_first = true;
     name.chars()

@@ -134,7 +134,7 @@ mod tests {
             let text = format!("{{{} \"ttl\": [] , {}}}", "\"aaaa\": 1, ".repeat(before), "\"bbb\": 2, ".repeat(30));
             let start = text.find("[]").expect("the place");
             let place = Place::in_file("config.json", &text, Span { start, end: start + 2 }, true);
-            let wrong = Diagnostic::error(place, "a sentence of some words ".repeat(9)).hint("write it ".repeat(20));
+            let wrong = Diagnostic::error(place, "a sentence of five words ".repeat(9)).hint("write it ".repeat(20));
             let shown = complaint(&wrong, false);
             assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");
             let lines: Vec<&str> = shown.lines().collect();

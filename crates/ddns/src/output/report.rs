@@ -15,7 +15,7 @@ pub(crate) fn line(
     relay: Option<&str>,
 ) -> String {
     let took = took.as_millis();
-    let whom = origin.unwrap_or("the endpoint");
+    let endpoint = origin.unwrap_or("the endpoint");
     match outcome {
         Outcome::Accepted(status) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn line(
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
             let relay = relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
-                "{update}: failed: {whom} responded with {}{relay} ({took} ms).{advice} --debug shows the response.",
+                "{update}: failed: {endpoint} responded with {}{relay} ({took} ms).{advice} --debug shows the response.",
                 with_reason(*status)
             )
         }

@@ -61,7 +61,7 @@ fn e4_the_folder_of_the_file_holds_no_secret() {
     }
 }
 
-/// An unsalted hash would let a reader of two caches see that they tell the same callback, and try likely secrets.
+/// An unsalted hash would let a reader of two caches see that they hold the same callback, and try likely secrets.
 #[test]
 fn e3_the_hash_of_a_callback_is_salted() {
     let receiver = Receiver::new();
@@ -112,7 +112,7 @@ fn e4_a_damaged_file_is_set_aside_and_everything_is_sent_again() {
         assert_eq!(aside.iter().filter(kept).count(), 1, "{case}: the damaged file is kept beside: {aside:?}");
         let again = sandbox.sync(&config).expect(0);
         assert_eq!(receiver.take().len(), 0, "{case}: the new file is in order");
-        assert!(!again.stderr.to_lowercase().contains("warning"), "{case}: told once:\n{}", again.stderr);
+        assert!(!again.stderr.to_lowercase().contains("warning"), "{case}: reported once:\n{}", again.stderr);
     }
 }
 

@@ -167,7 +167,7 @@ fn e4_a_configuration_cannot_be_its_own_cache() {
     assert!(receiver.callbacks().is_empty());
 }
 
-/// Answers 200 without a word about closing, and closes. Counts what arrives.
+/// Responds with 200 without `Connection: close`, and closes. Counts what arrives.
 fn closing_silently() -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("a port").port();

@@ -33,8 +33,8 @@ const AT_RISK: Duration = Duration::from_millis(1500);
 fn e4_a_kill_in_a_long_run_loses_at_most_a_second_of_news() {
     const DELAY: Duration = Duration::from_millis(60);
     let slow = Arc::new(AtomicBool::new(true));
-    let answered: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
-    let (is_slow, record) = (slow.clone(), answered.clone());
+    let responded: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
+    let (is_slow, record) = (slow.clone(), responded.clone());
     let receiver = Receiver::responding(move |request| {
         if !is_slow.load(Ordering::SeqCst) {
             return Response::status(200);
@@ -56,15 +56,15 @@ fn e4_a_kill_in_a_long_run_loses_at_most_a_second_of_news() {
     receiver.take();
     sandbox.sync(&config).expect(0).never_says("arning");
     let again: BTreeSet<_> = receiver.take().iter().map(|one| one.target().to_owned()).collect();
-    let answered = answered.lock().unwrap();
-    let safe: BTreeSet<_> = answered.iter().filter(|(_, at)| *at + AT_RISK < killed).map(|(name, _)| name).collect();
+    let responded = responded.lock().unwrap();
+    let safe: BTreeSet<_> = responded.iter().filter(|(_, at)| *at + AT_RISK < killed).map(|(name, _)| name).collect();
     assert!(safe.len() > 10, "the run was long enough to prove something: {} safe", safe.len());
     let repeated: Vec<_> = safe.iter().filter(|name| again.contains(**name)).collect();
     assert!(repeated.is_empty(), "accepted long before the kill, and sent again: {repeated:?}");
-    let known: BTreeSet<_> = answered.iter().map(|(name, _)| name.clone()).collect();
+    let known: BTreeSet<_> = responded.iter().map(|(name, _)| name.clone()).collect();
     let lost: Vec<_> = all.iter().map(|name| format!("/{name}")).filter(|name| !known.contains(name)).collect();
     assert!(lost.iter().all(|name| again.contains(name)), "what was not yet sent is sent now");
-    drop(answered);
+    drop(responded);
     sandbox.sync(&config).expect(0);
     assert_eq!(receiver.take().len(), 0, "then all is known");
 }

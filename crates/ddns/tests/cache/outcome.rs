@@ -1,4 +1,4 @@
-//! Section E, outcome and exit: which answers count, what is sent again and what is known. The file itself stands in
+//! Section E, outcome and exit: which responses count, what is sent again and what is known. The file itself stands in
 //! `cache/file.rs`, long and simultaneous runs in `cache/long_runs.rs`.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::support::given::{home, switched, with};
 use crate::support::odd_server::{refusing, serve_at};
 use crate::support::{Received, Receiver, Response, Sandbox};
 
-/// A callback per domain; the receiver answers with the number in the domain's name.
+/// A callback per domain; the receiver responds with the number in the domain's name.
 fn by_name(statuses: &[u16]) -> (Receiver, Value) {
     let receiver = Receiver::responding(|request| {
         let number: String = request.target().chars().filter(char::is_ascii_digit).collect();
@@ -40,7 +40,7 @@ fn e1_429_is_a_failure_and_is_sent_again() {
     sent_again_after(429);
 }
 
-/// Failure, told with its status; sent again and accepted; then known.
+/// A failure, reported with its status; sent again and accepted; then known.
 #[track_caller]
 fn sent_again_after(status: u16) {
     let (receiver, switch) = switched(status);
@@ -89,16 +89,16 @@ fn e1_every_status_from_200_to_299_is_a_success_and_is_not_sent_again() {
 /// A4 speaks of the final response: what comes before it is no outcome, and what is never followed by one is a failure.
 #[test]
 fn e1_an_informational_status_is_not_the_final_one() {
-    for (answer, code) in [
+    for (response, code) in [
         ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", 0),
         ("HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 0),
         ("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 1),
         ("HTTP/1.1 199 Odd\r\n\r\n", 1),
         ("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", 1),
     ] {
-        let receiver = Receiver::responding(move |_| Response::Raw(answer.into()));
+        let receiver = Receiver::responding(move |_| Response::Raw(response.into()));
         let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &json!({"timeout": 3})));
-        assert_eq!(run.code, code, "{answer:?}: {}", run.stderr);
+        assert_eq!(run.code, code, "{response:?}: {}", run.stderr);
         receiver.only();
     }
 }
@@ -172,7 +172,7 @@ fn e3_a_success_is_not_sent_again_and_a_changed_address_is() {
     }
 }
 
-/// The endpoint may have taken the new address before it failed: what it was told before is no longer sure.
+/// The endpoint may have taken the new address before it failed: what it got before is in doubt.
 #[test]
 fn e3_after_a_failed_attempt_the_old_address_is_sent_again() {
     let (receiver, switch) = switched(200);
@@ -214,7 +214,7 @@ fn e3_a_changed_callback_is_sent_again() {
         sandbox.sync(&base).expect(0);
         assert_eq!(receiver.take().len(), 1, "the first time");
         sandbox.sync(&changed).expect(0);
-        assert_eq!(receiver.take().len(), 1, "changed by {more}: told again");
+        assert_eq!(receiver.take().len(), 1, "changed by {more}: sent again");
         sandbox.sync(&changed).expect(0);
         assert_eq!(receiver.take().len(), 0, "changed by {more}: known by now");
     }
@@ -328,7 +328,7 @@ fn e7_the_exit_status_reports_how_it_went() {
     receiver.take();
     for (name, text) in [
         ("broken JSON", r#"{"dns": "callback", "#.to_owned()),
-        ("no address to tell", r#"{"dns": "callback", "ipv4": "s200.example.com"}"#.to_owned()),
+        ("no address to send to", r#"{"dns": "callback", "ipv4": "s200.example.com"}"#.to_owned()),
         ("wrong type", with(&config, &json!({"ttl": [1]})).to_string()),
         ("another provider", with(&config, &json!({"dns": "other"})).to_string()),
     ] {

@@ -1,4 +1,4 @@
-//! `ddns addresses`: every address of this host with its verdict, what each source answers now, and what is chosen and
+//! `ddns addresses`: every address of this host with its verdict, what each source finds now, and what is chosen and
 //! why. For people as a table, with `--json` for programs.
 
 use std::io::Read;
@@ -86,7 +86,7 @@ fn f_addresses_asks_every_source_of_the_configuration_and_sends_nothing() {
         assert!(report["sources"][0]["why"].as_str().is_some_and(|why| why.contains("nope")), "{report:#}");
         let waited = report["sources"][1]["ms"].as_f64().expect("a number");
         assert!((200.0..5000.0).contains(&waited), "0.2 s and no more: {report:#}");
-        assert_eq!(report["chosen"]["A"]["ip"], "203.0.113.9", "the first that answers: {report:#}");
+        assert_eq!(report["chosen"]["A"]["ip"], "203.0.113.9", "the first that responds: {report:#}");
         assert_eq!(report["chosen"]["A"]["source"], report["sources"][1]["source"], "{report:#}");
         assert_eq!(report["chosen"]["AAAA"]["ip"], "2001:db8::7", "{report:#}");
     }

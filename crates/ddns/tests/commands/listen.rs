@@ -1,4 +1,4 @@
-//! `ddns listen`: what a receiver of one's own shows, and how it answers.
+//! `ddns listen`: what a receiver of one's own shows, and how it responds.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -38,13 +38,13 @@ impl Listen {
         stream
     }
 
-    /// Sends these bytes on a connection of their own, and gives back everything that is answered.
+    /// Sends these bytes on a connection of their own, and gives back everything that comes back.
     fn send(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut stream = self.connect();
         stream.write_all(bytes.as_ref()).expect("it reads");
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response);
+        String::from_utf8_lossy(&response).into_owned()
     }
 
     /// A GET on a connection of its own.
@@ -118,7 +118,7 @@ fn listen_shows_each_request_as_an_endpoint_sees_it() {
             note = a b&ä
             flag =
    header   Host: x
-   answer   200 OK
+   response 200 OK
 
 2. TIME  POST /hook
    header   Host: ADDRESS
@@ -131,12 +131,12 @@ fn listen_shows_each_request_as_an_endpoint_sees_it() {
                 \"x\"
               ]
             }
-   answer   200 OK
+   response 200 OK
 
 3. TIME  PUT /
    body     plain te
             xt
-   answer   200 OK
+   response 200 OK
 
 ";
     assert_eq!(shown(&run, &address), expected);
@@ -149,8 +149,8 @@ fn listen_begins_with_where_it_is_and_what_would_call_it() {
     let address = listen.address.clone();
     listen.get("/");
     let run = listen.end().expect(0);
-    let answers = "It answers 503 Service Unavailable, then 204 No Content; Ctrl-C ends it.\n";
-    assert!(run.stdout.starts_with(answers), "the first line was read before:\n{}", run.stdout);
+    let responses = "It responds with 503 Service Unavailable, then 204 No Content; Ctrl-C ends it.\n";
+    assert!(run.stdout.starts_with(responses), "the first line was read before:\n{}", run.stdout);
     assert!(
         run.stdout.contains(&format!("--id 'http://{address}/update?name=__DOMAIN__&ip=__IP__'")),
         "{}",
@@ -162,15 +162,15 @@ fn listen_begins_with_where_it_is_and_what_would_call_it() {
 fn listen_responds_in_the_order_that_was_written() {
     let listen =
         Listen::new(&["--status", "503", "--then", "404", "--then", "204", "--retry-after", "30", "--count", "4"]);
-    let answers: Vec<String> = (0..4).map(|_| listen.get("/")).collect();
-    assert!(answers[0].starts_with("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 30\r\n"), "{answers:?}");
-    assert!(answers[1].starts_with("HTTP/1.1 404 Not Found\r\nRetry-After: 30\r\n"), "{answers:?}");
-    for last in &answers[2..] {
+    let responses: Vec<String> = (0..4).map(|_| listen.get("/")).collect();
+    assert!(responses[0].starts_with("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 30\r\n"), "{responses:?}");
+    assert!(responses[1].starts_with("HTTP/1.1 404 Not Found\r\nRetry-After: 30\r\n"), "{responses:?}");
+    for last in &responses[2..] {
         assert_eq!(last, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     }
     let run = listen.end().expect(0);
     assert!(
-        run.stdout.contains("   answer   503 Service Unavailable\n            Retry-After: 30\n"),
+        run.stdout.contains("   response 503 Service Unavailable\n            Retry-After: 30\n"),
         "{}",
         run.stdout
     );
@@ -193,7 +193,7 @@ fn listen_waits_before_it_responds() {
     let begun = Instant::now();
     listen.get("/");
     assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
-    assert!(listen.end().expect(0).stdout.contains("   answer   200 OK, after 700 ms\n"));
+    assert!(listen.end().expect(0).stdout.contains("   response 200 OK, after 700 ms\n"));
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn listen_two_requests_on_one_connection() {
     let listen = Listen::new(&["--count", "2"]);
     let one = "GET /1 HTTP/1.1\r\nHost: x\r\n\r\n";
     let two = "POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
-    let answers = listen.send(format!("{one}{two}"));
-    assert_eq!(answers.matches("HTTP/1.1 200 OK\r\n").count(), 2, "{answers}");
-    assert_eq!(answers.matches("Connection: close").count(), 1, "only the last one ends the connection: {answers}");
+    let responses = listen.send(format!("{one}{two}"));
+    assert_eq!(responses.matches("HTTP/1.1 200 OK\r\n").count(), 2, "{responses}");
+    assert_eq!(responses.matches("Connection: close").count(), 1, "only the last one ends the connection: {responses}");
     let run = listen.end().expect(0);
     assert!(run.stdout.contains("  GET /1\n") && run.stdout.contains("  POST /2\n"), "{}", run.stdout);
 }
@@ -227,7 +227,7 @@ fn listen_json_is_one_object_a_line() {
 #[test]
 fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
     let listen = Listen::new(&["--count", "1", "--wide"]);
-    // A chunk that is too large, and one that goes on and on.
+    // A chunk that is too large, and one without an end.
     let chunk = |size: &str| {
         let head = format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\n");
         [head.into_bytes(), vec![b'x'; (1 << 20) + 1]].concat()
@@ -243,21 +243,21 @@ fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
         (chunk("fffffff"), "HTTP/1.1 413 "),
         (chunk("ffffffffffffffff"), "HTTP/1.1 413 "),
     ];
-    for (bytes, answer) in cases {
+    for (bytes, response) in cases {
         let got = listen.send(&bytes);
-        assert!(got.starts_with(answer) && (got.is_empty() == answer.is_empty()), "{bytes:.40?}: {got}");
+        assert!(got.starts_with(response) && (got.is_empty() == response.is_empty()), "{bytes:.40?}: {got}");
     }
     // One that goes away in the middle, and one that says nothing.
     listen.connect().write_all(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n12").expect("it reads");
     drop(listen.connect());
     // Less than a pipe holds that nobody reads yet.
     let deep = "[".repeat(40_000);
-    let answer = listen
+    let response = listen
         .send(format!("POST /deep HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{deep}", deep.len()));
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     let run = listen.end().expect(0).never_says("panicked").never_says("\u{1b}");
     assert!(run.stdout.contains("https was spoken, and this is http"), "{}", &run.stdout[..2000]);
-    assert!(run.stdout.contains("it was answered 413 Content Too Large"), "{}", &run.stdout[..2000]);
+    assert!(run.stdout.contains("it got 413 Content Too Large"), "{}", &run.stdout[..2000]);
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn listen_a5_a_rehearsal_of_a_failing_endpoint() {
    body     {
               \"domain\": \"home.example.com\"
             }
-   answer   ";
+   response ";
     let shown = shown(&run, &address);
     assert_eq!(
         shown,

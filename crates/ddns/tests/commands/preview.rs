@@ -218,8 +218,8 @@ fn preview_takes_addresses_instead_of_looking() {
     let config = with(&home(&receiver.url("/?ip=__IP__")), &more);
     let run = preview(&sandbox, &config, &["--json", "--ip", "198.51.100.1", "--ip=2001:DB8:0::9"]).expect(0);
     let all = items(&run);
-    let told: Vec<_> = all.iter().map(|item| (item["address"].as_str(), item["source"].as_str())).collect();
-    assert_eq!(told, [(Some("198.51.100.1"), Some("--ip")), (Some("2001:db8::9"), Some("--ip"))]);
+    let printed: Vec<_> = all.iter().map(|item| (item["address"].as_str(), item["source"].as_str())).collect();
+    assert_eq!(printed, [(Some("198.51.100.1"), Some("--ip")), (Some("2001:db8::9"), Some("--ip"))]);
     assert_eq!(receiver.lookups(), 0);
     let all = items(&preview(&sandbox, &config, &["--json", "--ip", "198.51.100.1"]).expect(0));
     assert_eq!(all[1]["address"], "2001:db8::7", "what is not given is looked for");

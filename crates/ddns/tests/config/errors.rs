@@ -408,7 +408,7 @@ fn g2_no_secret_in_an_error_about_the_field_that_holds_it() {
     }
 }
 
-/// Where the text is broken nobody can tell what is secret, so nothing of its values may be shown.
+/// Where the text is broken nobody can know what is secret, so nothing of its values may be shown.
 #[test]
 fn g2_no_secret_in_an_error_about_broken_json() {
     let cases = [

@@ -1,4 +1,4 @@
-//! Section D, the request as it leaves and the answer as it counts. TLS stands in `transport/tls.rs`.
+//! Section D, the request as it leaves and the response as it counts. TLS stands in `transport/tls.rs`.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -94,7 +94,7 @@ fn d2_credentials_of_endpoint_count_too() {
 
 #[test]
 fn d4_the_text_of_a_body_does_not_matter() {
-    for answer in [
+    for response in [
         Response::with_body(200, r#"{"success": false, "error": "bad token"}"#),
         Response::with_body(200, "badauth"),
         Response::with_body(200, "{broken json"),
@@ -104,30 +104,30 @@ fn d4_the_text_of_a_body_does_not_matter() {
         Response::with_body(200, "\0\u{1b}[2J"),
         Response::with_body(200, "not gzip").header("Content-Encoding", "gzip"),
     ] {
-        let given = answer.clone();
+        let given = response.clone();
         let receiver = Receiver::responding(move |_| given.clone());
         let sandbox = Sandbox::new();
         let run = sandbox.sync(&home(&receiver.url("/"))).says("accepted");
-        let shown = format!("{answer:?}").chars().take(150).collect::<String>();
+        let shown = format!("{response:?}").chars().take(150).collect::<String>();
         assert_eq!(run.code, 0, "{shown}: {}", run.stderr);
         sandbox.sync(&home(&receiver.url("/"))).expect(0);
         assert_eq!(receiver.callbacks().len(), 1, "{shown}: accepted once and remembered");
     }
 }
 
-/// The status is the answer: a body that breaks off, lies about its length or is no body at all changes nothing.
+/// The status decides: a body that breaks off, lies about its length or is not a body at all changes nothing.
 #[test]
 fn d4_a_broken_body_does_not_matter() {
-    for answer in [
+    for response in [
         "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n",
         "HTTP/1.1 200 OK\r\n\r\nuntil the end",
         "HTTP/1.0 200 OK\r\n\r\n",
         "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
     ] {
-        let receiver = Receiver::responding(move |_| Response::Raw(answer.into()));
+        let receiver = Receiver::responding(move |_| Response::Raw(response.into()));
         let run = Sandbox::new().sync(&home(&receiver.url("/")));
-        assert_eq!(run.code, 0, "{answer:?}: {}", run.stderr);
+        assert_eq!(run.code, 0, "{response:?}: {}", run.stderr);
         receiver.only();
     }
 }
@@ -183,18 +183,18 @@ fn e2_a_refused_connection_is_a_failure_that_names_the_address() {
 
 #[test]
 fn e2_a_response_that_is_not_http_is_a_failure() {
-    for answer in
+    for response in
         ["", "\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "\0\0\0"]
     {
-        let receiver = Receiver::responding(move |_| Response::Raw(answer.into()));
+        let receiver = Receiver::responding(move |_| Response::Raw(response.into()));
         let run = Sandbox::new().sync(&home(&receiver.url("/")));
-        assert_eq!(run.code, 1, "{answer:?}: {}", run.stderr);
+        assert_eq!(run.code, 1, "{response:?}: {}", run.stderr);
         run.says("failed");
         receiver.only();
     }
 }
 
-/// A host with several addresses is reached over the one that answers (A7: a connection that was never made moves on).
+/// A host with several addresses is reached over the one that responds (A7: a connection that was never made moves on).
 #[test]
 fn d2_localhost_is_reached_where_only_its_ipv4_address_responds() {
     let receiver = Receiver::new();
@@ -209,14 +209,14 @@ fn d2_an_ipv6_host_is_reached() {
         eprintln!("not tested: this host has no IPv6 loopback");
         return;
     };
-    let answer = |mut stream: std::net::TcpStream| {
+    let respond = |mut stream: std::net::TcpStream| {
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     };
-    let address = serve_at(listener, answer);
+    let address = serve_at(listener, respond);
     update(address, 5).0.expect(0).says("accepted");
 }
 
-/// Many small servers answer, say that they close, and close: the next update needs a connection of its own.
+/// Many small servers respond with `Connection: close`, and close: the next update needs a connection of its own.
 #[test]
 fn d2_a_server_that_closes_after_each_response_gets_every_update() {
     let address = serve(|mut stream| {

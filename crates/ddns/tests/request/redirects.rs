@@ -72,7 +72,7 @@ fn d3_another_origin_gets_no_credentials() {
     let receiver = sending_on(307, &other.url("/end"));
     let with_password = |url: String| url.replace("http://", "http://user:s3cr3t-pw@");
     let run = Sandbox::new().sync(&config(&with_password(receiver.url("/start")), &json!({"a": 1})));
-    // The body goes there too, so the user is told where.
+    // The body goes there too, so the log names the place.
     let warning = format!("sends requests on to http://127.0.0.1:{}", other.port());
     run.expect(0).never_says("s3cr3t-pw").says(&warning);
     assert!(receiver.only().header("authorization").is_some());
@@ -105,7 +105,7 @@ fn d3_the_time_limit_holds_for_all_of_it() {
     assert!(begun.elapsed() < Duration::from_secs(3));
 }
 
-/// Where the keys went is told for every hop, whatever the next one does.
+/// Where the keys went is reported for every hop, whatever the next one does.
 #[test]
 fn d3_every_origin_that_got_the_keys_is_reported() {
     let end = Receiver::responding(

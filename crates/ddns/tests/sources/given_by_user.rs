@@ -10,7 +10,7 @@ use crate::support::given::{home, with};
 use crate::support::odd_server::{endless, refusing, stalling};
 use crate::support::{Receiver, Response, Sandbox};
 
-/// The address that a family's source leads to: what the callback tells, or none (exit 1 and nothing sent).
+/// The address that a family's source leads to: what the callback sends, or none (exit 1 and nothing sent).
 #[track_caller]
 fn found(family: u8, source: &Value) -> Option<String> {
     let receiver = Receiver::responding(|_| Response::status(204));
@@ -30,10 +30,10 @@ fn found(family: u8, source: &Value) -> Option<String> {
     }
 }
 
-/// What a page that answers `answer` leads to.
+/// The address that a page with this response leads to.
 #[track_caller]
-fn found_on_page(family: u8, answer: Response) -> Option<String> {
-    let page = Receiver::responding(move |_| answer.clone());
+fn found_on_page(family: u8, response: Response) -> Option<String> {
+    let page = Receiver::responding(move |_| response.clone());
     found(family, &json!(format!("url:{}", page.url("/page"))))
 }
 
@@ -63,13 +63,13 @@ fn f2_default_is_the_address_toward_the_internet() {
 /// Which of several IPv6 addresses is the stable one is the program's to know; that it can be used is ours.
 #[test]
 fn f2_default_for_ipv6_is_usable_from_outside() {
-    let told = found(6, &json!("default"));
-    if let Some(text) = &told {
-        let address: IpAddr = text.parse().expect("an address is told");
+    let sent = found(6, &json!("default"));
+    if let Some(text) = &sent {
+        let address: IpAddr = text.parse().expect("an address is sent");
         assert!(address.is_ipv6() && usable_from_outside(address), "{address}");
     }
     let kernel = kernel_address("[::]:0", "[2001:db8::1]:9").filter(|address| usable_from_outside(*address));
-    assert_eq!(told.is_some(), kernel.is_some(), "told {told:?}, the kernel would use {kernel:?}");
+    assert_eq!(sent.is_some(), kernel.is_some(), "sent {sent:?}, the kernel would use {kernel:?}");
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn f1_without_a_source_it_is_default() {
     let receiver = Receiver::new();
     let config = json!({"dns": "callback", "id": receiver.url("/__IP__"), "ipv4": ["home.example.com"]});
     let run = Sandbox::new().sync(&config);
-    let told = receiver.callbacks().first().map(|one| one.target()[1..].to_owned());
-    assert_eq!(told, found(4, &json!("default")));
-    assert_eq!(run.code, i32::from(told.is_none()), "{}", run.stderr);
+    let sent = receiver.callbacks().first().map(|one| one.target()[1..].to_owned());
+    assert_eq!(sent, found(4, &json!("default")));
+    assert_eq!(run.code, i32::from(sent.is_none()), "{}", run.stderr);
 }
 
 #[test]
@@ -136,24 +136,24 @@ fn f4_the_first_address_of_the_right_family_in_the_text() {
         (6, "2001:db8::12345", None),
         (6, "203.0.113.7", None),
     ] {
-        let told = found_on_page(family, Response::with_body(200, text));
-        assert_eq!(told.as_deref(), expected, "IPv{family} in {text:?}");
+        let sent = found_on_page(family, Response::with_body(200, text));
+        assert_eq!(sent.as_deref(), expected, "IPv{family} in {text:?}");
     }
 }
 
 #[test]
 fn f4_only_a_2xx_page_counts() {
     for (status, expected) in [(200, true), (203, true), (300, false), (404, false), (429, false), (500, false)] {
-        let told = found_on_page(4, Response::with_body(status, "203.0.113.7"));
-        assert_eq!(told.is_some(), expected, "a page with status {status}");
+        let sent = found_on_page(4, Response::with_body(status, "203.0.113.7"));
+        assert_eq!(sent.is_some(), expected, "a page with status {status}");
     }
 }
 
 #[test]
 fn f4_a_page_is_read_up_to_64_kib() {
     for (blanks, expected) in [(60_000, true), (70_000, false), (3_000_000, false)] {
-        let told = found_on_page(4, Response::with_body(200, &format!("{}203.0.113.7", " ".repeat(blanks))));
-        assert_eq!(told.is_some(), expected, "an address after {blanks} blanks");
+        let sent = found_on_page(4, Response::with_body(200, &format!("{}203.0.113.7", " ".repeat(blanks))));
+        assert_eq!(sent.is_some(), expected, "an address after {blanks} blanks");
     }
 }
 
@@ -161,8 +161,8 @@ fn f4_a_page_is_read_up_to_64_kib() {
 fn f4_a_page_that_never_ends_or_never_responds_gives_way_to_the_next_source() {
     let begun = Instant::now();
     for address in [stalling(b""), endless(b"HTTP/1.1 200 OK\r\n\r\n", vec![b' '; 65536], Duration::ZERO)] {
-        let told = found(4, &json!([format!("url:http://{address}/"), "shell:echo 203.0.113.9"]));
-        assert_eq!(told.as_deref(), Some("203.0.113.9"));
+        let sent = found(4, &json!([format!("url:http://{address}/"), "shell:echo 203.0.113.9"]));
+        assert_eq!(sent.as_deref(), Some("203.0.113.9"));
     }
     assert!(begun.elapsed() < Duration::from_secs(20), "took {:?} with a limit of 3 s", begun.elapsed());
 }

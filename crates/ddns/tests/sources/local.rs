@@ -34,10 +34,10 @@ fn f5_f7_a_number_never_finds_an_address_that_others_cannot_reach() {
     for family in [4, 6] {
         for number in [json!(0), json!("0"), json!([0]), json!(["0"]), json!(1), json!("1")] {
             let looked_up = look_up(family, &number);
-            let Some(told) = looked_up.sent else { continue };
-            let ip: IpAddr = told.parse().unwrap_or_else(|_| panic!("IPv{family}, {number}: {told}"));
-            assert_eq!(ip.is_ipv4(), family == 4, "IPv{family}, {number}: {told} is of the other family");
-            assert!(usable_from_outside(ip), "IPv{family}, {number}: {told}");
+            let Some(sent) = looked_up.sent else { continue };
+            let ip: IpAddr = sent.parse().unwrap_or_else(|_| panic!("IPv{family}, {number}: {sent}"));
+            assert_eq!(ip.is_ipv4(), family == 4, "IPv{family}, {number}: {sent} is of the other family");
+            assert!(usable_from_outside(ip), "IPv{family}, {number}: {sent}");
         }
     }
 }
@@ -94,9 +94,9 @@ fn f5_f7_a_pattern_may_name_loopback() {
     for (family, source, expected) in table {
         let looked_up = look_up(family, &source);
         match (expected, &looked_up.sent) {
-            (Some(start), Some(told)) => assert!(told.starts_with(start), "IPv{family}, {source}: {told}"),
+            (Some(start), Some(sent)) => assert!(sent.starts_with(start), "IPv{family}, {source}: {sent}"),
             (None, None) => assert!(looked_up.run.stderr.contains("matches"), "{source}:\n{}", looked_up.run.stderr),
-            (_, told) => panic!("IPv{family}, {source}: {told:?}\n{}", looked_up.run.stderr),
+            (_, sent) => panic!("IPv{family}, {source}: {sent:?}\n{}", looked_up.run.stderr),
         }
     }
 }
@@ -126,7 +126,7 @@ fn f2_default_is_what_the_kernel_uses_toward_the_internet() {
         assert_eq!(looked_up.sent, expected, "{source}:\n{}", looked_up.run.stderr);
     }
     let looked_up = look_up(6, &json!("default"));
-    let usable = |told: &String| told.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv6() && usable_from_outside(ip));
+    let usable = |sent: &String| sent.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv6() && usable_from_outside(ip));
     assert!(looked_up.sent.iter().all(usable), "{:?}", looked_up.sent);
 }
 
@@ -166,8 +166,8 @@ fn f5_an_option_and_the_environment_take_the_same_sources() {
     let sandbox = Sandbox::new();
     sandbox.run(&[&args[..], &["--index4", "99", r"regex:127\.0\.0\.1"]].concat()).expect(0);
     Sandbox::new().env("DDNS_INDEX4", r"99,regex:127\.0\.0\.1").run(&args).expect(0);
-    let told: Vec<_> = receiver.take().iter().map(|one| one.target().to_owned()).collect();
-    assert_eq!(told, ["/127.0.0.1", "/127.0.0.1"]);
+    let sent: Vec<_> = receiver.take().iter().map(|one| one.target().to_owned()).collect();
+    assert_eq!(sent, ["/127.0.0.1", "/127.0.0.1"]);
 }
 
 #[test]

@@ -125,10 +125,10 @@ fn f2_the_stable_address_is_sent_in_place_of_the_temporary_one() {
     assert_eq!(report["chosen"]["AAAA"]["ip"], "2001:db8:1::7", "{report:#}");
     assert!(verdict(&report, "IPv6").contains("temporary"), "the reason: {report:#}");
     assert_eq!(look_up(6, &json!("default")).sent.as_deref(), Some("2001:db8:1::7"));
-    let told = look_up(6, &json!("interface:d0")).sent.expect("an address");
-    assert!(["2001:db8:1::7", "2001:db8:2::a"].contains(&told.as_str()), "a stable one: {told}");
-    let told = look_up(6, &json!(format!("regex:{ip}"))).sent;
-    assert_eq!(told.as_deref(), Some(ip), "a pattern may name the temporary one");
+    let sent = look_up(6, &json!("interface:d0")).sent.expect("an address");
+    assert!(["2001:db8:1::7", "2001:db8:2::a"].contains(&sent.as_str()), "a stable one: {sent}");
+    let sent = look_up(6, &json!(format!("regex:{ip}"))).sent;
+    assert_eq!(sent.as_deref(), Some(ip), "a pattern may name the temporary one");
 
     sh("ip -6 addr del 2001:db8:1::7/64 dev d0");
     let report = addresses();
@@ -226,7 +226,7 @@ fn f5_labels_and_point_to_point_addresses_are_read_rightly() {
     assert!(local(&report).iter().all(|row| peers.iter().all(|peer| row["ip"] != *peer)), "a peer: {report:#}");
 }
 
-/// More than one answer of the kernel holds.
+/// More than one response of the kernel holds.
 #[test]
 fn f5_every_one_of_many_addresses_is_listed() {
     if !inside("sources::namespaces::f5_every_one_of_many_addresses_is_listed", &one_interface()) {

@@ -65,7 +65,7 @@ fn f3_public_takes_nothing_behind_it() {
     refused(4, &json!(["public:x"]));
 }
 
-/// What one service answers: the head and the body.
+/// What one service responds with: the head and the body.
 type Pages = Arc<Mutex<BTreeMap<String, &'static str>>>;
 /// Who was asked over which family, in this order.
 type Seen = Arc<Mutex<Vec<(u8, String)>>>;
@@ -99,15 +99,15 @@ fn serve(names: &[String], pages: &Pages, seen: &Seen) -> String {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (config, pages, seen) = (config.clone(), pages.clone(), seen.clone());
-                thread::spawn(move || answer(stream, config, family, &pages, &seen));
+                thread::spawn(move || respond(stream, config, family, &pages, &seen));
             }
         });
     }
     root
 }
 
-/// Reads one request and answers with its host's page.
-fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, family: u8, pages: &Pages, seen: &Seen) {
+/// Reads one request and responds with its host's page.
+fn respond(mut stream: TcpStream, config: Arc<ServerConfig>, family: u8, pages: &Pages, seen: &Seen) {
     let mut connection = ServerConnection::new(config).expect("a server side");
     let mut tls = rustls::Stream::new(&mut connection, &mut stream);
     let mut request = Vec::new();
@@ -127,7 +127,7 @@ fn answer(mut stream: TcpStream, config: Arc<ServerConfig>, family: u8, pages: &
     let _ = connection.complete_io(&mut stream);
 }
 
-/// Every service is this test: first all refuse, then one after the other answers.
+/// Every service is this test: first all refuse, then one after the other responds.
 #[test]
 fn f3_public_asks_in_turn_over_the_right_family_until_one_responds() {
     if !inside("sources::public::f3_public_asks_in_turn_over_the_right_family_until_one_responds", "ip link set lo up")
@@ -166,7 +166,7 @@ fn f3_public_asks_in_turn_over_the_right_family_until_one_responds() {
         assert_eq!(looked_up.sent.as_deref(), Some(expected), "IPv{family}: the third\n{}", looked_up.run.stderr);
         assert_eq!(requests, order(3), "IPv{family}: up to the third");
     }
-    // A certificate that nobody vouches for is as good as no answer.
+    // A certificate that nobody vouches for is as good as no response.
     fs::write(roots, another_authority()).expect("the file is written");
     let looked_up = look_up_in(&sandbox, 4, &json!("public"));
     assert_eq!(looked_up.sent, None, "{}", looked_up.run.stderr);

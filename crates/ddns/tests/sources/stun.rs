@@ -1,4 +1,4 @@
-//! Section F, `stun:HOST[:PORT]`: one small packet asks, one answers. Against a scripted server for what can go wrong,
+//! Section F, `stun:HOST[:PORT]`: one small packet asks, one responds. Against a scripted server for what can go wrong,
 //! and against a real one (coturn) where it is installed.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -25,7 +25,7 @@ const SOFTWARE: u16 = 0x8022;
 
 /// The address of the source behind the one under test.
 const NEXT: &str = "203.0.113.99";
-/// Only ever in answers that must not count.
+/// Only ever in responses that must not count.
 const FALSE_V4: &str = "198.51.100.66";
 
 /// Three tries of about 0.5, 1 and 1.5 s, and room for a slow machine.
@@ -67,7 +67,7 @@ fn other(transaction: &[u8]) -> Vec<u8> {
 /// What the server sends back for one request: the number of the try (from 1) and the transaction are given.
 type Script = fn(usize, &[u8]) -> Vec<Vec<u8>>;
 
-/// Answers by a script on a port of its own until the test ends.
+/// Responds by a script on a port of its own until the test ends.
 struct Server {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -90,8 +90,8 @@ impl Server {
                     seen.push(request.clone());
                     seen.len()
                 };
-                for answer in script(number, request.get(8..20).unwrap_or_default()) {
-                    let _ = socket.send_to(&answer, client);
+                for response in script(number, request.get(8..20).unwrap_or_default()) {
+                    let _ = socket.send_to(&response, client);
                 }
             }
         });
@@ -118,18 +118,18 @@ impl Server {
     }
 }
 
-/// Asks a server with this script and then a source that always answers; the address, and how long it took.
-fn told(family: u8, script: Script) -> (String, Duration, Server) {
+/// Asks a server with this script and then a source that always responds; the address, and how long it took.
+fn looked_up(family: u8, script: Script) -> (String, Duration, Server) {
     let server = Server::at(if family == 4 { "127.0.0.1:0" } else { "[::1]:0" }, script);
     let next = if family == 4 { NEXT } else { "2001:db8::99" };
     let begun = Instant::now();
-    let looked_up = look_up(family, &json!([server.source(), format!("shell:echo {next}")]));
+    let result = look_up(family, &json!([server.source(), format!("shell:echo {next}")]));
     let took = begun.elapsed();
-    let told = looked_up.sent.unwrap_or_else(|| panic!("no address at all:\n{}", looked_up.run.stderr));
-    let failed = told == next;
-    let names = looked_up.run.stderr.contains(&server.source());
-    assert!(!failed || names, "it failed and is not named:\n{}", looked_up.run.stderr);
-    (told, took, server)
+    let sent = result.sent.unwrap_or_else(|| panic!("no address at all:\n{}", result.run.stderr));
+    let failed = sent == next;
+    let names = result.run.stderr.contains(&server.source());
+    assert!(!failed || names, "it failed and is not named:\n{}", result.run.stderr);
+    (sent, took, server)
 }
 
 /// Runs all cases at the same time: most of their time is waiting.
@@ -138,11 +138,11 @@ fn all_find(cases: &[(&str, u8, Script, &str)]) {
     thread::scope(|scope| {
         let runs: Vec<_> = cases
             .iter()
-            .map(|(name, family, script, expected)| (name, expected, scope.spawn(|| told(*family, *script))))
+            .map(|(name, family, script, expected)| (name, expected, scope.spawn(|| looked_up(*family, *script))))
             .collect();
         for (name, expected, run) in runs {
-            let (told, took, server) = run.join().unwrap_or_else(|_| panic!("{name}: see above"));
-            assert_eq!(told, **expected, "{name}");
+            let (sent, took, server) = run.join().unwrap_or_else(|_| panic!("{name}: see above"));
+            assert_eq!(sent, **expected, "{name}");
             assert!(took < LIMIT, "{name}: took {took:?}");
             let tries = server.requests().len();
             assert!((1..=3).contains(&tries), "{name}: {tries} requests");
@@ -188,7 +188,7 @@ fn f_stun_the_mapped_address_is_sent() {
     all_find(&cases);
 }
 
-/// Anybody can send a packet; only the one with the transaction's random number is the answer.
+/// Anybody can send a packet; only the one with the transaction's random number is the response.
 #[test]
 fn f_stun_what_is_not_the_response_is_ignored_and_the_response_counts() {
     let cases: [(&str, u8, Script, &str); 6] = [
@@ -237,17 +237,17 @@ fn f_stun_what_is_not_the_response_is_ignored_and_the_response_counts() {
 
 #[test]
 fn f_stun_the_second_and_the_third_try_count() {
-    let answers_from: [(usize, Script); 2] = [
+    let responds_from: [(usize, Script); 2] = [
         (2, |number, id| if number >= 2 { vec![success("203.0.113.7", id)] } else { Vec::new() }),
         (3, |number, id| if number >= 3 { vec![success("203.0.113.7", id)] } else { Vec::new() }),
     ];
     thread::scope(|scope| {
-        for (tries, script) in answers_from {
+        for (tries, script) in responds_from {
             scope.spawn(move || {
-                let (told, took, server) = told(4, script);
-                assert_eq!(told, "203.0.113.7", "answered at try {tries}");
-                assert_eq!(server.requests().len(), tries, "answered at try {tries}");
-                assert!(took < LIMIT, "answered at try {tries}: took {took:?}");
+                let (sent, took, server) = looked_up(4, script);
+                assert_eq!(sent, "203.0.113.7", "responded at try {tries}");
+                assert_eq!(server.requests().len(), tries, "responded at try {tries}");
+                assert!(took < LIMIT, "responded at try {tries}: took {took:?}");
             });
         }
     });
@@ -255,8 +255,8 @@ fn f_stun_the_second_and_the_third_try_count() {
 
 #[test]
 fn f_stun_silence_ends_after_three_tries_and_the_next_source_is_asked() {
-    let (told, took, server) = told(4, |_, _| Vec::new());
-    assert_eq!(told, NEXT);
+    let (sent, took, server) = looked_up(4, |_, _| Vec::new());
+    assert_eq!(sent, NEXT);
     assert_eq!(server.requests().len(), 3, "three tries");
     assert!(took >= Duration::from_millis(1500), "gave up after {took:?}");
     assert!(took < LIMIT, "took {took:?}");
@@ -300,9 +300,9 @@ fn f_stun_a_broken_response_gives_way_to_the_next_source() {
             "another cookie",
             4,
             |_, id| {
-                let mut answer = success(FALSE_V4, id);
-                answer[4] ^= 0xff;
-                vec![answer]
+                let mut response = success(FALSE_V4, id);
+                response[4] ^= 0xff;
+                vec![response]
             },
             NEXT,
         ),
@@ -320,7 +320,7 @@ fn f_stun_a_broken_response_gives_way_to_the_next_source() {
         ),
         ("an error with an address in it", 4, |_, id| vec![message(BINDING_ERROR, id, &mapped(FALSE_V4, id))], NEXT),
         ("a request", 4, |_, id| vec![message(BINDING_REQUEST, id, &mapped(FALSE_V4, id))], NEXT),
-        ("an answer to another method", 4, |_, id| vec![message(0x0103, id, &mapped(FALSE_V4, id))], NEXT),
+        ("a response to another method", 4, |_, id| vec![message(0x0103, id, &mapped(FALSE_V4, id))], NEXT),
     ];
     if has_ipv6() {
         cases.extend([
@@ -346,16 +346,16 @@ fn f_stun_a_response_from_another_port_is_ignored() {
             let _ = server.send_to(&success("203.0.113.7", &id), client);
         }
     });
-    let looked_up = look_up(4, &json!(format!("stun:{address}")));
-    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
+    let result = look_up(4, &json!(format!("stun:{address}")));
+    assert_eq!(result.sent.as_deref(), Some("203.0.113.7"), "{}", result.run.stderr);
 }
 
 #[test]
 fn f_stun_each_run_has_a_random_transaction() {
     let server = Server::at("127.0.0.1:0", |_, id| vec![success("203.0.113.7", id)]);
     for _ in 0..3 {
-        let looked_up = look_up(4, &json!(server.source()));
-        assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
+        let result = look_up(4, &json!(server.source()));
+        assert_eq!(result.sent.as_deref(), Some("203.0.113.7"), "{}", result.run.stderr);
     }
     let mut transactions: Vec<_> = server.requests().iter().map(|request| request[8..20].to_vec()).collect();
     assert_eq!(transactions.len(), 3, "one packet for each run");
@@ -367,17 +367,17 @@ fn f_stun_each_run_has_a_random_transaction() {
 #[test]
 fn f_stun_a_host_may_be_a_name() {
     let server = Server::at("127.0.0.1:0", |_, id| vec![success("203.0.113.7", id)]);
-    let looked_up = look_up(4, &json!(format!("stun:localhost:{}", server.address.port())));
-    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
+    let result = look_up(4, &json!(format!("stun:localhost:{}", server.address.port())));
+    assert_eq!(result.sent.as_deref(), Some("203.0.113.7"), "{}", result.run.stderr);
 }
 
 #[test]
 fn f_stun_a_missing_name_and_a_closed_port_give_way_to_the_next_source() {
     for source in [format!("stun:{}", refusing()), "stun:nobody.invalid".to_owned()] {
         let begun = Instant::now();
-        let looked_up = look_up(4, &json!([source, format!("shell:echo {NEXT}")]));
-        assert_eq!(looked_up.sent.as_deref(), Some(NEXT), "{source}:\n{}", looked_up.run.stderr);
-        assert!(looked_up.run.stderr.contains(&source), "{source} is not named:\n{}", looked_up.run.stderr);
+        let result = look_up(4, &json!([source, format!("shell:echo {NEXT}")]));
+        assert_eq!(result.sent.as_deref(), Some(NEXT), "{source}:\n{}", result.run.stderr);
+        assert!(result.run.stderr.contains(&source), "{source} is not named:\n{}", result.run.stderr);
         assert!(begun.elapsed() < Duration::from_secs(10), "{source}: took {:?}", begun.elapsed());
     }
 }
@@ -390,8 +390,8 @@ fn f_stun_the_port_is_3478_where_none_is_given() {
         return;
     };
     let server = Server::on(socket, |_, id| vec![success("203.0.113.7", id)]);
-    let looked_up = look_up(4, &json!("stun:127.0.93.8"));
-    assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{}", looked_up.run.stderr);
+    let result = look_up(4, &json!("stun:127.0.93.8"));
+    assert_eq!(result.sent.as_deref(), Some("203.0.113.7"), "{}", result.run.stderr);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -423,8 +423,8 @@ impl Drop for Ended {
     }
 }
 
-/// Whether a real server answers there by now.
-fn answers(port: u16) -> bool {
+/// Whether a real server responds there by now.
+fn responds(port: u16) -> bool {
     let Ok(socket) = UdpSocket::bind("127.0.0.1:0") else { return false };
     let request = message(BINDING_REQUEST, b"is it there?", &[]);
     let _ = socket.set_read_timeout(Some(Duration::from_millis(200)));
@@ -444,7 +444,7 @@ fn real_server(turnserver: &Path, sandbox: &Sandbox) -> Option<(Ended, u16)> {
     let mut server = Ended(command.spawn().expect("turnserver starts"));
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(5) && server.0.try_wait().expect("its state").is_none() {
-        if answers(port) {
+        if responds(port) {
             return Some((server, port));
         }
         thread::sleep(Duration::from_millis(50));
@@ -460,9 +460,9 @@ fn f_stun_a_real_server_sends_the_address() {
     };
     let sandbox = Sandbox::new();
     let started = (0..4).find_map(|_| real_server(&turnserver, &sandbox));
-    let (_server, port) = started.expect("turnserver answers");
+    let (_server, port) = started.expect("turnserver responds");
     let begun = Instant::now();
-    let looked_up = look_up(4, &json!(format!("stun:127.0.0.1:{port}")));
-    assert_eq!(looked_up.sent.as_deref(), Some("127.0.0.1"), "{}", looked_up.run.stderr);
+    let result = look_up(4, &json!(format!("stun:127.0.0.1:{port}")));
+    assert_eq!(result.sent.as_deref(), Some("127.0.0.1"), "{}", result.run.stderr);
     assert!(begun.elapsed() < LIMIT, "took {:?}", begun.elapsed());
 }

@@ -64,7 +64,7 @@ fn passes(name: &str, server: &Server) {
     assert_eq!(server.take_connections(), 0, "{name}: then it is known");
 }
 
-/// Whether the system tells an end or a reset depends on who is faster.
+/// Whether the system reports an end or a reset depends on who is faster.
 const ENDED: [&str; 2] = ["closed the connection without a response", "broke the connection off"];
 
 #[test]
@@ -106,11 +106,11 @@ fn e2_a_reset_at_any_stage_is_reported() {
 /// A4: the status has come; what breaks after it is only the connection.
 #[test]
 fn a4_a_reset_after_the_status_does_not_matter() {
-    for answer in
+    for response in
         ["HTTP/1.1 204 X\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", "HTTP/1.1 200 X\r\n\r\n"]
     {
-        passes(answer, &Server::always(vec![say(answer), Reset]));
-        passes(answer, &Server::always(vec![say(answer), Pause(Duration::from_millis(100)), Reset]));
+        passes(response, &Server::always(vec![say(response), Reset]));
+        passes(response, &Server::always(vec![say(response), Pause(Duration::from_millis(100)), Reset]));
     }
 }
 
@@ -120,8 +120,8 @@ fn e2_silence_at_any_stage_ends_with_the_limit() {
     for start in ["HTTP/1.", "HTTP/1.1 200 OK\r\nContent-Len", "HTTP/1.1 204 No Content\r\nA: b\r\n"] {
         runs_out(start, &Server::always(vec![say(start), Stall]));
     }
-    let announced = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n";
-    runs_out("announcements and no answer", &Server::always(vec![say(announced), Stall]));
+    let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n";
+    runs_out("interim responses and no final one", &Server::always(vec![say(interim), Stall]));
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn large(server: &Server, timeout: u64) -> Value {
     with(&config(server, timeout), &json!({"token": token, "line": "x".repeat(4 << 10)}))
 }
 
-/// The answer to a large body may come before the body is sent; it counts, whether the rest is read or not.
+/// The response to a large body may come before the body is sent; it counts, whether the rest is read or not.
 #[test]
 fn a4_a_response_that_comes_before_the_request_is_sent_counts() {
     let refusal = say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
@@ -332,7 +332,7 @@ fn a4_a_response_that_comes_before_the_request_is_sent_counts() {
     });
 }
 
-/// One that answers first and reads afterwards gets all of it all the same.
+/// One that responds first and reads afterwards gets all of it all the same.
 #[test]
 fn a4_a_large_body_is_sent_to_its_end_though_the_response_came_first() {
     let read_whole = Arc::new(AtomicBool::new(false));

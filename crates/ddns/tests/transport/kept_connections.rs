@@ -1,4 +1,4 @@
-//! Several updates and kept connections (A6, A7): a fault costs the update that met it and no other, an answer is never
+//! Several updates and kept connections (A6, A7): a fault costs the update that met it and no other, a response is never
 //! taken for that of another request, and nothing is delivered twice.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::support::scripted::{Server, Step, say};
 
 const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// So many domains, told one after another or as many at once as the program likes.
+/// So many domains, updated one after another or as many at once as the program likes.
 fn many(server: &Server, count: usize, concurrency: &Value) -> Value {
     let names: Vec<_> = (0..count).map(|number| format!("h{number}.example.com")).collect();
     let more = json!({"ipv4": names, "concurrency": concurrency, "timeout": 2});
@@ -75,8 +75,8 @@ fn a_fault_costs_one_update(name: &str, fault: Vec<Step>, concurrency: &Value) {
 #[test]
 fn a7_twenty_updates_to_a_server_that_sends_connection_close() {
     for concurrency in modes() {
-        let answer = "HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\nContent-Length: 2\r\n\r\nok";
-        let server = Server::always(vec![say(answer), Close]);
+        let response = "HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\nContent-Length: 2\r\n\r\nok";
+        let server = Server::always(vec![say(response), Close]);
         let config = many(&server, 20, &concurrency);
         bounded(&Sandbox::new(), &config, "closing").expect(0).says("20 accepted, 0 failed");
         assert_eq!(server.take(), each_once(20), "{concurrency}");
@@ -84,7 +84,7 @@ fn a7_twenty_updates_to_a_server_that_sends_connection_close() {
     }
 }
 
-/// The request that meets the end of a kept connection may fail, for it is not sent twice; the next run tells it.
+/// The request that meets the end of a kept connection may fail, for it is not sent twice; the next run sends it.
 #[test]
 fn a7_twenty_updates_to_a_server_that_closes_without_a_word() {
     for end in [Close, Reset] {
@@ -109,7 +109,7 @@ fn a7_a_connection_is_kept_for_twenty_updates() {
     assert_eq!((server.take(), server.take_connections()), (each_once(20), 1));
 }
 
-/// A body where none may be is not taken for the answer to the next request.
+/// A body where none may be is not taken for the response to the next request.
 #[test]
 fn a4_a_body_after_204_or_304_is_not_the_next_response() {
     let stray = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -120,7 +120,7 @@ fn a4_a_body_after_204_or_304_is_not_the_next_response() {
         let plain = format!("HTTP/1.1 {status}\r\n\r\n");
         for (name, first) in [
             ("at once", vec![say(format!("{plain}{stray}"))]),
-            ("announced, later", vec![say(&length), late.clone(), say(stray)]),
+            ("with a length, later", vec![say(&length), late.clone(), say(stray)]),
             ("in chunks, later", vec![say(&chunked), late.clone(), say(stray)]),
         ] {
             let server = Server::start(Vec::new(), move |target| match target {
@@ -137,7 +137,7 @@ fn a4_a_body_after_204_or_304_is_not_the_next_response() {
     }
 }
 
-/// Bytes that nobody announced cost at most the update that meets them.
+/// Bytes without a length cost at most the update that meets them.
 #[test]
 fn a7_a_stray_body_that_comes_late_costs_one_update_at_most() {
     let late = Pause(Duration::from_millis(100));
@@ -195,7 +195,7 @@ struct Secured {
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-/// What is said to a target, and whether the connection goes on after it.
+/// The response to a target, and whether the connection stays open after it.
 type Reply = dyn Fn(&str) -> (Vec<u8>, bool) + Send + Sync;
 
 impl Secured {
@@ -225,9 +225,9 @@ impl Secured {
             }
             let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
             head.clear();
-            let (answer, goes_on) = reply(&target);
+            let (response, stays_open) = reply(&target);
             self.seen.lock().expect("no test thread failed").push(target);
-            if reader.get_mut().write_all(&answer).is_err() || !goes_on {
+            if reader.get_mut().write_all(&response).is_err() || !stays_open {
                 return;
             }
         }
@@ -243,7 +243,7 @@ fn secured_config(port: u16, names: &[&str]) -> Value {
     with(&home(&format!("https://localhost:{port}/__DOMAIN__")), &more)
 }
 
-/// What was decrypted with the answer before it is no answer either, though the socket itself is silent.
+/// What was decrypted with the response before it is not a response either, though the socket itself is silent.
 #[test]
 fn a4_what_follows_a_response_over_tls_is_not_the_next_one() {
     let authority = Authority::new("known");
@@ -274,15 +274,15 @@ fn a7_a_connection_is_kept_over_tls() {
     assert_eq!((server.seen().len(), server.connections.load(Ordering::SeqCst)), (3, 1));
 }
 
-/// Most servers close without the end that TLS knows; that is told as on a plain connection.
+/// Most servers close without the end that TLS knows; that is reported as on a plain connection.
 #[test]
 fn e2_a_cut_over_tls_is_reported_as_what_it_is() {
     let authority = Authority::new("known");
-    for (answer, part) in [
+    for (response, part) in [
         ("", "closed the connection without a response"),
         ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its response"),
     ] {
-        let server = Secured::start(&authority, move |_| (answer.into(), false));
+        let server = Secured::start(&authority, move |_| (response.into(), false));
         let (sandbox, config) = (authority.trusted(), secured_config(server.port, &["a.example.com"]));
         for _ in 0..2 {
             bounded(&sandbox, &config, "cut over TLS").expect(1).says(part);

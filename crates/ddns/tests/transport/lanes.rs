@@ -34,7 +34,7 @@ fn targets(received: &[Received]) -> Vec<&str> {
     received.iter().map(Received::target).collect()
 }
 
-/// One endpoint that takes requests and never answers, and one that works: as entries of a file.
+/// One endpoint that takes requests and never responds, and one that works: as entries of a file.
 fn hanging_and(good: &Receiver, more: &Value) -> Value {
     let hanging = stalling(b"");
     let entry = |id: String, domains: usize| json!({"provider": "callback", "id": id, "ipv4": names(domains)});

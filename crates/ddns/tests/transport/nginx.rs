@@ -13,7 +13,7 @@ use crate::support::given::{home, with};
 use crate::support::tools::{Ended, started};
 use crate::support::tools::{skipped, tool};
 
-/// nginx that answers 204 and logs each request to `access.log`.
+/// nginx that responds with 204 and logs each request to `access.log`.
 fn nginx(program: &Path, sandbox: &Sandbox, (certificate, key): &(String, String), more: &str) -> (Ended, u16) {
     sandbox.write("server.pem", certificate);
     sandbox.write("server.key", key);

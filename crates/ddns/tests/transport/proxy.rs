@@ -100,11 +100,11 @@ fn d5_the_first_route_that_works_is_taken_and_no_other() {
 /// A7: a proxy that took the request may have handed it on.
 #[test]
 fn a7_a_request_that_a_proxy_took_is_not_sent_again_directly() {
-    for answer in
+    for response in
         [Response::Close, Response::Raw(b"SSH-2.0-x\r\n\r\n".to_vec()), Response::status(407), Response::status(502)]
     {
         let endpoint = Receiver::new();
-        let proxy = Receiver::responding(move |_| answer.clone());
+        let proxy = Receiver::responding(move |_| response.clone());
         let config = by(&endpoint.url("/hook"), json!([proxy.url(""), "DIRECT"]));
         let run = Sandbox::new().sync(&with(&config, &json!({"token": {"ip": "__IP__"}}))).expect(1);
         run.says(&format!("proxy {}", proxy.url("")));

@@ -1,4 +1,4 @@
-//! Section E over proxies (E2): whatever a proxy does wrong is told, with every route that was tried.
+//! Section E over proxies (E2): whatever a proxy does wrong is reported, with every route that was tried.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::support::odd_server::refusing;
 use crate::support::proxies::{Proxy, Then, by};
 use crate::support::{Receiver, Sandbox};
 
-/// What a proxy may answer when it is asked for a tunnel, and what is said about it.
+/// What a proxy may respond with when it is asked for a tunnel, and what is reported.
 const REFUSALS: [(Then, &str); 8] = [
     (Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"), "asks for a user and password (407)"),
     (Then::Says("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "responded with 502 Bad Gateway when asked for a tunnel"),
@@ -61,13 +61,13 @@ fn e2_every_route_that_was_tried_is_reported() {
     let nobody = refusing();
     let id = format!("https://{nobody}/hook");
     let config = by(&id, json!([format!("http://{dead}"), login.url(), format!("socks5://{dead}"), "DIRECT"]));
-    let told = format!(
+    let expected = format!(
         "no connection to https://{nobody} (proxy http://{dead}: connection refused; \
          proxy {}: asks for a user and password (407); proxy socks5://{dead}: connection refused; \
          directly: connection refused)",
         login.url()
     );
-    Sandbox::new().sync(&config).expect(1).says(&told);
+    Sandbox::new().sync(&config).expect(1).says(&expected);
     // Alone, the direct way is not called so.
     Sandbox::new()
         .sync(&by(&id, "DIRECT"))
@@ -94,7 +94,7 @@ fn e2_a_407_to_a_handed_on_request_is_the_proxys() {
 
 #[test]
 fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
-    for (answer, part) in [
+    for (response, part) in [
         ("HTTP/1.1 502 A\r\nContent-Length: 0\r\n\r\n", "responded with 502 Bad Gateway, by or through the proxy "),
         (
             "HTTP/1.1 503 A\r\nContent-Length: 0\r\n\r\n",
@@ -103,7 +103,7 @@ fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
         ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "responded with 403 Forbidden, by or through the proxy "),
         ("HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n", "responded with 504 Gateway Timeout, by or through the proxy "),
     ] {
-        let proxy = Proxy::http(Then::Says(answer));
+        let proxy = Proxy::http(Then::Says(response));
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
         run.says(&format!("{part}{}", proxy.url()));
     }

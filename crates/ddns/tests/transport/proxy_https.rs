@@ -88,9 +88,9 @@ fn d6_a_proxy_with_a_wrong_certificate_is_passed_over_or_reported() {
     for (proxy, part) in [(&other_name, "is for another name: is the host in `proxy` right?"), (&unknown, "an issuer")]
     {
         let alone = by(&endpoint.url("/hook"), json!([https(proxy.port)]));
-        let told = format!("(proxy https://localhost:{}: the certificate of the proxy", proxy.port);
+        let expected = format!("(proxy https://localhost:{}: the certificate of the proxy", proxy.port);
         let run = authority.trusted().sync(&with(&alone, &json!({"ssl": true}))).expect(1);
-        run.says(&told).says(part).never_says("proxy-word");
+        run.says(&expected).says(part).never_says("proxy-word");
         let both = by(&endpoint.url("/hook"), json!([https(proxy.port), "DIRECT"]));
         authority.trusted().sync(&with(&both, &json!({"ssl": true}))).expect(0);
         assert_eq!((proxy.seen().len(), endpoint.take().len()), (0, 1), "{part}");

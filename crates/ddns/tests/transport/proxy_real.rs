@@ -25,7 +25,7 @@ fn tinyproxy(program: &Path, sandbox: &Sandbox, more: &str) -> (Ended, u16) {
     })
 }
 
-/// The same for http and https through a proxy: delivered with the right login (or where none is needed), told where
+/// The same for http and https through a proxy: delivered with the right login (or where none is needed), reported where
 /// there is none or a wrong one.
 #[track_caller]
 fn delivers(right: &str, wrong: &[(String, &str)]) {

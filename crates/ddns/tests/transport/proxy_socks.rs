@@ -1,4 +1,4 @@
-//! Section D, SOCKS5 (D5): the bytes that are said to a proxy, and what is told of its answers.
+//! Section D, SOCKS5 (D5): the bytes that are sent to a proxy, and what is reported of its responses.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use crate::support::{Receiver, Sandbox};
 
 const ACCEPTED: [u8; 10] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
 
-/// Gives one of these answers to each thing that is said, then answers a request with 204 in the endpoint's place.
-fn scripted(answers: Vec<Vec<u8>>) -> Proxy {
+/// Sends one of these responses to each message, then responds to a request with 204 in the endpoint's place.
+fn scripted(responses: Vec<Vec<u8>>) -> Proxy {
     Proxy::serving(move |mut stream, seen| {
         let mut buffer = [0; 2048];
-        for answer in &answers {
+        for response in &responses {
             let length = stream.read(&mut buffer)?;
             let bytes: Vec<String> = buffer[..length].iter().map(|byte| format!("{byte:02x}")).collect();
             seen.lock().expect("no test thread failed").push(bytes.join(""));
-            stream.write_all(answer)?;
+            stream.write_all(response)?;
         }
         let length = stream.read(&mut buffer)?;
         seen.lock().expect("no test thread failed").push(String::from_utf8_lossy(&buffer[..length]).into_owned());
@@ -93,8 +93,8 @@ fn e2_what_a_socks_proxy_responds_is_reported_and_passed_over() {
         (vec![vec![5, 0], b"SSH-2".to_vec()], "does not speak SOCKS5"),
         (vec![vec![5, 0], vec![5, 0, 0, 9, 9, 9, 9, 9]], "does not speak SOCKS5"),
     ];
-    for (answers, part) in cases {
-        let proxy = scripted(answers);
+    for (responses, part) in cases {
+        let proxy = scripted(responses);
         let route = socks(&proxy, "socks5h", "");
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([route]))).expect(1);
         run.says(&format!("no connection to http://dns.example.com (proxy {route}: ")).says(part);

@@ -1,5 +1,5 @@
 //! Section D, what routes cost (D5, E2): one that hangs leaves time for the others, is not waited for again and again, and
-//! is told as what it is.
+//! is reported as what it is.
 
 use std::io::{Read, Write};
 use std::net::UdpSocket;
@@ -20,7 +20,7 @@ fn closing() -> Receiver {
     Receiver::responding(|_| Response::status(200).header("Connection", "close"))
 }
 
-/// A SOCKS5 proxy that says these words to the last number of the address that is asked for, or hangs; it answers the
+/// A SOCKS5 proxy that says these words to the last number of the address that is asked for, or hangs; it responds to the
 /// request that follows in the endpoint's place.
 fn socks(reply: impl Fn(usize, u8) -> Option<u8> + Send + Sync + 'static) -> Proxy {
     Proxy::serving(move |mut stream, seen| {
@@ -85,7 +85,7 @@ fn d5_a_proxy_that_cannot_be_reached_is_waited_for_once_for_all_origins() {
     assert_eq!(receiver.callbacks().len(), 5);
 }
 
-/// A resolver that never answers.
+/// A resolver that never responds.
 fn stuck_resolver(sandbox: &Sandbox) -> UdpSocket {
     let resolver = UdpSocket::bind("127.0.0.1:53").expect("nobody else is in the namespace");
     let file = sandbox.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n");

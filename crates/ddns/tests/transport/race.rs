@@ -1,4 +1,4 @@
-//! Section D, hosts with several addresses: one that leads nowhere costs a moment, and names that nobody answers for cost
+//! Section D, hosts with several addresses: one that leads nowhere costs a moment, and names that nobody resolves cost
 //! no more than the limit.
 
 use std::net::UdpSocket;
@@ -82,7 +82,7 @@ fn e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end() {
     assert!(begun.elapsed() < Duration::from_secs(3), "took {:?}", begun.elapsed());
     run.says("the name slow.example.com could not be looked up within 0.9 s").says("8 failed");
     let count = asked.join().expect("the resolver");
-    assert!((1..=2).contains(&count), "one look-up, of one packet a family, for all: {count}");
+    assert!((1..=2).contains(&count), "one lookup, of one packet a family, for all: {count}");
 }
 
 /// That a name does not exist is asked once, however many updates go there one after another.
@@ -99,9 +99,9 @@ fn e2_a_lookup_that_fails_is_remembered() {
         let (mut count, mut packet) = (0, [0; 512]);
         resolver.set_read_timeout(Some(Duration::from_secs(3))).expect("a limit");
         while let Ok((length, from)) = resolver.recv_from(&mut packet) {
-            // The question as an answer: there is no such name.
+            // The question as a response: there is no such name.
             (packet[2], packet[3]) = (0x81, 0x83);
-            resolver.send_to(&packet[..length], from).expect("an answer");
+            resolver.send_to(&packet[..length], from).expect("a response");
             count += 1;
         }
         count
@@ -111,5 +111,5 @@ fn e2_a_lookup_that_fails_is_remembered() {
     let run = sandbox.sync(&with(&home("http://missing.example.com/hook"), &more)).expect(1);
     run.says("the name missing.example.com cannot be looked up").says("8 failed");
     let count = asked.join().expect("the resolver");
-    assert!((1..=2).contains(&count), "one look-up, of one packet a family, for all: {count}");
+    assert!((1..=2).contains(&count), "one lookup, of one packet a family, for all: {count}");
 }

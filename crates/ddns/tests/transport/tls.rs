@@ -1,4 +1,4 @@
-//! Section D over https: what the system's roots vouch for is told, anything else is a failure that tells nothing.
+//! Section D over https: what the system's roots vouch for gets the update, anything else is a failure and gets nothing.
 //!
 //! The roots of a run are those of a file that the test makes (`SSL_CERT_FILE`), never those of the machine.
 
@@ -49,7 +49,7 @@ fn d6_tls_1_2_is_enough() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// E2: nothing is told to a stranger, and the update is tried again once the certificate is in order.
+/// E2: nothing is sent to a stranger, and the update is tried again once the certificate is in order.
 #[test]
 fn d6_e2_an_unknown_issuer_is_a_failure_and_is_not_cached() {
     let server = Authority::new("stranger").server("localhost");

@@ -42,7 +42,7 @@ fn sync_waits_and_reports_what_it_came_to() {
     endpoint.receiver.set_ip("203.0.113.8");
     let begun = Instant::now();
     let run = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
-    assert!(begun.elapsed() > ms(900), "it waits for the answer: {:?}", begun.elapsed());
+    assert!(begun.elapsed() > ms(900), "it waits for the response: {:?}", begun.elapsed());
     assert!(run.stdout.contains("1 accepted") || run.stdout.contains("accepted"), "{}", run.stdout);
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
     assert_eq!(endpoint.ips(), ["203.0.113.7", "203.0.113.8"]);
@@ -62,7 +62,7 @@ fn sync_without_a_service_reports_that() {
     // One that was killed leaves its socket, and nobody behind it.
     let mut watch = Watch::again(&sandbox);
     endpoint.wait(1, SOON);
-    until(SOON, "it answers", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
+    until(SOON, "it responds", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
     watch.signal(Signal::KILL);
     watch.ended(SOON);
     sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
@@ -92,7 +92,7 @@ fn sync_reports_that_the_service_ended_before_it_was_done() {
     });
 }
 
-/// Whoever asks while the service is still at it gets an answer that holds what he asked for.
+/// Whoever asks while the service is still at it gets a response that holds what they asked for.
 #[test]
 fn sync_by_many_at_once_responds_to_all() {
     let sandbox = host();

@@ -155,7 +155,7 @@ fn watch_one_that_was_killed_is_not_in_the_way() {
     assert_eq!(first.ended(SOON), -1);
     let second = Watch::again(&sandbox);
     second.says("watching");
-    until(SOON, "it answers", || {
+    until(SOON, "it responds", || {
         sandbox.run(&["status", "-c", "config.json"]).stdout.contains(&format!("process {}", second.process()))
     });
     second.stop();

@@ -185,7 +185,7 @@ fn watch_another_default_route_is_sent() {
     watch.stop();
 }
 
-/// A route that is replaced is announced without a word about the one that it replaces.
+/// The kernel's notification of a new route does not mention the route that it replaces.
 #[test]
 fn watch_a_route_that_is_replaced_and_comes_back_is_sent() {
     if !inside("watch::network::watch_a_route_that_is_replaced_and_comes_back_is_sent", &interfaces(&["d0", "d1"])) {

@@ -14,7 +14,7 @@ use crate::support::tools::{LOOPBACK, inside, sh};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
 use crate::support::{Receiver, Response};
 
-/// An update that rests because the endpoint asked for it has not been told: whoever asks must hear of it.
+/// An update that rests because the endpoint asked for it has not been sent: `sync` must report that.
 #[test]
 fn sync_of_an_update_that_rests_is_no_success() {
     let sandbox = host();
@@ -78,7 +78,7 @@ fn watch_a_signal_during_a_reload_stops() {
     assert_eq!(endpoint.count(), 1, "nothing new is started");
 }
 
-/// Whoever waits for a synchronization when the configuration changes is answered by what comes after it.
+/// Whoever waits for a synchronization when the configuration changes gets the result of what comes after it.
 #[test]
 fn sync_that_meets_a_reload_gets_a_response() {
     let sandbox = host();
@@ -122,10 +122,10 @@ fn watch_a_configuration_that_is_fetched_slowly_does_not_hold_the_service() {
     while begun.elapsed() < ms(3000) && endpoint.count() < 2 {
         thread::sleep(ms(10));
     }
-    let told = endpoint.ips();
+    let sent = endpoint.ips();
     watch.signal(Signal::TERM);
     assert_eq!(watch.ended(ms(4000)), 0, "{}", watch.log());
-    assert_eq!(told, ["203.0.113.7", "203.0.113.8"], "changes are told meanwhile");
+    assert_eq!(sent, ["203.0.113.7", "203.0.113.8"], "changes are sent meanwhile");
 }
 
 /// Whoever read the log is gone.
@@ -165,7 +165,7 @@ fn watch_sighup_opens_the_log_file_again() {
     });
 }
 
-/// More was announced than there was room for: what is remembered of the time before may be wrong.
+/// There were more notifications than room for them: what is remembered of the time before may be wrong.
 #[test]
 fn watch_notifications_that_were_lost_lose_no_change() {
     let setup = format!("{LOOPBACK}\ninterface d0\ninterface d1");

@@ -24,7 +24,7 @@ fn of(endpoint: &Endpoint, domains: &[&str]) -> Value {
     endpoint.config(&json!({"ipv4": domains}))
 }
 
-/// A service that has told `a.example.com`.
+/// A service that has updated `a.example.com`.
 fn running(sandbox: &Sandbox) -> (Endpoint, Watch) {
     let endpoint = Endpoint::new();
     let watch = Watch::start(sandbox, &of(&endpoint, &["a.example.com"]));
@@ -52,7 +52,7 @@ fn watch_a_file_that_is_written_in_place_or_renamed_over_is_loaded() {
     assert_eq!(endpoint.wait(3, SOON).name(), "c.example.com");
     watch.says("c.example.com A 203.0.113.7: accepted");
     assert_eq!(watch.lines_with(RELOADING), 2, "{}", watch.log());
-    // What is not in it any more is not told any more.
+    // What is no longer in it is no longer sent.
     endpoint.receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);
     endpoint.wait(5, SOON);
@@ -202,14 +202,14 @@ fn watch_a_domain_that_is_taken_out_is_not_retried() {
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
     watch.says("retry in");
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
-    until(SOON, "b is told", || names(&endpoint).contains(&"b.example.com".to_owned()));
+    until(SOON, "b is sent", || names(&endpoint).contains(&"b.example.com".to_owned()));
     let before = names(&endpoint).len();
     thread::sleep(ms(6000));
     assert_eq!(names(&endpoint).len(), before, "{:?}", names(&endpoint));
     watch.stop();
 }
 
-/// What is under way when the configuration changes is waited for, remembered, and not told twice.
+/// What is under way when the configuration changes is waited for, remembered, and not sent twice.
 #[test]
 fn watch_a_reload_waits_for_the_request_under_way() {
     let sandbox = host();

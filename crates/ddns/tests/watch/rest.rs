@@ -1,5 +1,5 @@
 //! `ddns watch` at rest and over a long time: no word, no wake-up, nothing that grows; and hosts on which something is
-//! missing: room on the disk, the right to write, the kernel's announcements.
+//! missing: room on the disk, the right to write, the kernel's notifications.
 
 use std::fs;
 use std::process::Command;
@@ -118,8 +118,8 @@ fn watch_reloads_and_failures_leak_nothing() {
     watch.stop();
 }
 
-/// A cache that cannot be written, on a disk of the test's own: said once, and everything goes on.
-fn goes_on_without_room(spoil: &str) {
+/// A cache that cannot be written, on a disk of the test's own: reported once, and everything continues.
+fn continues_without_room(spoil: &str) {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let disk = sandbox.path("disk");
     fs::create_dir(&disk).expect("a folder");
@@ -135,7 +135,7 @@ fn goes_on_without_room(spoil: &str) {
         watch.signal(Signal::USR1);
         assert_eq!(endpoint.wait(number, SOON).ip(), ip, "{}", watch.log());
     }
-    // What was told is known as long as the service lives.
+    // What was accepted is known as long as the service lives.
     watch.signal(Signal::USR1);
     until(SOON, "it is asked", || watch.lines_with("synchronization requested") == 3);
     thread::sleep(ms(1500));
@@ -150,18 +150,18 @@ fn goes_on_without_room(spoil: &str) {
 #[test]
 fn watch_a_full_disk_is_logged_once_and_changes_are_sent() {
     if inside("watch::rest::watch_a_full_disk_is_logged_once_and_changes_are_sent", LOOPBACK) {
-        goes_on_without_room("dd if=/dev/zero of=DISK/much bs=4k 2>/dev/null || true");
+        continues_without_room("dd if=/dev/zero of=DISK/much bs=4k 2>/dev/null || true");
     }
 }
 
 #[test]
 fn watch_a_read_only_folder_is_logged_once_and_changes_are_sent() {
     if inside("watch::rest::watch_a_read_only_folder_is_logged_once_and_changes_are_sent", LOOPBACK) {
-        goes_on_without_room("mount -o remount,ro DISK");
+        continues_without_room("mount -o remount,ro DISK");
     }
 }
 
-/// Where the kernel's announcements cannot be had, the interval is left, and that is said once.
+/// Where the kernel's notifications are not available, the interval remains, and that is reported once.
 #[test]
 fn watch_without_netlink_falls_back_to_the_interval_and_reports_it_once() {
     let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };

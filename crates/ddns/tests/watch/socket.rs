@@ -61,14 +61,14 @@ fn watch_a_folder_that_others_may_write_to_is_not_used() {
 }
 
 /// What comes back to these bytes within the patience of the service; connections that it closes are fine.
-fn say(path: &std::path::Path, bytes: &[u8]) -> Vec<u8> {
+fn exchange(path: &std::path::Path, bytes: &[u8]) -> Vec<u8> {
     let mut stream = UnixStream::connect(path).expect("the socket is there");
     stream.set_read_timeout(Some(Duration::from_secs(8))).expect("a limit");
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    answer
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    response
 }
 
 #[test]
@@ -81,13 +81,13 @@ fn watch_garbage_on_the_socket_does_no_harm() {
     let lines = watch.log().lines().count();
     let long = vec![b'a'; 1_000_000];
     for bytes in [&b""[..], b"\n", b"stat", b"reboot\n", b"STATUS\n", b"\xff\xfe\x00\n", b"\0\0\0\0", &long] {
-        let answer = say(&path, bytes);
-        assert!(answer.is_empty(), "{:?}… got an answer of {}", &bytes[..bytes.len().min(8)], answer.len());
+        let response = exchange(&path, bytes);
+        assert!(response.is_empty(), "{:?}… got a response of {}", &bytes[..bytes.len().min(8)], response.len());
     }
     // Whether a question with much behind it is one does not matter, as long as it ends.
-    say(&path, &[b"status".to_vec(), vec![b' '; 100_000]].concat());
-    assert!(say(&path, b"status\n").starts_with(b"{"));
-    assert_eq!(status(&sandbox).1, 0, "it still answers");
+    exchange(&path, &[b"status".to_vec(), vec![b' '; 100_000]].concat());
+    assert!(exchange(&path, b"status\n").starts_with(b"{"));
+    assert_eq!(status(&sandbox).1, 0, "it still responds");
     assert!(watch.is_running() && endpoint.count() == 1);
     assert_eq!(watch.log().lines().count(), lines, "strangers do not fill the log:\n{}", watch.log());
     watch.stop();
@@ -112,13 +112,13 @@ fn watch_a_hundred_silent_connections_do_not_last() {
     endpoint.wait(2, SOON);
     until(ms(9000), "their time is over", || watch.open_files() <= before + 1);
     assert!(begun.elapsed() < ms(9000));
-    assert_eq!(status(&sandbox).1, 0, "it answers again");
+    assert_eq!(status(&sandbox).1, 0, "it responds again");
     drop(silent);
     assert!(watch.is_running());
     watch.stop();
 }
 
-/// Somebody who asks and goes away before the answer comes.
+/// Somebody who asks and goes away before the response comes.
 #[test]
 fn watch_whoever_asks_and_leaves_is_forgotten() {
     let (sandbox, endpoint) = (host(), Endpoint::new());

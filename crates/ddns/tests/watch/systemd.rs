@@ -1,4 +1,4 @@
-//! What `ddns watch` tells systemd, heard by a socket of the test in its place.
+//! What `ddns watch` sends to systemd, received by a socket of the test in its place.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -40,7 +40,7 @@ impl Systemd {
                 heard.push(message);
             }
         }
-        panic!("{line} was not told; heard: {heard:?}");
+        panic!("{line} was not sent; received: {heard:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the options of `ddns listen` say: where it listens, and how it answers.
+//! The options of `ddns listen`: where it listens, and how it responds.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,28 +11,27 @@ use crate::http::server::Response;
 /// Where it listens unless another place is named.
 const PORT: u16 = 8080;
 
-/// No answer is held back longer.
+/// No response is delayed longer.
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
-/// Everything that can be said about the receiver.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) address: SocketAddr,
-    /// The status of the first answer, the second and so on; the last one stays.
+    /// The status of the first response, the second and so on; the last one stays.
     pub(super) statuses: Vec<u16>,
     delay: Duration,
     retry_after: Option<u32>,
     redirect: Option<String>,
-    /// So many requests are taken.
+    /// It ends after so many requests; `None`: never.
     pub(super) count: Option<usize>,
 }
 
 impl Options {
-    /// Reads what was written; the first thing that is wrong is told.
+    /// Reads what was written; fails with the first thing that is wrong.
     pub(super) fn read(given: &Given) -> Result<Self, Diagnostic> {
         let redirect = given.value("redirect").map(location).transpose()?;
         let retry_after = given.value("retry-after").map(|text| number("retry-after", text, 0)).transpose()?;
-        // What is asked for decides what is answered, where no status is named.
+        // Without a status, the other options decide which one makes sense.
         let usual = match (&redirect, retry_after) {
             (Some(_), _) => 307,
             (None, Some(_)) => 503,
@@ -44,7 +43,7 @@ impl Options {
         if redirect.is_some() && !statuses.iter().any(|status| is_redirection(*status)) {
             return Err(wrong(
                 "redirect",
-                "only an answer from 300 to 399 leads elsewhere: leave --status out, or name one",
+                "only a status from 300 to 399 redirects: leave --status out, or give one of those",
             ));
         }
         Ok(Self {
@@ -57,8 +56,8 @@ impl Options {
         })
     }
 
-    /// What the `number`th request is told, counted from 1.
-    pub(super) fn answer(&self, number: usize) -> Response {
+    /// The response to the `number`th request, counted from 1.
+    pub(super) fn response(&self, number: usize) -> Response {
         let at = number.saturating_sub(1).min(self.statuses.len() - 1);
         let status = self.statuses[at];
         let mut headers = Vec::new();
@@ -108,7 +107,7 @@ fn number(option: &str, text: &str, least: u32) -> Result<u32, Diagnostic> {
     number.ok_or_else(|| wrong(option, format!("this must be a whole number, {least} or more")))
 }
 
-/// `2s`, `500ms`, `1m`, `2`: seconds where nothing else is said.
+/// `2s`, `500ms`, `1m`, `2`: seconds where no unit is given.
 fn delay(text: &str) -> Result<Duration, Diagnostic> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
@@ -180,14 +179,14 @@ mod tests {
             redirect: Some("/x".to_owned()),
             count: Some(4),
         };
-        let told = |number| {
-            let answer = options.answer(number);
-            let names: Vec<&str> = answer.headers.iter().map(|(name, _)| *name).collect();
-            (answer.status, names.join(" "), answer.is_last)
+        let response = |number| {
+            let one = options.response(number);
+            let names: Vec<&str> = one.headers.iter().map(|(name, _)| *name).collect();
+            (one.status, names.join(" "), one.is_last)
         };
-        assert_eq!(told(1), (503, "Retry-After".to_owned(), false));
-        assert_eq!(told(2), (307, "Retry-After Location".to_owned(), false));
-        assert_eq!(told(3), (204, String::new(), false));
-        assert_eq!(told(4), (204, String::new(), true));
+        assert_eq!(response(1), (503, "Retry-After".to_owned(), false));
+        assert_eq!(response(2), (307, "Retry-After Location".to_owned(), false));
+        assert_eq!(response(3), (204, String::new(), false));
+        assert_eq!(response(4), (204, String::new(), true));
     }
 }

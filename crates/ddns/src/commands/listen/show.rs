@@ -12,13 +12,13 @@ use crate::http::server::{Received, Refusal, Response};
 use crate::output::layout::{WIDTH, beside, broken};
 use crate::output::report::with_reason;
 
-/// Headers that say nothing about a callback.
+/// Headers of every request, which are left out.
 const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-length", "expect", "transfer-encoding"];
 
 /// What stands beside a label begins in this column.
 const COLUMN: usize = 12;
 
-/// Where it listens, how it answers, and what would call it.
+/// Where it listens, how it responds, and a command that sends to it.
 pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> String {
     let origin = format!("http://{address}");
     let statuses: Vec<String> = options.statuses.iter().map(|status| with_reason(*status)).collect();
@@ -29,37 +29,37 @@ pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> S
         let call = Value::string(format!("{first} {second}"));
         return line(&Value::object([("listening", Value::string(origin)), ("call", call)]));
     }
-    let answers = format!("It answers {}; Ctrl-C ends it.", statuses.join(", then "));
-    let answers = if form.wide { answers + "\n" } else { broken(&answers, 0) };
-    format!("Listening on {origin}\n{answers}To call it with this host's {record} address:\n\n")
+    let responses = format!("It responds with {}; Ctrl-C ends it.", statuses.join(", then "));
+    let responses = if form.wide { responses + "\n" } else { broken(&responses, 0) };
+    format!("Listening on {origin}\n{responses}To send it this host's {record} address:\n\n")
         + &format!("  {first} \\\n       {second}\n\n")
 }
 
-/// One request, with the answer that it gets.
-pub(super) fn request(request: &Received, answer: &Response, number: usize, form: Form) -> String {
+/// One request, with the response that it gets.
+pub(super) fn request(request: &Received, response: &Response, number: usize, form: Form) -> String {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let query: Vec<(String, String)> = parameters(query);
     if form.json {
-        return json(request, answer, number, path, &query);
+        return json(request, response, number, path, &query);
     }
     let time = Zoned::now().strftime("%H:%M:%S").to_string();
     let mut text = broken_hard(&format!("{number}. {time}  {} {}", request.method, path), 0, form.wide);
     let widest = query.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(20);
     let rows = query.iter().map(|(name, value)| format!("{name:<widest$} = {value}"));
     text += &labelled("query", rows, form.wide);
-    let telling = request.headers.iter().filter(|(name, _)| !USUAL.contains(&name.to_ascii_lowercase().as_str()));
-    text += &labelled("header", telling.map(|(name, value)| format!("{name}: {value}")), form.wide);
+    let unusual = request.headers.iter().filter(|(name, _)| !USUAL.contains(&name.to_ascii_lowercase().as_str()));
+    text += &labelled("header", unusual.map(|(name, value)| format!("{name}: {value}")), form.wide);
     text += &labelled("body", body(&request.body), form.wide);
-    let after = match answer.delay.as_millis() {
+    let after = match response.delay.as_millis() {
         0 => String::new(),
         millis => format!(", after {millis} ms"),
     };
-    let status = format!("{}{after}", with_reason(answer.status));
-    let headers = answer.headers.iter().map(|(name, value)| format!("{name}: {value}"));
-    text + &labelled("answer", [status].into_iter().chain(headers), form.wide) + "\n"
+    let status = format!("{}{after}", with_reason(response.status));
+    let headers = response.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+    text + &labelled("response", [status].into_iter().chain(headers), form.wide) + "\n"
 }
 
-/// What came and was no request.
+/// What came and is not a request.
 pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
     if form.json {
         let status = refusal.status.map_or(Value::Null, |status| Value::Number(status.to_string()));
@@ -70,12 +70,12 @@ pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
             ("status", status),
         ]));
     }
-    let answer = refusal.status.map(|status| format!("; it was answered {}", with_reason(status))).unwrap_or_default();
-    let told = format!("{}{answer}", refusal.why);
-    if form.wide { format!("-  {told}\n\n") } else { beside("-", &told, 3) + "\n" }
+    let response = refusal.status.map(|status| format!("; it got {}", with_reason(status))).unwrap_or_default();
+    let text = format!("{}{response}", refusal.why);
+    if form.wide { format!("-  {text}\n\n") } else { beside("-", &text, 3) + "\n" }
 }
 
-fn json(request: &Received, answer: &Response, number: usize, path: &str, query: &[(String, String)]) -> String {
+fn json(request: &Received, response: &Response, number: usize, path: &str, query: &[(String, String)]) -> String {
     let pairs = |pairs: &[(String, String)]| {
         let pair = |(name, value): &(String, String)| {
             Value::object([("name", Value::string(name.as_str())), ("value", Value::string(value.as_str()))])
@@ -97,7 +97,7 @@ fn json(request: &Received, answer: &Response, number: usize, path: &str, query:
     if let Ok(document) = parse(&body, Dialect::STRICT) {
         members.push(("json", document.value));
     }
-    members.push(("status", Value::Number(answer.status.to_string())));
+    members.push(("status", Value::Number(response.status.to_string())));
     line(&Value::object(members))
 }
 
@@ -139,7 +139,7 @@ fn parameters(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Percent signs and `+` undone; what is no encoding stays.
+/// Percent signs and `+` undone; what is not an encoding stays.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -168,7 +168,7 @@ fn labelled(label: &str, rows: impl IntoIterator<Item = String>, wide: bool) -> 
     text
 }
 
-/// A line in which nothing can drive a terminal, behind `indent` blanks; where it is too wide it goes on below, two
+/// A line in which nothing can drive a terminal, behind `indent` blanks; where it is too wide it continues below, two
 /// blanks further in: a key or an address has no blanks to break it at.
 fn broken_hard(line: &str, indent: usize, wide: bool) -> String {
     let room = WIDTH - indent;

@@ -1,4 +1,4 @@
-//! From a name to a socket: look-up, and a race between the addresses of a host (RFC 8305).
+//! From a name to a socket: a lookup, and a race between the addresses of a host (RFC 8305).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ impl Unreached {
 }
 
 impl Dialer {
-    /// Forgets the addresses of hosts. A look-up that is under way goes on for those who wait for it.
+    /// Forgets the addresses of hosts. A lookup under way continues for those who wait for it.
     pub(super) fn refresh(&self) {
         self.hosts.borrow_mut().clear();
     }
@@ -64,7 +64,7 @@ impl Dialer {
         let addresses = self.look_up_by(host, over, deadline).await.map_err(Unreached::NoAddress)?;
         let begun = Instant::now();
         let patience = CONNECT_PATIENCE.min(nearly(deadline) - begun);
-        let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), told: Vec::new() };
+        let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), failures: Vec::new() };
         let connected = if let [ip] = addresses[..] {
             single(SocketAddr::new(ip, port), from, patience, &mut tried).await
         } else {
@@ -81,7 +81,7 @@ impl Dialer {
                 None => Box::pin(race((second, port), from, begun + patience, &mut tried)).await,
             }
         };
-        let socket = connected.ok_or_else(|| Unreached::Tried(tried.told.join(", ")))?;
+        let socket = connected.ok_or_else(|| Unreached::Tried(tried.failures.join(", ")))?;
         // A request is one small write: nothing is gained by waiting for more.
         let _ = socket.set_nodelay(true);
         Ok(socket)
@@ -159,14 +159,14 @@ async fn ask(host: String) -> Result<Vec<IpAddr>, String> {
 
 /// What was tried in vain.
 struct Tried {
-    /// Whether the host was named: then its addresses are told.
+    /// Whether the host is a name: then a failure includes the address.
     is_named: bool,
-    told: Vec<String>,
+    failures: Vec<String>,
 }
 
 impl Tried {
     fn add(&mut self, address: SocketAddr, why: &str) {
-        self.told.push(if self.is_named { format!("{address}: {why}") } else { why.to_owned() });
+        self.failures.push(if self.is_named { format!("{address}: {why}") } else { why.to_owned() });
     }
 
     fn add_late(&mut self, address: SocketAddr, begun: Instant) {
@@ -184,8 +184,8 @@ async fn single(address: SocketAddr, from: Option<IpAddr>, patience: Duration, t
     None
 }
 
-/// The first socket of several addresses. The next address is tried as soon as the last one failed, or has not answered
-/// for a moment; whoever answers first wins, the others are dropped.
+/// The first socket of several addresses. The next address is tried as soon as the last one failed, or has not responded
+/// for a moment; whichever responds first wins, the others are dropped.
 async fn race(
     (addresses, port): (&[IpAddr], u16),
     from: Option<IpAddr>,

@@ -45,7 +45,7 @@ pub(crate) struct Response {
     pub(super) location: Option<String>,
     /// `Retry-After`, as it was written.
     pub(crate) retry_after: Option<String>,
-    /// What is doubtful about who got the request; each warning is given once for an origin.
+    /// Warnings about who got the request; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
     /// The proxy it came through.
     pub(crate) via: Option<Arc<Server>>,
@@ -69,7 +69,7 @@ pub(crate) enum Want {
     Body,
 }
 
-/// Sends a request and reads its response; tells whether another one can follow. A `relay` is a proxy that hands the
+/// Sends a request and reads its response; returns whether another one can follow. A `relay` is a proxy that hands the
 /// request on: it gets the whole address, and its own user and password.
 pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     conversation: &mut Conversation<S>,

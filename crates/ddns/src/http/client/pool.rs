@@ -13,7 +13,7 @@ use super::stream::Spoken;
 /// So many connections are kept, over all origins.
 const MOST: usize = 128;
 
-/// So long one is kept. A NAT on the way may forget it, some after half a minute, and tells nobody: the request would go
+/// So long one is kept. A NAT on the way may forget it, some after half a minute, without notice: the request would go
 /// nowhere, and may not be sent again (A7). A new connection costs less than that.
 const LONGEST: Duration = Duration::from_secs(15);
 
@@ -85,7 +85,7 @@ pub(super) struct Room {
 }
 
 impl Default for Room {
-    /// A half for requests, a quarter for what is kept; the rest is for addresses that are tried besides, name look-ups and
+    /// A half for requests, a quarter for what is kept; the rest is for addresses that are tried besides, name lookups and
     /// files. The limit is taken as it is: a raised one would be inherited by the programs of `cmd:` and `shell:`.
     fn default() -> Self {
         let files = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());

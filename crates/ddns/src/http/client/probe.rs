@@ -42,7 +42,7 @@ impl Client {
         match self.open(url, how).await {
             Ok(connection) => steps.extend(described(&connection, how.ssl)),
             Err(why) => {
-                // Which of the two failed? The same without TLS tells.
+                // Which of the two failed? The same without TLS shows it.
                 let plain = Url { secure: false, ..url.clone() };
                 let without = if url.secure { self.open(&plain, how).await.ok() } else { None };
                 let peer = without.as_ref().map(peer);

@@ -54,28 +54,28 @@ where
 {
     let own = |why| SocksError::Own(why);
     let login = server.credentials.as_ref();
-    let chosen = said(stream, &socks::greeting(login)).await.map_err(own)?;
+    let chosen = exchanged(stream, &socks::greeting(login)).await.map_err(own)?;
     if let (Next::Login, Some(login)) = (socks::chosen(login, chosen).map_err(own)?, login) {
-        let answer = said(stream, &socks::login(login)).await.map_err(own)?;
-        socks::logged_in(answer).map_err(own)?;
+        let response = exchanged(stream, &socks::login(login)).await.map_err(own)?;
+        socks::logged_in(response).map_err(own)?;
     }
-    let start = said(stream, &socks::request(to, port)).await.map_err(own)?;
+    let start = exchanged(stream, &socks::request(to, port)).await.map_err(own)?;
     let rest = socks::rest_of_response(start).map_err(SocksError::Destination)?;
     let mut address = vec![0; rest];
     stream.read_exact(&mut address).await.map_err(|error| own(broke(&error)))?;
     Ok(())
 }
 
-/// Says something and waits for so many bytes.
-async fn said<S, const N: usize>(stream: &mut S, bytes: &[u8]) -> Result<[u8; N], String>
+/// Sends something and waits for `N` bytes.
+async fn exchanged<S, const N: usize>(stream: &mut S, bytes: &[u8]) -> Result<[u8; N], String>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut answer = [0; N];
+    let mut response = [0; N];
     stream.write_all(bytes).await.map_err(|error| broke(&error))?;
     stream.flush().await.map_err(|error| broke(&error))?;
-    stream.read_exact(&mut answer).await.map_err(|error| broke(&error))?;
-    Ok(answer)
+    stream.read_exact(&mut response).await.map_err(|error| broke(&error))?;
+    Ok(response)
 }
 
 fn broke(error: &io::Error) -> String {

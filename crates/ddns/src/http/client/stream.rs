@@ -77,7 +77,7 @@ impl Stream {
             }
             Self::Tls(stream) => {
                 let (below, session) = stream.get_mut();
-                // What was said may have been decrypted already, with the end of the answer before.
+                // What arrived may have been decrypted already, with the end of the response before it.
                 let is_silent = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
                 session.process_new_packets().is_ok_and(is_silent) && below.is_open()
             }

@@ -44,7 +44,7 @@ impl Tls {
     }
 }
 
-/// The certificates in a file; an error that goes on from its name where there are none.
+/// The certificates in a file; an error that continues its name where there are none.
 pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let file =
         CertificateDer::pem_file_iter(path).map_err(|error| format!("the CA file {path} cannot be read ({error})"))?;
@@ -95,7 +95,7 @@ fn finished(mut config: ClientConfig) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// Whom a server is believed besides the usual authorities. Signatures are always checked, so that the keys of a
+/// Which certificates are trusted besides those of the usual authorities. Signatures are always checked, so that the keys of a
 /// handshake are those of the certificate's owner.
 #[derive(Debug)]
 enum Belief {
@@ -184,7 +184,7 @@ fn is_self_issued(error: &CertificateError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
-/// Whom a TLS connection is made with.
+/// The peer of a TLS connection.
 pub(super) struct Peer<'a> {
     /// The name on its certificate.
     pub(super) host: &'a str,

@@ -229,7 +229,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         let result = ready!(Pin::new(&mut self.stream).poll_read(context, into));
         self.received += into.filled().len() - before;
         match result {
-            // Over TLS an end that was not announced is an error. Before the head is there it is an end all the same.
+            // Over TLS an end without `close_notify` is an error. Before the head is there, it counts as an end.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !self.has_head => Poll::Ready(Ok(())),
             result => Poll::Ready(result),
         }
