@@ -239,7 +239,7 @@ impl<'a> Sync<'a> {
     pub(crate) fn suppose(&mut self, addresses: [IpAddr; 2]) {
         for at in 0..self.senders.len() {
             for (family, ip) in Family::ALL.into_iter().zip(addresses) {
-                self.updates.observe(at, family, Observation::Found(ip));
+                self.updates.observe(at, family, Observation::Found(ip), None);
             }
         }
     }
@@ -313,7 +313,8 @@ impl<'a> Sync<'a> {
             let is_news = self.lookups.finish(at, *family, number);
             if is_news {
                 looked_up.senders.push(at);
-                self.updates.observe(at, *family, observation.clone());
+                let source = lookup.found().map(|(source, _)| source);
+                self.updates.observe(at, *family, observation.clone(), source);
             }
             if !sender.is_strict() && is_news {
                 self.queue_family(at, *family, *is_round);
@@ -414,6 +415,7 @@ impl<'a> Sync<'a> {
             tally.failed += 1;
         }
         self.updates.settle(job, at, update, outcome);
+        self.updates.note(job, outcome, sent.took);
         let now = steady_time();
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));

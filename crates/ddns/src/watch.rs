@@ -33,7 +33,7 @@ use event_loop::EventLoop;
 use events::Events;
 use service::{End, Service};
 
-pub(crate) use control::{Command, request, services};
+pub(crate) use control::{Command, closed_folder, request, services};
 
 /// Where `interval` is not set.
 const INTERVAL: Duration = Duration::from_secs(300);
@@ -78,8 +78,8 @@ async fn serve_once(service: &mut Service<'_>, configs: &[Valid], events: &mut E
         .with_pauses(handover.pauses)
         .with_memory(handover.memory);
     events.files.watch(service.files(configs));
-    service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     service.open_control(configs, events, log);
+    service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
     let mut event_loop = EventLoop::new(service, configs, &logs, sync, schedule);
     event_loop.resume(handover.waiting, handover.is_stale);

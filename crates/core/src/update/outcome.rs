@@ -17,6 +17,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The status of the final response; none where there was none.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Accepted(status) | Self::Refused(status) => Some(*status),
+            Self::Failed { .. } => None,
+        }
+    }
+
     /// Only the status decides (A4).
     pub fn of_status(status: u16) -> Self {
         if (200..300).contains(&status) { Self::Accepted(status) } else { Self::Refused(status) }

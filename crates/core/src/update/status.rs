@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::text::json::{Dialect, Node, Value, parse};
 use crate::update::outcome::Outcome;
+use crate::update::state::Accepted;
 
 /// How every update stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Status {
     pub configs: Vec<String>,
     /// Seconds until the next round.
     pub next: Option<u64>,
+    /// What is wrong with a newer configuration, which is therefore not used; empty where there is none.
+    pub errors: Vec<String>,
     /// One for each update, in the order of the configuration.
     pub rows: Vec<Row>,
 }
@@ -26,12 +29,29 @@ pub struct Row {
     pub domain: String,
     /// `A` or `AAAA`.
     pub kind: String,
-    /// The address: the one to be sent where it was looked up, else the one that was accepted last.
+    /// Where it is sent: the origin; none where no other update has the same domain and type.
+    pub endpoint: Option<String>,
+    /// The address that was looked up; none where there is none, or nothing was looked up.
     pub address: Option<IpAddr>,
-    /// When it was accepted last, in seconds since the epoch.
-    pub accepted: Option<u64>,
+    /// The source that gave it.
+    pub source: Option<String>,
+    /// What the endpoint accepted last; none where it never accepted anything.
+    pub accepted: Option<Accepted>,
+    /// An address that was sent without success: the endpoint may have it.
+    pub in_doubt: Option<IpAddr>,
+    /// How the last request ended; none where none was sent.
+    pub last: Option<Last>,
     /// How far it is.
     pub phase: Phase,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Last {
+    /// The status of the response; none where there was none.
+    pub status: Option<u16>,
+    /// How long it took, in milliseconds.
+    pub took: u32,
 }
 
 /// How far an update is.
@@ -45,6 +65,8 @@ pub enum Phase {
     Retry {
         /// In so many seconds.
         seconds: u64,
+        /// How often it failed in a row.
+        failures: u32,
         /// Why it failed.
         why: String,
     },
@@ -61,6 +83,8 @@ pub enum Phase {
     Accepted,
     /// The same, but longer ago than `cache_max_age`: the next run sends it again.
     Expired,
+    /// The cache does not know which address the endpoint has: the next run sends it again.
+    InDoubt,
     /// The cache does not remember that it was accepted.
     NotAccepted,
 }
@@ -80,19 +104,21 @@ impl Phase {
             Self::NoAddress => "no_address",
             Self::Accepted => "accepted",
             Self::Expired => "expired",
+            Self::InDoubt => "in_doubt",
             Self::NotAccepted => "not_accepted",
         }
     }
 
-    fn parse(name: &str, seconds: Option<u64>, why: Option<String>) -> Option<Self> {
+    fn parse(name: &str, seconds: Option<u64>, failures: Option<u32>, why: Option<String>) -> Option<Self> {
         Some(match name {
             "up_to_date" => Self::UpToDate,
             "sending" => Self::Sending,
-            "retry" => Self::Retry { seconds: seconds?, why: why? },
+            "retry" => Self::Retry { seconds: seconds?, failures: failures?, why: why? },
             "waiting" => Self::Waiting { seconds: seconds?, why: why? },
             "no_address" => Self::NoAddress,
             "accepted" => Self::Accepted,
             "expired" => Self::Expired,
+            "in_doubt" => Self::InDoubt,
             "not_accepted" => Self::NotAccepted,
             _ => return None,
         })
@@ -112,29 +138,44 @@ impl Status {
         }
     }
 
+    /// Whether nothing is left to be done, and the configuration is the one that was written last.
+    pub fn is_good(&self) -> bool {
+        self.errors.is_empty() && self.rows.iter().all(|row| row.phase.is_good())
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
-            let (seconds, why) = match &row.phase {
-                Phase::Retry { seconds, why } | Phase::Waiting { seconds, why } => {
-                    (Some(*seconds), Value::string(why.as_str()))
+            let (seconds, failures, why) = match &row.phase {
+                Phase::Retry { seconds, failures, why } => {
+                    (Some(*seconds), Some(u64::from(*failures)), Value::string(why.as_str()))
                 }
-                _ => (None, Value::Null),
+                Phase::Waiting { seconds, why } => (Some(*seconds), None, Value::string(why.as_str())),
+                _ => (None, None, Value::Null),
             };
+            let last = |part: fn(Last) -> Option<u64>| number(row.last.and_then(part));
             Value::object([
                 ("domain", Value::string(row.domain.as_str())),
                 ("type", Value::string(row.kind.as_str())),
-                ("address", row.address.map_or(Value::Null, |ip| Value::string(ip.to_string()))),
-                ("accepted", number(row.accepted)),
+                ("endpoint", row.endpoint.as_deref().map_or(Value::Null, Value::string)),
+                ("address", address(row.address)),
+                ("source", row.source.as_deref().map_or(Value::Null, Value::string)),
+                ("accepted", number(row.accepted.map(|accepted| accepted.at))),
+                ("accepted_address", address(row.accepted.map(|accepted| accepted.ip))),
+                ("in_doubt", address(row.in_doubt)),
                 ("state", Value::string(row.phase.name())),
                 ("retry_in", number(seconds)),
+                ("failures", number(failures)),
                 ("reason", why),
+                ("last_status", last(|last| last.status.map(u64::from))),
+                ("last_ms", last(|last| Some(last.took.into()))),
             ])
         });
         Value::object([
             ("process", number(self.process.map(u64::from))),
             ("configurations", Value::list(self.configs.iter().map(|name| Value::string(name.as_str())))),
             ("next_in", number(self.next)),
+            ("errors", Value::list(self.errors.iter().map(|error| Value::string(error.as_str())))),
             ("updates", Value::list(rows)),
         ])
     }
@@ -147,6 +188,11 @@ impl Status {
             process: whole(&document, "process").and_then(|process| process.try_into().ok()),
             configs: names.collect::<Option<_>>()?,
             next: whole(&document, "next_in"),
+            errors: list(&document, "errors")?
+                .iter()
+                .filter_map(|error| error.value.text())
+                .map(str::to_owned)
+                .collect(),
             rows: list(&document, "updates")?.iter().map(row).collect::<Option<_>>()?,
         })
     }
@@ -197,13 +243,25 @@ fn whole(node: &Node, name: &str) -> Option<u64> {
     }
 }
 
+fn address(ip: Option<IpAddr>) -> Value {
+    ip.map_or(Value::Null, |ip| Value::string(ip.to_string()))
+}
+
 fn row(node: &Node) -> Option<Row> {
+    let ip = |name| text(node, name).and_then(|ip| ip.parse().ok());
+    let status = whole(node, "last_status").and_then(|status| status.try_into().ok());
+    let took = whole(node, "last_ms").and_then(|took| took.try_into().ok());
+    let failures = whole(node, "failures").and_then(|failures| failures.try_into().ok());
     Some(Row {
         domain: text(node, "domain")?,
         kind: text(node, "type")?,
-        address: text(node, "address").and_then(|ip| ip.parse().ok()),
-        accepted: whole(node, "accepted"),
-        phase: Phase::parse(&text(node, "state")?, whole(node, "retry_in"), text(node, "reason"))?,
+        endpoint: text(node, "endpoint"),
+        address: ip("address"),
+        source: text(node, "source"),
+        accepted: ip("accepted_address").zip(whole(node, "accepted")).map(|(ip, at)| Accepted { ip, at }),
+        in_doubt: ip("in_doubt"),
+        last: took.map(|took| Last { status, took }),
+        phase: Phase::parse(&text(node, "state")?, whole(node, "retry_in"), failures, text(node, "reason"))?,
     })
 }
 
@@ -216,8 +274,12 @@ mod tests {
         Row {
             domain: "bücher.example".to_owned(),
             kind: "A".to_owned(),
+            endpoint: Some("https://example.com".to_owned()),
             address: "203.0.113.7".parse().ok(),
-            accepted: Some(1_763_170_000),
+            source: Some("default".to_owned()),
+            accepted: "203.0.113.8".parse().ok().map(|ip| Accepted { ip, at: 1_763_170_000 }),
+            in_doubt: "203.0.113.9".parse().ok(),
+            last: Some(Last { status: Some(503), took: 12 }),
             phase,
         }
     }
@@ -227,22 +289,29 @@ mod tests {
         let all = [
             Phase::UpToDate,
             Phase::Sending,
-            Phase::Retry { seconds: 12, why: "503".to_owned() },
+            Phase::Retry { seconds: 12, failures: 3, why: "503".to_owned() },
             Phase::Waiting { seconds: 3, why: "connection refused".to_owned() },
             Phase::NoAddress,
             Phase::Accepted,
             Phase::Expired,
+            Phase::InDoubt,
             Phase::NotAccepted,
         ];
         let mut rows: Vec<Row> = all.into_iter().map(row).collect();
-        rows[4] = Row { address: None, accepted: None, ..rows[4].clone() };
-        let status = Status { process: Some(7), configs: vec!["a \"b\".json".to_owned()], next: Some(3), rows };
+        rows[4] = Row { address: None, accepted: None, in_doubt: None, last: None, source: None, ..rows[4].clone() };
+        rows[5].last = Some(Last { status: None, took: 0 });
+        let (configs, errors) = (vec!["a \"b\".json".to_owned()], vec!["wrong".to_owned()]);
+        let status = Status { process: Some(7), configs, next: Some(3), errors, rows };
         assert_eq!(Status::from_text(&pretty(&status.to_json())), Some(status));
         let empty = Status::default();
         assert_eq!(Status::from_text(&pretty(&empty.to_json())), Some(empty));
-        for wrong in
-            ["", "{}", "[]", "{\"configurations\":[1],\"updates\":[]}", "{\"configurations\":[],\"updates\":[{}]}"]
-        {
+        for wrong in [
+            "",
+            "{}",
+            "[]",
+            "{\"configurations\":[1],\"errors\":[],\"updates\":[]}",
+            "{\"configurations\":[],\"errors\":[],\"updates\":[{}]}",
+        ] {
             assert_eq!(Status::from_text(wrong), None, "{wrong}");
         }
     }

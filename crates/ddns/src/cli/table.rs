@@ -122,10 +122,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Status,
         name: "status",
         summary: "Show the state of every domain",
-        about: "Asks the running `ddns watch`. If none is running, shows what the cache remembers. Exit status: 0 if \
-                everything is up to date, otherwise 1.",
+        about: "Asks the running `ddns watch`. If none responds, shows what the cache remembers. Exit status: 0 if \
+                everything is up to date, 1 if something is not, 3 if no service responds. With --alive only that \
+                counts: for health checks.",
         configured: true,
-        options: &[JSON, WIDE],
+        options: &[JSON, WIDE, flag("alive", "Only check whether the service responds")],
         word: None,
         example: "ddns status",
     },

@@ -110,6 +110,7 @@ The exit status of `ddns`, and of its commands where it applies:
   1   an update failed, or no address was found; the others were still sent,
       and the next run sends the failed ones again
   2   the configuration or the command line is wrong; nothing was sent
+  3   `ddns status`: no service responds
 
 An update is accepted if the endpoint responds with a status from 200 to 299.
 The body of the response does not matter.

@@ -1,6 +1,7 @@
 //! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
@@ -17,19 +18,31 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::complain;
-use crate::output::layout::WIDTH;
+use crate::output::layout::{WIDTH, broken};
 use crate::output::print;
 use crate::sync::{Caches, Remembered};
-use crate::watch::services;
+use crate::watch::{closed_folder, services};
 
 /// So many rows that are up to date are shown; of more, only how many there are.
 const MOST_ROWS: usize = 1000;
 
-/// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration.
+/// Exit status where no service responds (I6).
+const NOT_RUNNING: u8 = 3;
+
+/// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration, 3 where no service responds.
 pub(crate) async fn run(given: Given) -> u8 {
     let form = given.form();
     let environment = Environment::read();
     let services = services(&environment, &given.settings.files).await;
+    if given.has("alive") {
+        return alive(&services);
+    }
+    let is_running = !services.is_empty();
+    if !is_running && let Some(folder) = closed_folder(&environment) {
+        let folder = folder.display();
+        let _ =
+            writeln!(io::stderr(), "note: {folder} belongs to another user's service: `sudo ddns status` asks that");
+    }
     let mut all: Vec<Status> = services.into_iter().map(|(_, status)| status).collect();
     if all.is_empty() {
         let client = Client::default();
@@ -38,13 +51,23 @@ pub(crate) async fn run(given: Given) -> u8 {
             Err(wrong) => return complain(&wrong),
         }
     }
-    let is_good = all.iter().flat_map(|status| &status.rows).all(|row| row.phase.is_good());
+    let is_good = all.iter().all(Status::is_good);
     let text = if form.json {
         pretty(&Value::list(all.iter().map(Status::to_json)))
     } else {
         all.iter().map(|status| shown(status, form.wide)).collect::<Vec<_>>().join("\n")
     };
-    print(&text).max(u8::from(!is_good))
+    let code = if is_running { u8::from(!is_good) } else { NOT_RUNNING };
+    print(&text).max(code)
+}
+
+/// Whether a service responds: for health checks, which must not restart it because an endpoint is down.
+fn alive(services: &[(PathBuf, Status)]) -> u8 {
+    if let Some((_, status)) = services.first() {
+        return print(&format!("Running (process {}).\n", status.process.unwrap_or_default()));
+    }
+    print("No running service found.\n");
+    NOT_RUNNING
 }
 
 /// What the caches remember of these configurations. Nothing is looked up, and nothing is written.
@@ -57,16 +80,22 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
         let memory = remembered.as_ref().map(Remembered::memory);
         for family in Family::ALL {
             for domain in entry.domains_of(family) {
-                let last = memory.and_then(|memory| memory.entry(domain, family).accepted);
+                let remembered = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
+                let last = remembered.accepted;
                 // The address now is not known: the verdict is on the one that was accepted last.
                 let verdict = last
                     .map(|last| judge(&Update { domain, family, ip: last.ip }, entry.cache_max_age, memory, 0, now));
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
-                    address: last.map(|last| last.ip),
-                    accepted: last.map(|last| last.at),
+                    endpoint: None,
+                    address: None,
+                    source: None,
+                    accepted: last,
+                    in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
+                    last: None,
                     phase: match verdict {
+                        _ if remembered.in_doubt.is_some() => Phase::InDoubt,
                         None => Phase::NotAccepted,
                         Some(Verdict::UpToDate(_)) => Phase::Accepted,
                         Some(Verdict::Send(_) | Verdict::Wait(_)) => Phase::Expired,
@@ -79,7 +108,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let configs = configs.iter().map(|(config, _)| config.name.clone()).collect();
-    Status { process: None, configs, next: None, rows }
+    Status { process: None, configs, next: None, errors: Vec::new(), rows }
 }
 
 fn shown(status: &Status, wide: bool) -> String {
@@ -90,19 +119,24 @@ fn shown(status: &Status, wide: bool) -> String {
         }
         (None, _) => "No running service found. The cache remembers:\n\n".to_owned(),
     };
+    if !status.errors.is_empty() {
+        let errors = status.errors.iter().map(|error| broken(error, 2)).collect::<String>();
+        text += &format!("The configuration changed but cannot be used; the previous one still is:\n{errors}\n");
+    }
     let now = unix_time().seconds;
     let mut table = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
     let is_long = status.rows.len() > MOST_ROWS && !wide;
     // Of very many, those that are not up to date matter.
     let rows = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
     table.extend(rows.map(|row| {
-        let accepted = row.accepted.map(|at| Duration::from_secs(now.saturating_sub(at)));
+        let accepted = row.accepted.map(|accepted| Duration::from_secs(now.saturating_sub(accepted.at)));
+        let address = row.address.or(row.accepted.map(|accepted| accepted.ip));
         [
             row.domain.clone(),
             row.kind.clone(),
-            row.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
+            address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
             accepted.map_or_else(|| "never".to_owned(), |age| format!("{} ago", duration(age))),
-            state(&row.phase),
+            state(row),
         ]
     }));
     let mut widths = [0; 4];
@@ -133,17 +167,35 @@ fn line(row: &[String; 5], widths: [usize; 4], wide: bool) -> String {
     let rest = if below.chars().count() + 2 + state.chars().count() <= WIDTH {
         format!("{below}  {state}\n")
     } else {
-        format!("{}\n{}", below.trim_end(), crate::output::layout::broken(state, 4))
+        format!("{}\n{}", below.trim_end(), broken(state, 4))
     };
     format!("{domain}\n{rest}")
 }
 
-fn state(phase: &Phase) -> String {
+fn state(row: &Row) -> String {
+    let mut text = phase(&row.phase);
+    match (row.in_doubt, row.accepted) {
+        (Some(sent), Some(accepted)) if sent != accepted.ip => {
+            text += &format!("; the endpoint has {} or {sent}", accepted.ip);
+        }
+        (None, Some(accepted)) if row.address.is_some_and(|ip| ip != accepted.ip) => {
+            text += &format!("; the endpoint has {}", accepted.ip);
+        }
+        _ => {}
+    }
+    match &row.endpoint {
+        Some(endpoint) => format!("{text} ({endpoint})"),
+        None => text,
+    }
+}
+
+fn phase(phase: &Phase) -> String {
     match phase {
         Phase::UpToDate => "up to date".to_owned(),
         Phase::Sending => "being sent".to_owned(),
-        Phase::Retry { seconds, why } => {
-            format!("retry in {}: {why}", duration(Duration::from_secs(*seconds)))
+        Phase::Retry { seconds, failures, why } => {
+            let attempts = if *failures > 1 { format!(" ({failures} attempts)") } else { String::new() };
+            format!("retry in {}: {why}{attempts}", duration(Duration::from_secs(*seconds)))
         }
         Phase::Waiting { seconds, why } => {
             format!("waiting to retry in {}: {why}", duration(Duration::from_secs(*seconds)))
@@ -151,6 +203,7 @@ fn state(phase: &Phase) -> String {
         Phase::NoAddress => "no address found".to_owned(),
         Phase::Accepted => "accepted".to_owned(),
         Phase::Expired => "accepted; sent again by the next run (cache_max_age)".to_owned(),
+        Phase::InDoubt => "in doubt: sent again by the next run".to_owned(),
         Phase::NotAccepted => "not accepted yet".to_owned(),
     }
 }

@@ -12,7 +12,7 @@ use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
-use ddns_core::update::status::{Phase, Row, reason, seconds};
+use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
 
 use super::caches::cache_path;
 use super::sender::Sender;
@@ -32,6 +32,8 @@ pub(super) struct Updates<'a> {
     is_service: bool,
     /// The number that marks of this process carry.
     own: u32,
+    /// How the last request of each update ended; empty where none was sent, or nobody asks.
+    ended: Vec<Option<Last>>,
     /// What a run before this one remembered without a cache file, until it is needed; `None` where there was none.
     pub(super) memory: Option<State>,
     /// What was in doubt about an update before it was marked; nothing was where it is not in here.
@@ -48,6 +50,8 @@ struct SenderState {
     first: Job,
     /// By [`Family::index`].
     observed: [Observation; 2],
+    /// The source that gave the address, by [`Family::index`].
+    sources: [Option<String>; 2],
     /// The store and the key of what was accepted; none where nothing is remembered, or nothing was needed yet.
     memory: Option<(usize, Fingerprint)>,
 }
@@ -68,7 +72,12 @@ impl<'a> Updates<'a> {
         let mut first = 0;
         let mut states = Vec::with_capacity(senders.len());
         for sender in senders {
-            states.push(SenderState { first, observed: [const { Observation::Off }; 2], memory: None });
+            states.push(SenderState {
+                first,
+                observed: [const { Observation::Off }; 2],
+                sources: [None, None],
+                memory: None,
+            });
             let count: usize = Family::ALL.map(|family| sender.entry.domains_of(family).len()).iter().sum();
             first = first.saturating_add(Job::try_from(count).unwrap_or(Job::MAX));
         }
@@ -80,6 +89,7 @@ impl<'a> Updates<'a> {
             stores: Vec::new(),
             is_service,
             own,
+            ended: Vec::new(),
             memory: None,
             doubts: HashMap::new(),
         }
@@ -110,8 +120,23 @@ impl<'a> Updates<'a> {
         &self.states[at].observed[family.index()]
     }
 
-    pub(super) fn observe(&mut self, at: usize, family: Family, observation: Observation) {
-        self.states[at].observed[family.index()] = observation;
+    pub(super) fn observe(&mut self, at: usize, family: Family, observation: Observation, source: Option<&str>) {
+        let state = &mut self.states[at];
+        state.observed[family.index()] = observation;
+        if self.is_service {
+            state.sources[family.index()] = source.map(str::to_owned);
+        }
+    }
+
+    /// Notes how a request ended, for [`Updates::rows`].
+    pub(super) fn note(&mut self, job: Job, outcome: &Outcome, took: Duration) {
+        if self.is_service {
+            if self.ended.is_empty() {
+                self.ended = vec![None; self.len()];
+            }
+            let took = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
+            self.ended[job as usize] = Some(Last { status: outcome.status(), took });
+        }
     }
 
     /// What is to be done about an update, by what its endpoint accepted last.
@@ -230,15 +255,23 @@ impl<'a> Updates<'a> {
 
     /// How every update stands.
     pub(super) fn rows(&self, queue: &Queue, waiting: &BTreeSet<Job>) -> Vec<Row> {
-        let mut rows = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        let mut places: HashMap<(String, Family), usize> = HashMap::new();
         for (at, sender) in self.senders.iter().enumerate() {
+            let endpoint = sender.entry.callback.target.fixed_part().map(|url| url.origin());
             for family in Family::ALL {
-                let domains = sender.entry.domains_of(family);
-                rows.extend(
-                    (self.first(at, family)..)
-                        .zip(domains)
-                        .map(|(job, domain)| self.row(queue, waiting.contains(&job), job, at, (domain, family))),
-                );
+                for (job, domain) in (self.first(at, family)..).zip(sender.entry.domains_of(family)) {
+                    let row = self.row(queue, waiting.contains(&job), job, at, (domain, family));
+                    rows.push(Row { endpoint: endpoint.clone(), ..row });
+                    *places.entry((domain.to_string(), family)).or_default() += 1;
+                }
+            }
+        }
+        // Only where two updates have the same name and type must their endpoints be told apart.
+        for row in &mut rows {
+            let is_alone = |family: &Family| places.get(&(row.domain.clone(), *family)) == Some(&1);
+            if Family::ALL.iter().filter(|family| family.record_type() == row.kind).all(is_alone) {
+                row.endpoint = None;
             }
         }
         rows
@@ -246,7 +279,6 @@ impl<'a> Updates<'a> {
 
     fn row(&self, queue: &Queue, is_waiting: bool, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
         let entry = self.memory(at).map(|memory| memory.entry(domain, family)).unwrap_or_default();
-        let last = entry.accepted;
         let ip = match *self.observed(at, family) {
             Observation::Found(ip) => Some(ip),
             Observation::Unavailable | Observation::Off => None,
@@ -258,7 +290,7 @@ impl<'a> Updates<'a> {
                 why: "another process is sending an older address".to_owned(),
             },
             (Stage::WaitingToRetry, Some(retry), _) => {
-                Phase::Retry { seconds: left(retry.at), why: reason(&retry.outcome) }
+                Phase::Retry { seconds: left(retry.at), failures: retry.failures, why: reason(&retry.outcome) }
             }
             (Stage::Idle | Stage::Withdrawn(_), _, None) => Phase::NoAddress,
             (Stage::Idle | Stage::Withdrawn(_), _, Some(_)) => Phase::UpToDate,
@@ -270,8 +302,13 @@ impl<'a> Updates<'a> {
         Row {
             domain: domain.to_string(),
             kind: family.record_type().to_owned(),
-            address: ip.or(last.map(|last| last.ip)),
-            accepted: last.map(|last| last.at),
+            endpoint: None,
+            address: ip,
+            source: self.states[at].sources[family.index()].clone().filter(|_| ip.is_some()),
+            accepted: entry.accepted,
+            // What is being sent for the first time is not in doubt yet.
+            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| phase != Phase::Sending),
+            last: self.ended.get(job as usize).copied().flatten(),
             phase,
         }
     }

@@ -174,6 +174,15 @@ pub(crate) async fn services(environment: &Environment, files: &[String]) -> Vec
     found
 }
 
+/// A folder in which a service of another user (root, most likely) has its socket; `None` where there is none.
+pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
+    let is_closed = |folder: &PathBuf| {
+        fs::metadata(folder).is_ok_and(|metadata| metadata.uid() != getuid().as_raw())
+            && fs::read_dir(folder).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    };
+    environment.runtime_folders().into_iter().find(is_closed)
+}
+
 /// The response of the service behind a socket.
 pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
     let mut stream = UnixStream::connect(path).await?;

@@ -253,6 +253,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             process: Some(std::process::id()),
             configs: self.configs.iter().map(|(config, _)| full_name(config)).collect(),
             next: self.next_round().map(ddns_core::update::status::seconds),
+            errors: self.reload.errors.clone(),
             rows: self.sync.rows(),
         }
     }

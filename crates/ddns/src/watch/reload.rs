@@ -28,8 +28,8 @@ pub(super) struct Reload<'a> {
     pub(super) at: Option<Duration>,
     /// Whether it was requested: no file changed.
     is_requested: bool,
-    /// Whether what was loaded last could not be used.
-    was_wrong: bool,
+    /// Why what was loaded last could not be used; empty where it could.
+    pub(super) errors: Vec<String>,
 }
 
 /// What is to be done with what was loaded.
@@ -83,7 +83,7 @@ impl<'a> Reload<'a> {
         let wrong = match loaded {
             Ok(fresh) if is_same(current, &fresh) => {
                 // A file that was merely touched is no news.
-                let is_news = self.is_requested || std::mem::take(&mut self.was_wrong);
+                let is_news = self.is_requested || !std::mem::take(&mut self.errors).is_empty();
                 let level = if is_news { Level::Info } else { Level::Debug };
                 log.line(level, || "the configuration has not changed".to_owned());
                 return Decision::Unchanged;
@@ -97,10 +97,10 @@ impl<'a> Reload<'a> {
             },
             Err(wrong) => wrong,
         };
-        for diagnostic in wrong {
-            log.error(diagnostic.one_line());
+        self.errors = wrong.iter().map(|diagnostic| log.masked(&diagnostic.one_line()).into_owned()).collect();
+        for error in &self.errors {
+            log.error(error);
         }
-        self.was_wrong = true;
         log.error(REJECTED);
         Decision::Rejected
     }

@@ -225,7 +225,7 @@ fn image_and_compose_agree() {
     assert_eq!(instruction("VOLUME"), format!("[\"{state}\"]"));
     assert_eq!(instruction("ENTRYPOINT"), "[\"/ddns\"]");
     assert_eq!(instruction("CMD"), "[\"watch\"]");
-    assert!(instruction("HEALTHCHECK").ends_with("CMD [\"/ddns\", \"status\"]"));
+    assert!(instruction("HEALTHCHECK").ends_with("CMD [\"/ddns\", \"status\", \"--alive\"]"));
     let user = instruction("USER");
     let (uid, gid) = user.split_once(':').expect("USER:GROUP");
     assert!(uid.parse::<u32>().is_ok_and(|uid| uid > 0), "a number, for Kubernetes' runAsNonRoot: {uid}");

@@ -216,7 +216,7 @@ fn status_before_the_first_look_has_ended_is_not_good() {
 fn status_without_a_service_is_what_the_cache_remembers() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
-    let before = sandbox.run(&["status", "-c", "config.json"]).expect(1);
+    let before = sandbox.run(&["status", "-c", "config.json"]).expect(3);
     assert!(before.stdout.contains("No running service found"), "{}", before.stdout);
     assert!(before.stdout.contains("not accepted yet") && before.stdout.contains("never"), "{}", before.stdout);
     assert!(!sandbox.cache_file().exists(), "looking leaves nothing behind");
@@ -225,13 +225,86 @@ fn status_without_a_service_is_what_the_cache_remembers() {
     assert!(after.stdout.contains("203.0.113.7") && !after.stdout.contains("not accepted"), "{}", after.stdout);
     fits(&after.stdout);
     let (report, code) = status(&sandbox);
-    assert_eq!((code, &report["process"]), (0, &json!(null)), "{report:#}");
+    assert_eq!((code, &report["process"]), (3, &json!(null)), "{report:#}");
     assert_eq!(report["updates"][0]["state"], "accepted");
     // What the next run sends again, as `preview` has it, shows as that; nothing is wrong with it.
     sandbox.write("config.json", endpoint.config(&json!({"cache_max_age": 0})).to_string());
     let (report, code) = status(&sandbox);
-    assert_eq!((code, &report["updates"][0]["state"]), (0, &json!("expired")), "{report:#}");
+    assert_eq!((code, &report["updates"][0]["state"]), (3, &json!("expired")), "{report:#}");
     assert_eq!(endpoint.count(), 1, "looking sends nothing");
+}
+
+#[test]
+fn i6_status_shows_what_the_endpoint_has_after_a_failure() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|number| Response::status(if number == 0 { 200 } else { 500 }));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    watch.says("accepted");
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    watch.says("failed");
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
+    assert!(run.stdout.contains("the endpoint has 203.0.113.7 or 203.0.113.8"), "{}", run.stdout);
+    assert!(run.stdout.contains(" ago") && !run.stdout.contains("never"), "{}", run.stdout);
+    fits(&run.stdout);
+    let row = status(&sandbox).0["updates"][0].clone();
+    let parts = ["address", "accepted_address", "in_doubt", "last_status", "failures"].map(|name| row[name].clone());
+    let expected = [json!("203.0.113.8"), json!("203.0.113.7"), json!("203.0.113.8"), json!(500), json!(1)];
+    assert_eq!(parts, expected, "{row:#}");
+    assert!(
+        row["last_ms"].is_u64() && row["source"].as_str().is_some_and(|source| source.starts_with("url:")),
+        "{row}"
+    );
+    // The same from the cache, when the service has ended.
+    watch.stop();
+    let row = status(&sandbox).0["updates"][0].clone();
+    assert_eq!((&row["state"], &row["accepted_address"]), (&json!("in_doubt"), &json!("203.0.113.7")), "{row:#}");
+}
+
+#[test]
+fn i6_status_names_the_endpoints_of_a_domain_that_two_entries_share() {
+    let sandbox = host();
+    let (one, other) = (Endpoint::new(), Endpoint::new());
+    let entry = |endpoint: &Endpoint| json!({"provider": "callback", "id": endpoint.id()});
+    let mut config = one.config(&json!({"providers": [entry(&one), entry(&other)]}));
+    config.as_object_mut().expect("an object").retain(|name, _| name != "dns" && name != "id");
+    let watch = Watch::start(&sandbox, &config);
+    until(SOON, "both are up to date", || status(&sandbox).1 == 0);
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(0);
+    for endpoint in [&one, &other] {
+        assert!(run.stdout.contains(&format!("127.0.0.1:{}", endpoint.receiver.port())), "{}", run.stdout);
+    }
+    watch.stop();
+}
+
+#[test]
+fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
+    let sandbox = host();
+    let endpoint = Endpoint::new();
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    until(SOON, "up to date", || status(&sandbox).1 == 0);
+    sandbox.write("config.json", endpoint.config(&json!({"timeout": "soon"})).to_string());
+    watch.says("keeping the previous one");
+    let run = sandbox.run(&["status"]).expect(1);
+    assert!(run.stdout.contains("cannot be used") && run.stdout.contains("timeout"), "{}", run.stdout);
+    watch.stop();
+}
+
+#[test]
+fn i6_alive_asks_only_whether_the_service_responds() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|_| Response::status(500));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    watch.says("failed");
+    sandbox.run(&["status"]).expect(1);
+    sandbox.run(&["status", "--alive"]).expect(0);
+    // One that hangs is not alive.
+    watch.signal(Signal::STOP);
+    sandbox.run(&["status", "--alive"]).expect(3);
+    watch.signal(Signal::CONT);
+    sandbox.run(&["status", "--alive"]).expect(0);
+    watch.stop();
+    sandbox.run(&["status", "--alive"]).expect(3);
 }
 
 #[test]
