@@ -13,8 +13,12 @@ const ABOVE: &str = "\
 // `ddns preview` shows what it would send, `ddns` sends it.
 ";
 
-const REST: &str =
-    "  // Everything below is optional: remove the // before a field to set it. Values are defaults or examples.\n";
+const REST: &str = "  // Everything below is optional: remove the // before a field to set it.
+  // Values are defaults or examples.
+";
+
+/// No comment is wider: inside of `log`, seven columns stand before it.
+const WIDTH: usize = 80 - 7;
 
 /// In place of what a template cannot know.
 const EXAMPLE_ID: &str = "https://example.com/update?name=__DOMAIN__&ip=__IP__";
@@ -84,8 +88,8 @@ pub fn text(settings: &Raw) -> String {
         .iter()
         .map(|field| {
             let text = written(log_name(field).unwrap_or_default(), field, value(field));
-            // Behind `//` as a whole, it needs none inside.
-            if has_log { text } else { text.replacen("\n// ", "\n", 1) }
+            // Behind `//` as a whole, the field needs none inside.
+            if has_log { text } else { text.replacen("\n// \"", "\n\"", 1) }
         })
         .collect();
     let inside = format!("\"log\": {{\n{}}},\n", indented("  ", &inside));
@@ -109,11 +113,27 @@ fn log_name(field: &Field) -> Option<&'static str> {
 fn written(name: &str, field: &Field, value: Option<Value>) -> String {
     let mut key = String::new();
     push_string(&mut key, name);
-    let comment = format!("// {}\n", field.help);
+    let comment = comment(field.help);
     match value {
         Some(value) => format!("{comment}{key}: {},\n", compact(&value)),
         None => format!("{comment}// {key}: {},\n", example(field)),
     }
+}
+
+/// A text behind `//`, broken between words.
+fn comment(text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::from("//");
+    for word in text.split(' ') {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines += &line;
+            lines.push('\n');
+            line = String::from("//");
+        }
+        line.push(' ');
+        line += word;
+    }
+    lines + &line + "\n"
 }
 
 /// Every line behind `before`; no line ends in a blank.
@@ -147,7 +167,7 @@ fn example(field: &Field) -> String {
         Key::Interval => "\"5m\"",
         Key::LogFile => "\"ddns.log\"",
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
-        Key::Providers => "[{ \"provider\": \"callback\", \"id\": \"https://example.com/other?ip=__IP__\" }]",
+        Key::Providers => "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]",
         Key::Schema => "\"ddns.schema.json\"",
         _ => return compact(&natural(field.kind, &Value::string(field.default))),
     };
@@ -185,14 +205,12 @@ mod tests {
     fn a_template_can_be_read_by_people_and_by_the_program() {
         let text = text(&Raw::default());
         assert_eq!(loaded(&text), checked(&Raw::default()).expect("it is valid").0);
+        let words = |text: &str| text.replace("//", " ").split_whitespace().collect::<Vec<_>>().join(" ");
         for field in &FIELDS {
             let name = log_name(field).unwrap_or(field.name);
-            assert!(
-                text.contains(&format!("// {}\n", field.help)) && text.contains(&format!("\"{name}\": ")),
-                "{name}"
-            );
+            assert!(words(&text).contains(&words(field.help)) && text.contains(&format!("\"{name}\": ")), "{name}");
         }
-        assert!(text.lines().all(|line| line.trim_end() == line && line.chars().count() <= 120), "{text}");
+        assert!(text.lines().all(|line| line.trim_end() == line && line.chars().count() <= 80), "{text}");
     }
 
     /// Whatever is behind `//` can be switched on as it stands there.

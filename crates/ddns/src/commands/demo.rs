@@ -23,6 +23,7 @@ use crate::environment::Environment;
 use crate::http::server::{Response, Verdict, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
+use crate::output::layout::{WIDTH, broken, folded};
 use crate::output::log::Log;
 use crate::sync::{self, Sync};
 
@@ -66,37 +67,42 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
     let v4 = v4.unwrap_or(SPARE_V4);
 
-    writeln!(out, "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.")?;
-    writeln!(out, "The endpoint in this demo is {origin}; nothing leaves this machine.\n")?;
+    let intro = "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.";
+    let place = format!("The endpoint of this demo is {origin}: nothing leaves this machine.");
+    writeln!(out, "{}", broken(&format!("{intro} {place}"), 0))?;
     writeln!(out, "The configuration has two callbacks, one GET and one POST:\n\n{}", indented(&text))?;
 
-    writeln!(out, "1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.\n")?;
+    let first = format!("1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.");
+    writeln!(out, "{}", broken(&first, 0))?;
     round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "2. No address changes, so nothing is sent.\n")?;
     round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "3. The IPv4 address changes to {CHANGED_V4}. Only that update is sent.\n")?;
     round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
-    writeln!(
-        out,
-        "A response of 200 to 299 means accepted, and is remembered. After any other, the update is sent again."
-    )?;
-    writeln!(out, "Keys in a configuration show as *** in every log, as they do above.")?;
-    writeln!(out, "\nNext: `ddns init` asks a few questions and writes config.json; then `ddns` runs it.")
+    let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
+        response the next run sends it again.";
+    let keys = "Keys in a configuration show as *** in every log, as they do above.";
+    writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0))?;
+    writeln!(out, "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.")
 }
 
 fn configuration(origin: &str) -> String {
     format!(
         r#"{{
+  "endpoint": "{origin}",
   "providers": [
     {{
       "provider": "callback",
-      "id": "{origin}/update?name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__&key=my-secret-key",
+      "id": "/update?name=__DOMAIN__&ip=__IP__&key=my-secret-key",
       "ipv4": ["home.example.com"]
     }},
     {{
       "provider": "callback",
-      "id": "{origin}/hook",
-      "token": {{ "key": "my-secret-key", "domain": "__DOMAIN__", "address": "__IP__", "ttl": "__TTL__" }},
+      "id": "/hook",
+      "token": {{
+        "key": "my-secret-key", "domain": "__DOMAIN__", "address": "__IP__",
+        "ttl": "__TTL__"
+      }},
       "ttl": 300,
       "ipv6": ["nas.example.com"]
     }}
@@ -145,19 +151,22 @@ async fn round(
 fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -> io::Result<()> {
     let request = entry.callback.redacted(update, unix_time(), USER_AGENT, false).map_err(io::Error::other)?;
     writeln!(out, "   {update}")?;
-    for (at, line) in request.lines().iter().enumerate() {
-        let label = if at == 0 { "sent" } else { "" };
-        writeln!(out, "{}", format!("     {label:<9} {line}").trim_end())?;
-    }
-    Ok(())
+    show_lines("sent", request.lines().iter().map(String::as_str), out)
 }
 
 fn show_received((line, body): &(String, String), out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "     received  {line}")?;
-    if !body.is_empty() {
-        writeln!(out, "               {body}")?;
-    }
+    let body = Some(body.as_str()).filter(|body| !body.is_empty());
+    show_lines("received", [line.as_str()].into_iter().chain(body), out)?;
     writeln!(out, "     response  204 No Content: accepted, and remembered\n")
+}
+
+/// Lines beside a label, in 80 columns.
+fn show_lines<'a>(label: &str, lines: impl Iterator<Item = &'a str>, out: &mut impl Write) -> io::Result<()> {
+    for (at, line) in lines.flat_map(|line| folded(line, WIDTH - 15)).enumerate() {
+        let label = if at == 0 { label } else { "" };
+        writeln!(out, "{}", format!("     {label:<9} {line}").trim_end())?;
+    }
+    Ok(())
 }
 
 /// What the receiver got since it was last looked at: request lines and bodies.

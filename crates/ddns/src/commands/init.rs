@@ -258,7 +258,7 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
     let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
     let width = preview.chars().count();
     text + &format!(
-        "\nNext:\n  {preview}   show every request, send none\n  {run:<width$}   find the address, send what changed\n"
+        "\nNext:\n  {preview}   show every request, send none\n  {run:<width$}   look up the address, send what changed\n"
     )
 }
 

@@ -14,7 +14,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     let mut code = 0;
     let services = services(&environment, &given.settings.files).await;
     if services.is_empty() {
-        return fail("No running service found. `ddns` without a command synchronizes once.");
+        return fail("no running service found: `ddns` without a command synchronizes once");
     }
     for (path, status) in services {
         let response = request(&path, Command::Synchronize).await.ok();

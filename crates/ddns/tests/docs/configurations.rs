@@ -81,8 +81,10 @@ fn demo_shows_what_is_sent_and_what_is_not() {
     let received = run.stdout.matches("received").count();
     assert_eq!(received, 3, "two callbacks, none, then the one that changed:\n{}", run.stdout);
     assert_eq!(run.stdout.matches("already up to date").count(), 3, "{}", run.stdout);
-    for line in run.stdout.lines().filter(|line| line.trim_start().starts_with("sent")) {
-        assert!(!line.contains("my-secret-key"), "{line}");
+    assert_eq!(run.stdout.matches("my-secret-key").count(), 2 + 3, "in the configuration, and as received");
+    for line in run.stdout.lines() {
+        assert!(!line.trim_start().starts_with("sent") || !line.contains("my-secret-key"), "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
     assert!(run.stderr.is_empty(), "{}", run.stderr);
 }

@@ -57,7 +57,7 @@ fn sync_waits_and_reports_what_it_came_to() {
 fn sync_without_a_service_reports_that() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
-    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
+    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no running service found");
     assert_eq!(run.stdout, "");
     // One that was killed leaves its socket, and nobody behind it.
     let mut watch = Watch::again(&sandbox);
@@ -65,12 +65,12 @@ fn sync_without_a_service_reports_that() {
     until(SOON, "it responds", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
     watch.signal(Signal::KILL);
     watch.ended(SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no running service found");
     // A service of another file is not meant.
     sandbox.write("other.json", endpoint.config(&json!({"cache": false})).to_string());
     let watch = Watch::run(sandbox.command(&["watch", "-c", "other.json"]));
     endpoint.wait(2, SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("No running service found");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no running service found");
     watch.stop();
 }
 
