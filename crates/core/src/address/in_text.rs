@@ -74,7 +74,7 @@ fn ends_in_letter(after: &[u8]) -> bool {
 /// and whether a word continues it.
 fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: Family) -> Option<IpAddr> {
     let usable = |ip: IpAddr| (Family::of(ip) == Some(family) && unusable(ip, Trust::User).is_none()).then_some(ip);
-    // The end of a sentence is no part of the address.
+    // The end of a sentence is not part of the address.
     let run = run.trim_end_matches('.');
     // `IP:2001:db8::1`: one colon before the address belongs to the text.
     let run = match run.strip_prefix(':') {

@@ -157,7 +157,7 @@ mod tests {
         validate("c.json", None, &around).expect("it is valid").0
     }
 
-    /// The table says what counts where nothing is set, and it is what the contract says.
+    /// The defaults in the table are those of the contract.
     #[test]
     fn b_defaults_are_those_of_the_table() {
         let plain = with(&[]);

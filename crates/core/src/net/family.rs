@@ -16,7 +16,7 @@ impl Family {
     /// Both, in the order in which they are sent.
     pub const ALL: [Self; 2] = [Self::V4, Self::V6];
 
-    /// The family of an address. An IPv4-mapped address is no IPv6 address, and no IPv4 address either (F7).
+    /// The family of an address. An IPv4-mapped address counts as neither (F7).
     pub fn of(ip: IpAddr) -> Option<Self> {
         match ip {
             IpAddr::V4(_) => Some(Self::V4),

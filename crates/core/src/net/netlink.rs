@@ -24,7 +24,7 @@ use crate::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
 const MESSAGE_HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 
-// Kinds of messages, and the flag that says that the table changed meanwhile.
+// Kinds of messages, and the flag for a table that changed meanwhile.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
@@ -223,7 +223,7 @@ fn ip_of(family: u8, value: &[u8]) -> Result<IpAddr, Broken> {
 fn flags_of(bits: u32, ip: IpAddr) -> Flags {
     let has = |bit: u32| bits & bit != 0;
     Flags {
-        // The same bit says of an IPv4 address that it is not the first of its network.
+        // For an IPv4 address the same bit means that it is not the first of its network.
         temporary: ip.is_ipv6() && has(0x01),
         dad_failed: has(0x08),
         deprecated: has(0x20),

@@ -13,7 +13,7 @@ const HEADER: usize = 20;
 const MAPPED_ADDRESS: u16 = 0x0001;
 const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 
-/// Says which request a response belongs to; must be hard to guess.
+/// Connects a response with its request; must be hard to guess.
 pub type TransactionId = [u8; 12];
 
 /// What a packet from the server means.

@@ -24,7 +24,7 @@ pub struct Url {
     pub credentials: Option<(String, String)>,
 }
 
-/// Why a text is no such address. Holds no part of it but the scheme and the host.
+/// Why a text is not such an address. Holds no part of it but the scheme and the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlError {
     /// No `scheme://`.
@@ -253,7 +253,7 @@ fn push_encoded(out: &mut String, letter: char) {
     }
 }
 
-/// Undoes percent-encoding; what is no encoding stays.
+/// Undoes percent-encoding; what is not an encoding stays.
 pub(crate) fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());

@@ -57,7 +57,7 @@ impl Limiter {
             return;
         }
         (*clean, self.since) = (0, now);
-        // Where the endpoint works and says no, there is neither a reason to hurry nor to slow down.
+        // Where the endpoint works and refuses, there is neither a reason to hurry nor to slow down.
         if outcome.is_trouble() {
             self.limit = (self.limit / 2).max(1);
         }

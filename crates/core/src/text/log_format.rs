@@ -82,7 +82,7 @@ impl LogFormat {
     /// The form of lines with a time where none is set.
     pub const TIMED: &'static str = "%(asctime)s %(levelname)s %(message)s";
 
-    /// Reads a form. What is no known part stays as it is and is returned too.
+    /// Reads a format. An unknown part stays as it is and is returned too.
     pub fn parse(text: &str) -> (Self, Vec<String>) {
         if text.trim().eq_ignore_ascii_case("json") {
             return (Self::Json, Vec::new());

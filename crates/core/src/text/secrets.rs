@@ -159,7 +159,7 @@ impl Sorted {
         longest
     }
 
-    /// Those of the matching texts that go on with `letter`; none where there are none.
+    /// Those of the matching texts that continue with `letter`; none where there are none.
     fn narrowed(&self, matching: &Matching, letter: char, length: usize) -> Option<Matching> {
         let Matching { mut texts, mut depth, end } = matching.clone();
         for byte in letter.encode_utf8(&mut [0; 4]).bytes() {

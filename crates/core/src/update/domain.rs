@@ -17,7 +17,7 @@ const MAX_LABEL: usize = 63;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Domain(Rc<str>);
 
-/// Why a text is no domain name.
+/// Why a text is not a domain name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DomainError {
     /// Nothing but blanks.

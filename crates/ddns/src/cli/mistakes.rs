@@ -136,7 +136,7 @@ fn elsewhere(name: &str) -> String {
     with.map(|command| format!("`ddns {}`", command.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// ` (`word`)` if the value surely is no secret.
+/// ` (`word`)` if the value surely is not a secret.
 fn shown(value: &str) -> String {
     if is_plain(value) { format!(" (`{value}`)") } else { String::new() }
 }

@@ -173,7 +173,7 @@ fn help_names_every_option() {
     assert!(help.contains("--no-cache") && help.contains("-c, --config"), "{help}");
 }
 
-/// The topics say of the program what the program says of itself.
+/// The topics list what the program has.
 #[test]
 fn help_explains_every_placeholder_and_source() {
     let placeholders = help::about(Some("placeholders")).expect("a page");

@@ -20,7 +20,7 @@ pub(crate) fn run(given: &Given) -> u8 {
 /// What can stand behind an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
-    /// Nothing: the option says it all.
+    /// Nothing: the option takes no value.
     Nothing,
     /// Something that only the user knows.
     Anything,

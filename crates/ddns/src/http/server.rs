@@ -252,7 +252,7 @@ impl std::error::Error for Unanswered {}
 
 type Reason = (Option<u16>, String);
 
-/// Why hyper gave up a connection, and with which status; `None` where that concerns nobody.
+/// Why hyper gave up a connection, and with which status; `None` where there is nothing to report.
 fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
     if error.is_parse_version_h2() {
         return Some((None, "HTTP/2 was spoken, and this is HTTP/1.1".to_owned()));

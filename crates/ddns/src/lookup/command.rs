@@ -59,7 +59,7 @@ impl Group {
     }
 
     /// Listens until the program ends: what it left running in the background may keep the output open for longer.
-    /// None where it said all that is listened to and was not waited for.
+    /// None where it printed as much as is read, and was not waited for.
     async fn run(&mut self, output: &mut Vec<u8>) -> io::Result<Option<ExitStatus>> {
         let Some(stdout) = self.0.stdout.take() else { return self.0.wait().map(Some) };
         let mut pipe = pipe::Receiver::from_owned_fd(stdout.into())?;
@@ -80,7 +80,7 @@ impl Group {
                 return Ok(None);
             }
             if let Some(status) = self.0.try_wait()? {
-                // What it left in the background says nothing more; what it said last may still be in the pipe.
+                // What it left in the background prints nothing more; what it printed last may still be in the pipe.
                 self.end();
                 while output.len() < OUTPUT_LIMIT
                     && let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await

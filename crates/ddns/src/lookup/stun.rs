@@ -42,7 +42,7 @@ async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> R
                 None => return Ok(Choice { ip, why: format!("{server} saw it") }),
                 Some(why) => refused.push(format!("{server} saw {ip}, but {why}")),
             },
-            Ok(Response::Address(ip)) => refused.push(format!("{server} saw {ip}, which is no {family} address")),
+            Ok(Response::Address(ip)) => refused.push(format!("{server} saw {ip}, which is not an {family} address")),
             Ok(Response::Refused) => refused.push(format!("{server} refused")),
             Ok(Response::Empty | Response::Foreign) => refused.push(format!("{server} gave no address")),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {

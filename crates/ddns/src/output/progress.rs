@@ -1,4 +1,4 @@
-//! One line on the terminal that says how far a long synchronization is. It stays below what the log writes, and is gone
+//! One line on the terminal that shows how far a long synchronization is. It stays below what the log writes, and is gone
 //! at the end.
 
 use std::cell::{Cell, RefCell};
@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(200);
 /// Back to the start of the line, and nothing on it.
 const CLEAR: &str = "\r\u{1b}[K";
 
-/// The line; never shown where standard error is no terminal.
+/// The line; never shown where standard error is not a terminal.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// When it changes next; none where there is no terminal.

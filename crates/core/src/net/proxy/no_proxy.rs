@@ -35,7 +35,7 @@ enum Hosts {
 }
 
 impl NoProxy {
-    /// Reads a list that is separated by commas, blanks, or both. What is no host covers nothing.
+    /// Reads a list that is separated by commas, blanks, or both. What is not a host covers nothing.
     pub fn parse(text: &str) -> Self {
         if text.trim() == "*" {
             return Self::All;

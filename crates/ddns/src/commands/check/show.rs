@@ -118,8 +118,8 @@ fn setting(row: &Row, column: usize, wide: bool) -> String {
 }
 
 /// A text of any length behind so many blanks.
-fn lines(said: &str, indent: usize, wide: bool) -> String {
-    let all = if wide { vec![printable(said)] } else { folded(said, WIDTH - indent) };
+fn lines(detail: &str, indent: usize, wide: bool) -> String {
+    let all = if wide { vec![printable(detail)] } else { folded(detail, WIDTH - indent) };
     let blank = " ".repeat(indent);
     all.iter().flat_map(|line| [&blank, line.as_str(), "\n"]).collect()
 }
@@ -127,15 +127,15 @@ fn lines(said: &str, indent: usize, wide: bool) -> String {
 /// `  ✓ TLS          TLS 1.3; the certificate is verified`
 fn step(name: &str, result: &Result<String, String>, wide: bool) -> String {
     match result {
-        Ok(said) => marked('✓', name, said, wide),
+        Ok(detail) => marked('✓', name, detail, wide),
         Err(why) => marked('✗', name, why, wide),
     }
 }
 
-fn marked(mark: char, name: &str, said: &str, wide: bool) -> String {
+fn marked(mark: char, name: &str, detail: &str, wide: bool) -> String {
     const COLUMN: usize = 17;
-    let said = lines(said, COLUMN, wide);
-    format!("{:<COLUMN$}{}", format!("  {mark} {name}"), said.trim_start())
+    let detail = lines(detail, COLUMN, wide);
+    format!("{:<COLUMN$}{}", format!("  {mark} {name}"), detail.trim_start())
 }
 
 impl Online {
@@ -179,14 +179,14 @@ impl Online {
         });
         let origins = self.origins.iter().map(|(origin, steps)| {
             let steps = steps.iter().map(|step| {
-                let (ok, said) = match &step.result {
-                    Ok(said) => (true, said),
+                let (ok, detail) = match &step.result {
+                    Ok(detail) => (true, detail),
                     Err(why) => (false, why),
                 };
                 Value::object([
                     ("step", Value::string(step.name)),
                     ("ok", Value::Bool(ok)),
-                    ("detail", Value::string(said)),
+                    ("detail", Value::string(detail)),
                 ])
             });
             Value::object([("origin", Value::string(origin)), ("steps", Value::list(steps))])

@@ -115,8 +115,8 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64
     if let Some(Ok(Redacted { proxy: Some(proxy), .. })) = &item.request {
         rows.push(("route", format!("through the proxy {}", proxy.address)));
     }
-    for (label, said) in rows {
-        push(&mut text, label, &said, wide, COLUMN);
+    for (label, row) in rows {
+        push(&mut text, label, &row, wide, COLUMN);
     }
     if let Some(Ok(request)) = &item.request {
         push(&mut text, "request", &format!("{} {}", request.method.as_str(), request.url), wide, COLUMN);
@@ -142,8 +142,8 @@ fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
 }
 
 /// One row: a label and, from a column on, a text of any length.
-fn push(text: &mut String, label: &str, said: &str, wide: bool, column: usize) {
-    let mut lines = if wide { vec![printable(said)] } else { folded(said, WIDTH - column) };
+fn push(text: &mut String, label: &str, row: &str, wide: bool, column: usize) {
+    let mut lines = if wide { vec![printable(row)] } else { folded(row, WIDTH - column) };
     let more = lines.len().saturating_sub(MOST_LINES);
     if more > 1 {
         lines.truncate(MOST_LINES);
@@ -184,8 +184,8 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
 /// A script: a command for each update, with the verdict in a comment.
 fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     let mut text = String::new();
-    let comment = |text: &mut String, said: &str| {
-        let lines = if options.form.wide { vec![printable(said)] } else { folded(said, WIDTH - 2) };
+    let comment = |text: &mut String, row: &str| {
+        let lines = if options.form.wide { vec![printable(row)] } else { folded(row, WIDTH - 2) };
         text.extend(lines.iter().map(|line| format!("# {line}\n")));
     };
     if !options.reveal {
@@ -193,8 +193,8 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     }
     for batch in batches {
         for item in batch.domains().iter().map(|domain| batch.item(domain, now)) {
-            let said = sentence(batch, &item, now);
-            comment(&mut text, &format!("{} {}: {said}", item.domain, batch.family.record_type()));
+            let row = sentence(batch, &item, now);
+            comment(&mut text, &format!("{} {}: {row}", item.domain, batch.family.record_type()));
             if let Some(Ok(request)) = &item.request {
                 text += &command(batch, request, options.form.wide);
                 text.push('\n');

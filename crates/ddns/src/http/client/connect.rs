@@ -41,7 +41,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// A connection to the host of `url`. The error says what was tried.
+    /// A connection to the host of `url`. The error lists what was tried.
     pub(super) async fn connect(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let connection = self.reach(url, how, deadline).await?;
         if !url.secure {

@@ -80,7 +80,7 @@ fn described(connection: &Connection, ssl: &Ssl) -> Vec<Step> {
     let trust = match ssl {
         Ssl::Off => "the certificate is not verified: `ssl` is off",
         _ if !connection.unverified.is_empty() => {
-            "nobody known vouches for the certificate: let pass, because the host is local"
+            "no known authority vouches for the certificate: accepted, because the host is local"
         }
         _ => "the certificate is verified",
     };

@@ -1,5 +1,5 @@
-//! What is said to a proxy before the endpoint can be spoken to: CONNECT, or SOCKS5. Nothing of a request is sent here.
-//! Errors go on from the proxy's name.
+//! What is sent to a proxy before the endpoint can be reached: CONNECT, or SOCKS5. Nothing of a request is sent here.
+//! Errors continue the proxy's name.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The stream of a connection to this host, and how long it may go on with what it does.
+//! The stream of a connection to this host, and how long it may take.
 
 use std::io;
 use std::pin::Pin;

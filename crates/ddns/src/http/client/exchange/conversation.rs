@@ -27,7 +27,7 @@ pub(in crate::http::client) struct Conversation<S: AsyncRead + AsyncWrite + Unpi
     sender: SendRequest<Whole>,
     /// `None` once hyper has nothing more to do.
     connection: Option<Connection<Io<Wire<S>>, Whole>>,
-    /// What was read and is no part of the response; known when the connection is over.
+    /// What was read and is not part of the response; known when the connection is over.
     left: Bytes,
 }
 
@@ -170,7 +170,7 @@ fn drive<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// What the system said, where that is why hyper failed.
+/// The error of the system, where that is why hyper failed.
 fn io_error(error: &hyper::Error) -> Option<io::Error> {
     let mut source = error.source();
     while let Some(error) = source {
