@@ -12,8 +12,8 @@ use crate::update::outcome::Outcome;
 /// The most that `auto` has under way.
 const MOST: usize = 64;
 
-/// As many are enough for an endpoint that responds to them within [`QUICK`]: 8,000 requests in a second.
-const ENOUGH: usize = 16;
+/// As many are enough for an endpoint that responds to them within [`QUICK`]: 16,000 requests in a second.
+const ENOUGH: usize = 32;
 const QUICK: Duration = Duration::from_millis(2);
 
 /// The limiter toward one origin.
@@ -103,9 +103,9 @@ mod tests {
     fn a_quick_endpoint_gets_no_more_at_once_than_it_needs() {
         let quick = Duration::from_micros(20);
         let mut limiter = Limiter::new(Concurrency::Auto);
-        assert_eq!(limits(&mut limiter, quick), [1, 2, 4, 8, 16]);
+        assert_eq!(limits(&mut limiter, quick), [1, 2, 4, 8, 16, 32]);
         let mut limiter = Limiter { limit: 64, ..Limiter::new(Concurrency::Auto) };
-        assert_eq!(limits(&mut limiter, quick), [64, 32, 16], "one that became quick");
+        assert_eq!(limits(&mut limiter, quick), [64, 32], "one that became quick");
     }
 
     #[test]

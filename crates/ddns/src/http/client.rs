@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,7 +95,7 @@ struct Sending<'a> {
 /// One of those that a request is redirected to.
 #[derive(Default)]
 struct Hop {
-    origin: String,
+    origin: Rc<str>,
     /// Whether it may have got the request.
     is_sent: bool,
     /// The proxy that it was sent through.
@@ -122,7 +123,7 @@ pub(crate) struct Client {
     /// Asked for at the first request.
     room: OnceCell<Room>,
     /// Origins that broke a kept connection without a response: none is kept for them until the next rest.
-    fickle: RefCell<HashSet<String>>,
+    fickle: RefCell<HashSet<Rc<str>>>,
     /// The warnings that were given, so that each is given once.
     warned: RefCell<HashSet<String>>,
 }
@@ -167,7 +168,7 @@ impl Client {
 
     async fn exchange(&self, request: &Request, sending: &Sending<'_>) -> Result<Response, String> {
         let (how, deadline) = (sending.how, sending.deadline);
-        let origin = request.url.origin();
+        let origin: Rc<str> = request.url.origin().into();
         let purpose = (origin.clone(), how.ssl.clone());
         let was_sent = sending.is_sent.get();
         loop {

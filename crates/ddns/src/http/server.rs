@@ -128,7 +128,7 @@ async fn serve_patiently(
 struct Connection<'a, H> {
     from: SocketAddr,
     handle: &'a H,
-    /// Whether something was refused, so that its rest may still be on its way.
+    /// Whether something was refused, so that the rest of it may still arrive.
     is_refused: Cell<bool>,
     /// Whether the receiver is to end.
     is_over: Cell<bool>,
@@ -194,14 +194,14 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
         &self,
         request: Request<Incoming>,
         wire: &RefCell<Wire>,
-    ) -> Result<hyper::Response<Whole>, Unanswered> {
+    ) -> Result<hyper::Response<Whole>, NoResponse> {
         wire.borrow_mut().enter(Phase::Reading);
         let (head, body) = request.into_parts();
         let body = match read(body).await {
             Ok(body) => body,
             Err((status, why)) => {
                 let verdict = self.refuse(status, why);
-                let status = status.filter(|_| matches!(verdict, Verdict::Respond(_))).ok_or(Unanswered)?;
+                let status = status.filter(|_| matches!(verdict, Verdict::Respond(_))).ok_or(NoResponse)?;
                 return Ok(outgoing(&Response { status, is_last: true, ..Response::default() }));
             }
         };
@@ -218,10 +218,10 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
         wire.borrow_mut().enter(Phase::Responding);
         let response = match (self.handle)(Ok(&received)) {
             Verdict::Respond(response) => response,
-            Verdict::Ignore => return Err(Unanswered),
+            Verdict::Ignore => return Err(NoResponse),
             Verdict::Stop => {
                 self.is_over.set(true);
-                return Err(Unanswered);
+                return Err(NoResponse);
             }
         };
         sleep(response.delay).await;
@@ -240,15 +240,15 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
 
 /// That a request gets no response.
 #[derive(Debug)]
-struct Unanswered;
+struct NoResponse;
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for NoResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no response is wanted")
     }
 }
 
-impl std::error::Error for Unanswered {}
+impl std::error::Error for NoResponse {}
 
 type Reason = (Option<u16>, String);
 

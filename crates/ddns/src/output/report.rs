@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ddns_core::update::Update;
 use ddns_core::update::outcome::Outcome;
+use hyper::StatusCode;
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` if there are several endpoints. A `relay` is
 /// a proxy that may have responded in the endpoint's place.
@@ -34,40 +35,10 @@ pub(crate) fn line(
     }
 }
 
-/// `404 Not Found`
+/// `404 Not Found`; a status without a name of its own is the number alone.
 pub(crate) fn with_reason(status: u16) -> String {
-    let reason = match status {
-        101 => "Switching Protocols",
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        407 => "Proxy Authentication Required",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        413 => "Content Too Large",
-        415 => "Unsupported Media Type",
-        422 => "Unprocessable Content",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        _ => return status.to_string(),
-    };
-    format!("{status} {reason}")
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    reason.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
 }
 
 /// What a status usually means for whoever configured the callback.

@@ -257,7 +257,7 @@ fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     let run = listen.end().expect(0).never_says("panicked").never_says("\u{1b}");
     assert!(run.stdout.contains("https was spoken, and this is http"), "{}", &run.stdout[..2000]);
-    assert!(run.stdout.contains("it got 413 Content Too Large"), "{}", &run.stdout[..2000]);
+    assert!(run.stdout.contains("it got 413 Payload Too Large"), "{}", &run.stdout[..2000]);
 }
 
 #[test]

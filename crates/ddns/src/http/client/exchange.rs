@@ -9,7 +9,7 @@ use std::time::Duration;
 use ddns_core::callback::{Method, Request};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
-use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
+use hyper::header::{self, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -147,7 +147,13 @@ fn with_head(
     *request.method_mut() = method;
     *request.uri_mut() = Uri::try_from(target).map_err(|_| "its address is longer than 64 KiB, or not valid")?;
     for (name, value) in headers {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| "the name of a header is not valid")?;
+        let name = match name {
+            // Those of every request need not be looked up.
+            "Host" => header::HOST,
+            "User-Agent" => header::USER_AGENT,
+            "Accept" => header::ACCEPT,
+            _ => HeaderName::from_bytes(name.as_bytes()).map_err(|_| "the name of a header is not valid")?,
+        };
         let value = HeaderValue::try_from(value).map_err(|_| "the value of a header is not valid")?;
         request.headers_mut().append(name, value);
     }

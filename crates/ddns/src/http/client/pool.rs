@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::net::ssl::Ssl;
@@ -22,7 +23,7 @@ const OTHERS: usize = 16;
 
 /// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
 /// must be among the routes of the request.
-pub(super) type Purpose = (String, Ssl);
+pub(super) type Purpose = (Rc<str>, Ssl);
 
 /// Kept connections, the oldest first.
 #[derive(Default)]
@@ -119,7 +120,7 @@ mod tests {
     }
 
     fn purpose(name: &str) -> Purpose {
-        (name.to_owned(), Ssl::Auto)
+        (name.into(), Ssl::Auto)
     }
 
     #[test]

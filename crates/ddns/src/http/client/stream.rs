@@ -54,7 +54,7 @@ impl Connection {
 pub(super) type Spoken = Connection<Conversation<Stream>>;
 
 impl Spoken {
-    /// Whether the other side still listens, as far as this host has heard. Between requests it must be silent: what
+    /// Whether the other side still listens, as far as this host knows. Between requests it must be silent: what
     /// it sends then is that it closes.
     pub(super) fn is_open(&mut self) -> bool {
         self.stream.idle_stream(Stream::is_open).unwrap_or(false)
