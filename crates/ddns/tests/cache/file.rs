@@ -124,7 +124,7 @@ fn e4_a_file_that_cannot_be_written_is_a_warning_and_the_update_counts() {
         let sandbox = Sandbox::new();
         sandbox.write("a-folder/note.txt", "in use");
         let config = with(&home(&receiver.url("/")), &json!({"cache": cache}));
-        let run = sandbox.sync(&config).says("1 accepted");
+        let run = sandbox.sync(&config).prints("1 accepted");
         assert_eq!(run.code, 0, "cache {cache}: {}", run.stderr);
         assert_warns(&run, cache);
         assert_eq!(receiver.take().len(), 1, "cache {cache}: the update is sent");
@@ -139,7 +139,7 @@ fn e4_without_a_cache_every_run_sends_and_nothing_is_written() {
         let sandbox = Sandbox::new();
         let config = with(&home(&receiver.url("/")), &json!({"cache": cache}));
         for _ in 0..2 {
-            sandbox.sync(&config).expect(0).says("1 accepted");
+            sandbox.sync(&config).expect(0).prints("1 accepted");
         }
         assert_eq!(receiver.callbacks().len(), 2, "cache {cache}");
         assert_eq!(files(&sandbox.path("")), [sandbox.path("config.json")], "cache {cache}");
@@ -152,7 +152,7 @@ fn e4_a_failed_update_leaves_other_entries_in_the_file() {
     let (sandbox, config) = (Sandbox::new(), home(&receiver.url("/")));
     sandbox.sync(&config).expect(0);
     sandbox.sync(&home("http://127.0.93.8:9/")).expect(1);
-    sandbox.sync(&config).expect(0).says("1 already up to date");
+    sandbox.sync(&config).expect(0).prints("1 already up to date");
 }
 
 /// Runs with these variables; returns the sandbox.

@@ -56,7 +56,7 @@ fn is_sent_again(sandbox: &Sandbox, cache: &str, spoil: impl FnOnce(), mend: imp
     let sync = |ip| sandbox.sync(&config(&receiver, ip, cache)).expect(0);
     sync("203.0.113.7");
     spoil();
-    sync("198.51.100.1").says("cannot be written");
+    sync("198.51.100.1").prints("cannot be written");
     mend();
     sync("203.0.113.7");
     let seen: Vec<String> = receiver.callbacks().iter().map(|request| request.target()[9..].to_owned()).collect();
@@ -115,7 +115,7 @@ fn e4_a_connection_that_was_never_made_leaves_the_claim() {
         config
     };
     sandbox.sync(&through("198.51.100.1", "http://127.0.0.1:9")).expect(1);
-    sandbox.sync(&through("203.0.113.7", "DIRECT")).expect(0).says("1 already up to date");
+    sandbox.sync(&through("203.0.113.7", "DIRECT")).expect(0).prints("1 already up to date");
     assert_eq!(receiver.callbacks().len(), 1, "nothing was sent since");
 }
 
@@ -127,7 +127,7 @@ fn e4_what_is_no_regular_file_is_left_alone() {
     fs::create_dir(sandbox.path("folder")).expect("a folder");
     for cache in ["pipe", "folder"] {
         let receiver = Receiver::new();
-        sandbox.sync(&config(&receiver, "203.0.113.7", cache)).expect(0).says("is not a regular file");
+        sandbox.sync(&config(&receiver, "203.0.113.7", cache)).expect(0).prints("is not a regular file");
         receiver.only();
     }
     let kind = fs::metadata(sandbox.path("pipe")).expect("still there").file_type();
@@ -151,7 +151,7 @@ fn e4_a_second_damaged_file_does_not_replace_the_first() {
     let receiver = Receiver::new();
     for text in ["first", "second"] {
         sandbox.write("cache.json", text);
-        sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0).says("moved to");
+        sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0).prints("moved to");
     }
     assert_eq!(sandbox.read("cache.json.damaged"), "first");
     assert_eq!(sandbox.read("cache.json.damaged-2"), "second");
@@ -162,7 +162,7 @@ fn e4_a_configuration_cannot_be_its_own_cache() {
     let sandbox = Sandbox::new();
     let receiver = Receiver::new();
     let text = config(&receiver, "203.0.113.7", "config.json").to_string();
-    sandbox.sync_text(&text).expect(2).says("which is a configuration");
+    sandbox.sync_text(&text).expect(2).prints("which is a configuration");
     assert_eq!(sandbox.read("config.json"), text);
     assert!(receiver.callbacks().is_empty());
 }
@@ -215,6 +215,6 @@ fn f4_half_a_page_gives_no_address() {
     let receiver = Receiver::new();
     let mut config = config(&receiver, "", "cache.json");
     config["index4"] = json!(format!("url:{}", page.url("/")));
-    Sandbox::new().sync(&config).expect(1).says("cut off");
+    Sandbox::new().sync(&config).expect(1).prints("cut off");
     assert!(receiver.callbacks().is_empty());
 }

@@ -54,7 +54,7 @@ fn e4_a_kill_in_a_long_run_loses_at_most_a_second_of_news() {
 
     slow.store(false, Ordering::SeqCst);
     receiver.take();
-    sandbox.sync(&config).expect(0).never_says("arning");
+    sandbox.sync(&config).expect(0).never_prints("arning");
     let again: BTreeSet<_> = receiver.take().iter().map(|one| one.target().to_owned()).collect();
     let responded = responded.lock().unwrap();
     let safe: BTreeSet<_> = responded.iter().filter(|(_, at)| *at + AT_RISK < killed).map(|(name, _)| name).collect();
@@ -81,9 +81,9 @@ fn run_together(sandbox: &Sandbox, configs: &[Value]) {
         .collect();
     for child in children {
         let output = child.wait_with_output().expect("the program ends");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{said}");
-        assert!(!said.to_lowercase().contains("warning"), "no run finds the file damaged or in the way:\n{said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{printed}");
+        assert!(!printed.to_lowercase().contains("warning"), "no run finds the file damaged or in the way:\n{printed}");
     }
 }
 
@@ -118,11 +118,11 @@ fn e4_a_slow_run_does_not_overwrite_what_a_quick_one_wrote() {
     sandbox.write("slow.json", slow.to_string());
     let mut child = sandbox.command(&["-c", "slow.json"]).stderr(Stdio::null()).spawn().expect("the program starts");
     wait_until("the first slow callback", || !receiver.callbacks().is_empty());
-    sandbox.sync(&quick).expect(0).says("1 accepted");
+    sandbox.sync(&quick).expect(0).prints("1 accepted");
     assert_eq!(child.wait().expect("the program ends").code(), Some(0));
     receiver.take();
-    sandbox.sync(&quick).expect(0).says("1 already up to date");
-    sandbox.sync(&slow).expect(0).says("4 already up to date");
+    sandbox.sync(&quick).expect(0).prints("1 already up to date");
+    sandbox.sync(&slow).expect(0).prints("4 already up to date");
     assert_eq!(receiver.take().len(), 0, "no entry is lost");
 }
 

@@ -63,13 +63,13 @@ fn e4a_a_second_run_waits_for_the_request_of_the_first() {
     let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
     until(SOON, "the first request", || receiver.callbacks().len() == 1);
     sandbox.write("newer.json", config(&receiver, NEW, 20).to_string());
-    sandbox.run(&["-c", "newer.json"]).expect(0).says("waiting: another process").says("accepted");
+    sandbox.run(&["-c", "newer.json"]).expect(0).prints("waiting: another process").prints("accepted");
     assert!(begun.elapsed() >= Duration::from_secs(3), "the old address was applied first");
     assert!(first.wait().expect("it ends").success());
     assert_eq!(addresses(&receiver), [OLD, NEW]);
     // What was accepted last is what counts.
-    sandbox.run(&["-c", "newer.json"]).expect(0).says("1 already up to date");
-    sandbox.run(&["-c", "config.json"]).expect(0).says("accepted");
+    sandbox.run(&["-c", "newer.json"]).expect(0).prints("1 already up to date");
+    sandbox.run(&["-c", "config.json"]).expect(0).prints("accepted");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn e4a_a_run_on_other_domains_does_not_wait() {
     let mut other = config(&receiver, NEW, 20);
     other["ipv4"] = json!(["other.example.com"]);
     sandbox.write("other.json", other.to_string());
-    sandbox.run(&["-c", "other.json"]).expect(0).never_says("waiting");
+    sandbox.run(&["-c", "other.json"]).expect(0).never_prints("waiting");
     assert!(first.try_wait().expect("its state").is_none(), "the first is still under way");
     first.wait().expect("it ends");
 }
@@ -130,7 +130,7 @@ fn e4a_a_reload_does_not_overtake_a_request_under_way() {
         sandbox.write("ip", NEW);
         config["interval"] = json!("11s");
         sandbox.write("config.json", config.to_string());
-        watch.says("the configuration changed: reloading");
+        watch.prints("the configuration changed: reloading");
         let second = endpoint.wait(2, Duration::from_secs(30));
         assert_eq!(second.ip(), NEW);
         let after = second.at - endpoint.arrivals()[0].at;
@@ -147,7 +147,7 @@ fn e4a_a_service_and_a_single_run_agree_on_what_the_endpoint_has() {
     let (endpoint, config) = service(&sandbox, NEW, 0);
     let watch = Watch::start(&sandbox, &config);
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     thread::sleep(ms(1200));
     // Somebody runs it by hand with another address: the service notices at its next round, and corrects it.
     let mut by_hand = config.clone();

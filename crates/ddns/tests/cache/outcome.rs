@@ -46,10 +46,10 @@ fn sent_again_after(status: u16) {
     let (receiver, switch) = switched(status);
     let (sandbox, config) = (Sandbox::new(), home(&receiver.url("/")));
     let failed = sandbox.sync(&config).expect(1);
-    failed.says("home.example.com A 203.0.113.7: failed").says(&status.to_string()).says("1 failed");
+    failed.prints("home.example.com A 203.0.113.7: failed").prints(&status.to_string()).prints("1 failed");
     switch.store(200, Ordering::SeqCst);
-    sandbox.sync(&config).expect(0).says("home.example.com A 203.0.113.7: accepted (200");
-    sandbox.sync(&config).expect(0).says("1 already up to date");
+    sandbox.sync(&config).expect(0).prints("home.example.com A 203.0.113.7: accepted (200");
+    sandbox.sync(&config).expect(0).prints("1 already up to date");
     assert_eq!(receiver.callbacks().len(), 2);
 }
 
@@ -60,7 +60,8 @@ fn e1_every_status_outside_200_to_299_is_a_failure_and_is_sent_again() {
     let (receiver, config) = by_name(&statuses);
     let sandbox = Sandbox::new();
     for round in ["first", "second"] {
-        let run = sandbox.sync(&config).expect(1).never_says("accepted (").says(&format!("{} failed", statuses.len()));
+        let run =
+            sandbox.sync(&config).expect(1).never_prints("accepted (").prints(&format!("{} failed", statuses.len()));
         for status in &statuses {
             let line = format!("s{status}.example.com A 203.0.113.7: failed");
             assert!(run.stderr.contains(&line), "{round} run lacks {line:?}:\n{}", run.stderr);
@@ -76,13 +77,13 @@ fn e1_every_status_from_200_to_299_is_a_success_and_is_not_sent_again() {
     let statuses = [200, 201, 202, 203, 204, 205, 206, 207, 208, 226, 250, 299];
     let (receiver, config) = by_name(&statuses);
     let sandbox = Sandbox::new();
-    let run = sandbox.sync(&config).expect(0).says(&format!("{} accepted", statuses.len()));
+    let run = sandbox.sync(&config).expect(0).prints(&format!("{} accepted", statuses.len()));
     for status in statuses {
         let line = format!("s{status}.example.com A 203.0.113.7: accepted ({status}");
         assert!(run.stderr.contains(&line), "lacks {line:?}:\n{}", run.stderr);
     }
     assert_eq!(receiver.take().len(), statuses.len());
-    sandbox.sync(&config).expect(0).says(&format!("{} already up to date", statuses.len()));
+    sandbox.sync(&config).expect(0).prints(&format!("{} already up to date", statuses.len()));
     assert_eq!(receiver.take().len(), 0, "nothing is sent again");
 }
 
@@ -115,7 +116,7 @@ fn e2_a_closed_connection_is_a_failure_that_is_not_repeated_in_the_same_run() {
     let receiver = Receiver::responding(close);
     let names = json!({"ipv4": ["a.example.com", "b.example.com", "c.example.com"], "concurrency": 1});
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/__DOMAIN__")), &names));
-    sandbox.sync(&config).expect(1).says("b.example.com A 203.0.113.7: failed").says("2 accepted, 1 failed");
+    sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.7: failed").prints("2 accepted, 1 failed");
     let seen = receiver.take();
     let order: Vec<_> = seen.iter().map(Received::target).collect();
     assert_eq!(order, ["/a.example.com", "/b.example.com", "/c.example.com"], "each once, whatever became of it");
@@ -128,13 +129,13 @@ fn e2_a_closed_connection_is_a_failure_that_is_not_repeated_in_the_same_run() {
 fn e2_a_refused_connection_is_sent_again_once_the_endpoint_is_back() {
     let address = refusing();
     let (sandbox, config) = (Sandbox::new(), home(&format!("http://{address}/")));
-    sandbox.sync(&config).expect(1).says("failed");
+    sandbox.sync(&config).expect(1).prints("failed");
     let listener = TcpListener::bind(address).expect("the port is still free");
     serve_at(listener, |mut stream| {
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     });
-    sandbox.sync(&config).expect(0).says("1 accepted");
-    sandbox.sync(&config).expect(0).says("1 already up to date");
+    sandbox.sync(&config).expect(0).prints("1 accepted");
+    sandbox.sync(&config).expect(0).prints("1 already up to date");
 }
 
 #[test]
@@ -146,9 +147,9 @@ fn e2_a_time_out_is_sent_again() {
         Response::status(200).after(wait)
     });
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/")), &json!({"timeout": 1})));
-    sandbox.sync(&config).expect(1).says("failed");
+    sandbox.sync(&config).expect(1).prints("failed");
     slow.store(false, Ordering::SeqCst);
-    sandbox.sync(&config).expect(0).says("1 accepted");
+    sandbox.sync(&config).expect(0).prints("1 accepted");
     assert_eq!(receiver.callbacks().len(), 2);
 }
 
@@ -269,10 +270,10 @@ fn e3_two_callbacks_for_one_domain_are_two_entries() {
         ]})
     };
     let sandbox = Sandbox::new();
-    sandbox.sync(&config(&failing)).expect(1).says("2 accepted, 1 failed");
+    sandbox.sync(&config(&failing)).expect(1).prints("2 accepted, 1 failed");
     assert_eq!(targets(&receiver.take()), BTreeSet::from(["/one".to_owned(), "/two".to_owned()]));
     switch.store(500, Ordering::SeqCst);
-    sandbox.sync(&config(&failing)).expect(1).says("2 already up to date");
+    sandbox.sync(&config(&failing)).expect(1).prints("2 already up to date");
     assert_eq!(receiver.take().len(), 0, "both are known");
     assert_eq!(failing.callbacks().len(), 2, "the failed one is sent again");
 }
@@ -312,7 +313,7 @@ fn e6_no_address_sends_nothing_and_leaves_the_cache_as_it_is() {
 fn e6_a_family_without_an_address_does_not_hold_up_the_other() {
     let receiver = Receiver::new();
     let more = json!({"index4": "shell:true", "ipv6": ["home.example.com"], "index6": receiver.index6()});
-    Sandbox::new().sync(&with(&home(&receiver.url("/__IP__")), &more)).expect(1).says("1 accepted");
+    Sandbox::new().sync(&with(&home(&receiver.url("/__IP__")), &more)).expect(1).prints("1 accepted");
     assert_eq!(receiver.only().target(), "/2001:db8::7");
 }
 
@@ -320,10 +321,10 @@ fn e6_a_family_without_an_address_does_not_hold_up_the_other() {
 fn e7_the_exit_status_reports_how_it_went() {
     let (receiver, config) = by_name(&[200, 204, 404]);
     let sandbox = Sandbox::new();
-    sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).says("1 accepted");
-    sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).says("1 already up to date");
+    sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).prints("1 accepted");
+    sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com"}))).expect(0).prints("1 already up to date");
     let mixed = sandbox.sync(&config).expect(1);
-    mixed.says("1 accepted").says("1 failed").says("1 already up to date");
+    mixed.prints("1 accepted").prints("1 failed").prints("1 already up to date");
     sandbox.sync(&with(&config, &json!({"ipv4": "s200.example.com", "index4": "shell:true"}))).expect(1);
     receiver.take();
     for (name, text) in [

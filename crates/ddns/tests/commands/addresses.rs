@@ -133,7 +133,7 @@ fn f_addresses_g2_shows_no_secret() {
         let config = with(&config(id, &more), &json!({"debug": debug}));
         sandbox.write("config.json", config.to_string());
         for args in [&["addresses", "-c", "config.json"][..], &["addresses", "--json", "-c", "config.json"]] {
-            sandbox.run(args).expect(0).never_says("s3cr3t");
+            sandbox.run(args).expect(0).never_prints("s3cr3t");
         }
     }
 }
@@ -166,12 +166,12 @@ fn f_addresses_a_closed_pipe_is_no_crash() {
         let mut command = sandbox.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         drop(child.stdout.take());
-        let mut said = String::new();
-        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+        let mut printed = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut printed).expect("text");
         let status = child.wait().expect("it ends");
-        assert!(!said.contains("panicked"), "{args:?}: {said}");
-        assert_ne!(status.code(), Some(101), "{args:?}: {said}");
-        assert_ne!(status.code(), Some(134), "{args:?}: {said}");
+        assert!(!printed.contains("panicked"), "{args:?}: {printed}");
+        assert_ne!(status.code(), Some(101), "{args:?}: {printed}");
+        assert_ne!(status.code(), Some(134), "{args:?}: {printed}");
     }
 }
 

@@ -86,7 +86,7 @@ fn check_in_a_terminal_prints_the_same() {
 fn check_reports_all_errors_and_still_shows_the_settings() {
     let sandbox = Sandbox::new();
     let config = "{\n\"dns\": \"other\", \"id\": \"h.example/?k=s3cr3t\",\n\"ipv4\": [\"a b\"], \"ttl\": []\n}";
-    let run = check_text(&sandbox, config, &["--online"]).expect(2).never_says("s3cr3t");
+    let run = check_text(&sandbox, config, &["--online"]).expect(2).never_prints("s3cr3t");
     for part in [
         "  id   = h.example/?k=***",
         "Nothing was tried online",
@@ -102,8 +102,8 @@ fn check_reports_all_errors_and_still_shows_the_settings() {
     let run = check_text(&sandbox, "{ no json", &[]).expect(2);
     assert!(run.stdout.contains("not valid JSON"), "{}", run.stdout);
     sandbox.run(&["check", "-c", "missing.json"]).expect(2);
-    Sandbox::new().run(&["check"]).expect(2).says("no configuration found");
-    sandbox.run(&["check", "--onlin"]).expect(2).says("--online");
+    Sandbox::new().run(&["check"]).expect(2).prints("no configuration found");
+    sandbox.run(&["check", "--onlin"]).expect(2).prints("--online");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn check_warns_of_secrets_that_others_can_read() {
     let file = sandbox.write("token", "{\"key\": \"my-secret-key\"}");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("the rights are set");
     let sandbox = sandbox.env("DDNS_TOKEN_FILE", "token");
-    let run = sandbox.run(&["check", "--wide"]).expect(0).never_says("my-secret-key");
+    let run = sandbox.run(&["check", "--wide"]).expect(0).never_prints("my-secret-key");
     for part in ["token  = {\"key\":\"***\"}", "  DDNS_TOKEN_FILE\n", "every user of this host can read the file token"]
     {
         assert!(run.stdout.contains(part), "no word of {part}:\n{}", run.stdout);
@@ -184,7 +184,7 @@ fn check_shows_defaults_where_asked() {
     assert!(run.expect(0).stdout.starts_with("Environment and options\n  dns  = callback"));
 }
 
-/// The steps to each origin: their names with whether they worked, and what they said.
+/// The steps to each origin: their names with whether they worked, and their details.
 fn steps(report: &Value, origin: usize) -> Vec<(String, String)> {
     let steps = report["origins"][origin]["steps"].as_array().expect("a list");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -249,7 +249,7 @@ fn check_online_reports_which_step_fails() {
             report(&check(&sandbox, &with(&home(&id), &json!({"timeout": 5})), &["--online", "--json"]).expect(1));
         let steps = steps(&report, 0);
         assert_eq!(steps.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), expected, "{id}: {report:#}");
-        assert!(steps.last().is_some_and(|(_, said)| said.contains(why)), "{id}: {report:#}");
+        assert!(steps.last().is_some_and(|(_, printed)| printed.contains(why)), "{id}: {report:#}");
     }
     assert!(plain.callbacks().is_empty());
     let sandbox = Sandbox::new();
@@ -303,8 +303,8 @@ fn check_a_closed_pipe_is_no_crash() {
         let mut command = sandbox.command(options);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         drop(child.stdout.take());
-        let mut said = String::new();
-        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-        assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""), "{options:?}");
+        let mut printed = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut printed).expect("text");
+        assert_eq!((child.wait().expect("it ends").code(), printed.as_str()), (Some(0), ""), "{options:?}");
     }
 }

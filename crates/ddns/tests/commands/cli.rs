@@ -1,4 +1,4 @@
-//! Commands, help, and what is said to somebody who mistyped.
+//! Commands, help, and what is printed after a mistyped word.
 
 use crate::support::Sandbox;
 
@@ -60,7 +60,7 @@ fn cli_e7_a_mistyped_word_is_reported_with_the_nearest_one() {
         (&["--wide"], "an option of `ddns status`"),
     ];
     for (args, part) in cases {
-        let run = Sandbox::new().run(args).expect(2).says(part);
+        let run = Sandbox::new().run(args).expect(2).prints(part);
         assert_eq!(run.stdout, "", "{args:?}");
     }
 }
@@ -77,6 +77,6 @@ fn cli_g2_a_value_in_the_wrong_place_is_not_printed() {
         &["--no-cache=S3cr3t-key=of/mine"],
         &["--debug", key],
     ] {
-        Sandbox::new().run(args).expect(2).never_says("S3cr3t");
+        Sandbox::new().run(args).expect(2).never_prints("S3cr3t");
     }
 }

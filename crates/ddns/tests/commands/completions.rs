@@ -28,8 +28,8 @@ fn fed(program: &mut Command, text: &str) -> Output {
 
 #[track_caller]
 fn is_silent(output: &Output) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{}: {said}", output.status);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{}: {errors}", output.status);
 }
 
 /// What bash offers behind a line; the last word is being typed.
@@ -91,9 +91,9 @@ fn completions_zsh_and_fish_can_read_theirs() {
 
 #[test]
 fn completions_of_an_unknown_shell_are_refused() {
-    Sandbox::new().run(&["completions"]).expect(2).says("bash, zsh, fish");
-    Sandbox::new().run(&["completions", "fsh"]).expect(2).says("did you mean `fish`?");
-    Sandbox::new().run(&["completions", "bash", "zsh"]).expect(2).says("takes only one SHELL");
+    Sandbox::new().run(&["completions"]).expect(2).prints("bash, zsh, fish");
+    Sandbox::new().run(&["completions", "fsh"]).expect(2).prints("did you mean `fish`?");
+    Sandbox::new().run(&["completions", "bash", "zsh"]).expect(2).prints("takes only one SHELL");
 }
 
 #[test]

@@ -14,7 +14,7 @@ answers, program = sys.argv[1].split("\x1f"), sys.argv[2:]
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(program[0], program)
-said, end = b"", time.time() + 30
+printed, end = b"", time.time() + 30
 while time.time() < end:
     ready, _, _ = select.select([terminal], [], [], 0.05)
     if ready:
@@ -24,14 +24,14 @@ while time.time() < end:
             break
         if not more:
             break
-        said += more
-    elif said.endswith(b": ") and answers:
+        printed += more
+    elif printed.endswith(b": ") and answers:
         answer = answers.pop(0)
         os.write(terminal, b"\x04" if answer == "EOF" else answer.encode() + b"\n")
 else:
     os.kill(pid, 9)
 _, status = os.waitpid(pid, 0)
-sys.stdout.buffer.write(said.replace(b"\r\n", b"\n"))
+sys.stdout.buffer.write(printed.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(status) & 255)
 "#;
 
@@ -61,7 +61,7 @@ fn options<'a>(id: &'a str, index4: &'a str) -> Vec<&'a str> {
 fn init_a_new_user_gets_from_an_empty_folder_to_a_delivered_callback() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let id = receiver.url("/update?name=__DOMAIN__&ip=__IP__&key=S3cret-of-mine");
-    let run = sandbox.run(&options(&id, &receiver.index4())).expect(0).never_says("S3cret");
+    let run = sandbox.run(&options(&id, &receiver.index4())).expect(0).never_prints("S3cret");
     assert_eq!(run.stderr, "");
     let shown = ["IPv4: 203.0.113.7", "Wrote config.json", "GET /update?name=home.example.com&ip=203.0.113.7&key=*** "];
     for part in shown.into_iter().chain(["  ddns preview ", "  ddns  "]) {
@@ -70,7 +70,7 @@ fn init_a_new_user_gets_from_an_empty_folder_to_a_delivered_callback() {
     assert!(receiver.callbacks().is_empty(), "nothing is sent before `ddns` is run");
     assert_eq!(mode(&sandbox.path("config.json")), 0o600);
     assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 1, "nothing else is left behind");
-    sandbox.run(&[]).expect(0).never_says("warning");
+    sandbox.run(&[]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().target(), "/update?name=home.example.com&ip=203.0.113.7&key=S3cret-of-mine");
 }
 
@@ -81,7 +81,7 @@ fn init_a_token_is_written_as_an_object_and_sent() {
     let token = r#"{"key": "S3cret-of-mine", "deep": [{"ip": "__IP__", "n": 1.10}]}"#;
     let args = ["init", "sub folder/my.json", "--endpoint", &endpoint, "--id", "hook", "--token", token];
     let more = ["--ipv6", "a.example", "B.example", "--index6", &index6, "--ttl", "60", "--log-level", "DEBUG"];
-    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_says("S3cret");
+    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_prints("S3cret");
     for part in ["POST /api/hook HTTP/1.1", r#"{"key":"***","deep":[{"ip":"2001:db8::7","#, "1 more"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
@@ -89,7 +89,7 @@ fn init_a_token_is_written_as_an_object_and_sent() {
     let text = sandbox.read("sub folder/my.json");
     assert!(text.contains("  \"token\": {\n    \"key\": \"S3cret-of-mine\",\n"), "{text}");
     assert!(text.contains("\"ttl\": 60,") && text.contains("\"level\": \"DEBUG\","), "{text}");
-    sandbox.run(&["-c", "sub folder/my.json"]).expect(0).never_says("warning");
+    sandbox.run(&["-c", "sub folder/my.json"]).expect(0).never_prints("warning");
     let sent = receiver.callbacks();
     assert_eq!(sent[0].text(), r#"{"key":"S3cret-of-mine","deep":[{"ip":"2001:db8::7","n":1.10}]}"#);
     assert_eq!(sent.len(), 2);
@@ -100,17 +100,17 @@ fn init_yes_takes_what_is_suggested() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let id = receiver.url("/hook");
     sandbox.run(&[&options(&id, &receiver.index4())[..], &["--yes"]].concat()).expect(0);
-    sandbox.run(&[]).expect(0).never_says("warning");
+    sandbox.run(&[]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().text(), r#"{"domain":"home.example.com","type":"A","ip":"203.0.113.7"}"#);
 }
 
 #[test]
 fn init_e7_what_is_missing_is_named_where_no_questions_can_be_asked() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["init"]).expect(2).says("--id and --ipv4 or --ipv6").says("no terminal");
-    sandbox.run(&["init", "--yes", "--ipv4", "a.example"]).expect(2).says("`ddns init` needs --id:");
+    sandbox.run(&["init"]).expect(2).prints("--id and --ipv4 or --ipv6").prints("no terminal");
+    sandbox.run(&["init", "--yes", "--ipv4", "a.example"]).expect(2).prints("`ddns init` needs --id:");
     let run = sandbox.run(&["init", "--id", "https://example.com/S3cret"]).expect(2);
-    run.says("needs --ipv4 or --ipv6").never_says("S3cret");
+    run.prints("needs --ipv4 or --ipv6").never_prints("S3cret");
     assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
 }
 
@@ -126,7 +126,7 @@ fn init_e7_a_wrong_option_is_an_error_as_in_a_configuration_and_nothing_is_writt
         (&["one.json", "-c", "two.json"], "only one file is written"),
     ];
     for (args, part) in cases {
-        sandbox.run(&[&["init"], args].concat()).expect(2).says(part).never_says("S3cret");
+        sandbox.run(&[&["init"], args].concat()).expect(2).prints(part).never_prints("S3cret");
     }
     assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
 }
@@ -141,8 +141,8 @@ fn init_never_overwrites() {
     let cases = [("file.json", "already exists"), ("folder", "is a folder"), ("dangling.json", "already exists")];
     for (name, part) in cases {
         let args = [&["init", name][..], &options(&id, &index4)[1..]].concat();
-        sandbox.run(&args).expect(2).says(part).says(name);
-        sandbox.run(&["--new-config", name]).expect(2).says(part);
+        sandbox.run(&args).expect(2).prints(part).prints(name);
+        sandbox.run(&["--new-config", name]).expect(2).prints(part);
     }
     assert_eq!(sandbox.read("file.json"), "mine");
     assert!(!sandbox.path("nowhere").exists() && !sandbox.path("folder/config.json").exists());
@@ -157,9 +157,9 @@ fn init_half_a_file_is_not_left_behind() {
     let mut command = Command::new("sh");
     command.args(["-c", &line]).current_dir(sandbox.path(".")).env_clear().stdin(Stdio::null());
     let output = command.output().expect("sh starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("new.json cannot be written") && said.contains("there is no new file"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("new.json cannot be written") && printed.contains("there is no new file"), "{printed}");
     assert!(!sandbox.path("new.json").exists());
 }
 
@@ -173,7 +173,7 @@ fn init_a_folder_that_cannot_be_written_to_is_a_sentence() {
     }
     let run = Sandbox::new().run(&["--new-config", "/mnt/new.json"]).expect(1);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    run.says("error: /mnt/new.json cannot be written");
+    run.prints("error: /mnt/new.json cannot be written");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn init_at_a_terminal_asks_and_asks_again() {
     let shown = run.stdout.split("Wrote my.json").nth(1).expect("the end");
     assert!(!shown.contains("S3cret"), "{shown}");
     assert_eq!(mode(&sandbox.path("my.json")), 0o600);
-    sandbox.run(&["-c", "my.json"]).expect(0).never_says("warning");
+    sandbox.run(&["-c", "my.json"]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().target(), "/update?key=S3cret&name=home.example.com&type=A&ip=203.0.113.7");
 }
 
@@ -228,7 +228,7 @@ fn init_at_a_terminal_a_post_has_the_body_that_was_typed() {
     let args = ["--ipv6", "a.example", "--index6", &receiver.index6()];
     let run = typed(&sandbox, &args, &[&[id.as_str()], &answers[..]].concat()).expect("a terminal").expect(0);
     assert!(run.stdout.contains("JSON body") && !run.stdout.contains("Domains for"), "{}", run.stdout);
-    sandbox.run(&[]).expect(0).never_says("warning");
+    sandbox.run(&[]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().text(), r#"{"at":"2001:db8::7","key":"K-1"}"#);
 }
 
@@ -253,12 +253,12 @@ fn init_new_config_writes_a_template_that_runs() {
     assert_eq!((run.stderr.as_str(), mode(&sandbox.path("config.json"))), ("", 0o600));
     let own = sandbox.read("config.json").replace("https://example.com", &receiver.url(""));
     sandbox.write("config.json", own);
-    sandbox.run(&["--index4", &receiver.index4()]).expect(0).never_says("warning");
+    sandbox.run(&["--index4", &receiver.index4()]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().target(), "/update?name=home.example.com&ip=203.0.113.7");
     for spelling in ["--new-config=a.json", "--new_config=b.json"] {
         sandbox.run(&[spelling, "--ttl", "5"]).expect(0);
     }
     assert!(sandbox.read("a.json").contains("\"ttl\": 5,"));
-    sandbox.run(&["--new-confg"]).expect(2).says("did you mean --new-config?");
+    sandbox.run(&["--new-confg"]).expect(2).prints("did you mean --new-config?");
     sandbox.run(&["demo", "--new-config"]).expect(2);
 }

@@ -52,7 +52,7 @@ impl Listen {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
     }
 
-    /// Waits for its end, half a minute at most; gives back what else it said.
+    /// Waits for its end, half a minute at most; gives back what else it printed.
     fn end(mut self) -> Run {
         let (stdout, stderr) = (self.out.take().expect("once"), self.child.stderr.take().expect("once"));
         let [stdout, stderr] = [Box::new(stdout) as Box<dyn Read + Send>, Box::new(stderr)].map(|mut pipe| {
@@ -247,7 +247,7 @@ fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
         let got = listen.send(&bytes);
         assert!(got.starts_with(response) && (got.is_empty() == response.is_empty()), "{bytes:.40?}: {got}");
     }
-    // One that goes away in the middle, and one that says nothing.
+    // One that goes away in the middle, and one that sends nothing.
     listen.connect().write_all(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n12").expect("it reads");
     drop(listen.connect());
     // Less than a pipe holds that nobody reads yet.
@@ -255,7 +255,7 @@ fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
     let response = listen
         .send(format!("POST /deep HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{deep}", deep.len()));
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
-    let run = listen.end().expect(0).never_says("panicked").never_says("\u{1b}");
+    let run = listen.end().expect(0).never_prints("panicked").never_prints("\u{1b}");
     assert!(run.stdout.contains("https was spoken, and this is http"), "{}", &run.stdout[..2000]);
     assert!(run.stdout.contains("it got 413 Payload Too Large"), "{}", &run.stdout[..2000]);
 }
@@ -312,7 +312,7 @@ fn listen_ctrl_c_ends_it_well() {
 fn listen_a_port_in_use_is_a_failure_and_a_wrong_option_is_usage() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let place = taken.local_addr().expect("its address").to_string();
-    Sandbox::new().run(&["listen", &place]).expect(1).says("is in use").says("127.0.0.1:0");
+    Sandbox::new().run(&["listen", &place]).expect(1).prints("is in use").prints("127.0.0.1:0");
     let cases: [(&[&str], &str); 12] = [
         (&["example.com:80"], "an address of this host"),
         (&["127.0.0.1:99999"], "an address of this host"),
@@ -328,7 +328,7 @@ fn listen_a_port_in_use_is_a_failure_and_a_wrong_option_is_usage() {
         (&["-c", "config.json"], "takes no configuration"),
     ];
     for (args, part) in cases {
-        let run = Sandbox::new().run(&[&["listen"], args].concat()).expect(2).says(part);
+        let run = Sandbox::new().run(&[&["listen"], args].concat()).expect(2).prints(part);
         assert_eq!(run.stdout, "", "{args:?}");
     }
 }
@@ -338,11 +338,11 @@ fn listen_warns_where_others_can_reach_it() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["listen", "0.0.0.0:0"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut said = String::new();
-    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut said).expect("a line");
+    let mut printed = String::new();
+    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut printed).expect("a line");
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    assert!(said.starts_with("warning: 0.0.0.0 can be reached by other hosts"), "{said}");
+    assert!(printed.starts_with("warning: 0.0.0.0 can be reached by other hosts"), "{printed}");
 }
 
 /// The whole way: a failure is sent again by the next run, a success is not.
@@ -358,9 +358,9 @@ fn listen_a5_a_rehearsal_of_a_failing_endpoint() {
         "ipv4": ["home.example.com"],
         "index4": "cmd:echo 203.0.113.7",
     });
-    sandbox.sync(&config).expect(1).says("503").never_says("my-secret-key");
-    sandbox.sync(&config).expect(0).says("accepted (204");
-    sandbox.sync(&config).expect(0).says("already up to date");
+    sandbox.sync(&config).expect(1).prints("503").never_prints("my-secret-key");
+    sandbox.sync(&config).expect(0).prints("accepted (204");
+    sandbox.sync(&config).expect(0).prints("already up to date");
     let run = listen.end().expect(0);
     let expected = "   query    ip  = 203.0.113.7
             key = my-secret-key

@@ -109,7 +109,7 @@ fn preview_changes_nothing() {
     }
     let damaged = "{\"version\":1, no more";
     let cache = sandbox.write(".local/state/ddns/cache.json", damaged);
-    let run = preview(&sandbox, &config, &[]).expect(0).says("damaged");
+    let run = preview(&sandbox, &config, &[]).expect(0).prints("damaged");
     assert_eq!(row(&run, "verdict"), "would be sent: not accepted before");
     assert_eq!(fs::read_to_string(&cache).expect("still there"), damaged);
     assert_eq!(fs::read_dir(cache.parent().expect("a folder")).expect("a folder").count(), 1, "nothing beside it");
@@ -186,8 +186,8 @@ fn preview_shows_secrets_only_where_that_is_meant() {
     let config = home("http://127.0.0.1:9/?key=my-secret-key");
     let run = preview(&sandbox, &config, &["--show-secrets"]).expect(2);
     assert_eq!(run.stdout, "");
-    run.says("standard output is not a terminal").says("--yes").never_says("my-secret-key");
-    preview(&sandbox, &config, &["--yes"]).expect(0).never_says("my-secret-key");
+    run.prints("standard output is not a terminal").prints("--yes").never_prints("my-secret-key");
+    preview(&sandbox, &config, &["--yes"]).expect(0).never_prints("my-secret-key");
     let run = preview(&sandbox, &config, &["--show-secrets", "--yes"]).expect(0);
     assert!(run.stdout.contains("key=my-secret-key"), "{}", run.stdout);
 }
@@ -225,9 +225,9 @@ fn preview_takes_addresses_instead_of_looking() {
     assert_eq!(all[1]["address"], "2001:db8::7", "what is not given is looked for");
     assert_eq!(receiver.lookups(), 1);
     for wrong in [&["--ip", "1.2.3"][..], &["--ip", "0.0.0.0"], &["--ip", "::ffff:1.2.3.4"], &["--ip"]] {
-        preview(&sandbox, &config, wrong).expect(2).says("--ip");
+        preview(&sandbox, &config, wrong).expect(2).prints("--ip");
     }
-    preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).says("two IPv4 addresses");
+    preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).prints("two IPv4 addresses");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn preview_reports_why_nothing_can_be_sent() {
     assert_eq!(row(&run, "verdict"), "cannot be sent: no IPv4 address found");
     assert!(row(&run, "source").starts_with("interface:nope gave no address: "), "{}", run.stdout);
     assert!(run.stdout.ends_with("would send 0 of 1 updates; 1 has no address.\n"), "{}", run.stdout);
-    run.never_says("s3cr3t");
+    run.never_prints("s3cr3t");
     let all = items(&preview(&sandbox, &config, &["--json"]).expect(1));
     assert_eq!(
         (&all[0]["verdict"], &all[0]["request"], &all[0]["address"]),
@@ -254,7 +254,7 @@ fn preview_reports_why_nothing_can_be_sent() {
     let run = preview(&sandbox, &off, &[]).expect(0);
     assert_eq!(run.stdout, "Nothing would be sent: every family that has domains is switched off.\n");
     sandbox.run(&["preview", "-c", "missing.json"]).expect(2);
-    Sandbox::new().run(&["preview"]).expect(2).says("no configuration found");
+    Sandbox::new().run(&["preview"]).expect(2).prints("no configuration found");
 }
 
 /// The masked port is no number: the request can be shown all the same.
@@ -262,7 +262,7 @@ fn preview_reports_why_nothing_can_be_sent() {
 fn preview_g2_a_port_of_extra_can_be_shown() {
     let sandbox = Sandbox::new();
     let config = with(&home("http://127.0.0.1:__PORT__/x?k=s3cr3t"), &json!({"extra": {"__PORT__": 8099}}));
-    let run = preview(&sandbox, &config, &[]).expect(0).never_says("s3cr3t");
+    let run = preview(&sandbox, &config, &[]).expect(0).never_prints("s3cr3t");
     assert_eq!(row(&run, "request"), "GET http://127.0.0.1:8099/x?k=***");
 }
 
@@ -321,8 +321,8 @@ fn preview_a_closed_pipe_is_no_crash() {
         let mut command = sandbox.command(&[&["preview"], options].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         drop(child.stdout.take());
-        let mut said = String::new();
-        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-        assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""), "{options:?}");
+        let mut printed = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut printed).expect("text");
+        assert_eq!((child.wait().expect("it ends").code(), printed.as_str()), (Some(0), ""), "{options:?}");
     }
 }

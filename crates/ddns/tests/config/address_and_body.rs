@@ -101,9 +101,9 @@ fn b5_a_relative_id_without_endpoint_shows_the_likely_address() {
     let receiver = Receiver::new();
     let config = with(&basic(&receiver), &json!({"id": "dns.example.net/hook?d=__DOMAIN__"}));
     let run = Sandbox::new().sync(&with(&config, &json!({"index4": receiver.index4()}))).expect(2);
-    run.says("`id`").says("did you mean https://dns.example.net/hook");
+    run.prints("`id`").prints("did you mean https://dns.example.net/hook");
     // A bare path has no host to guess: what is missing is the endpoint.
-    Sandbox::new().sync(&with(&basic(&receiver), &json!({"id": "/hook"}))).expect(2).says("`id`").says("endpoint");
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"id": "/hook"}))).expect(2).prints("`id`").prints("endpoint");
     assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0));
 }
 

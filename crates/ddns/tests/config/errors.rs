@@ -134,7 +134,7 @@ fn b8_the_errors_of_every_file_are_reported() {
     sandbox.write("one.json", wrong(&json!({"ttl": "ten"})).to_string());
     sandbox.write("two.json", wrong(&json!({"dns": "other"})).to_string());
     let run = sandbox.run(&["-c", "one.json", "missing.json", "two.json"]).expect(2);
-    run.says("one.json:1:").says("missing.json").says("two.json:1:");
+    run.prints("one.json:1:").prints("missing.json").prints("two.json:1:");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn b8_a_missing_or_unreadable_file_is_an_error_that_names_it() {
         clean(&run, file);
     }
     let run = sandbox.env("DDNS_CONFIG", "missing.json").run(&[]).expect(2);
-    run.says("missing.json");
+    run.prints("missing.json");
     assert!(receiver.callbacks().is_empty(), "something was sent: {:?}", receiver.callbacks());
 }
 
@@ -190,22 +190,22 @@ fn no_configuration_at_all_reports_where_it_looked_and_what_to_try() {
     for text in ["config.json"].iter().chain(&places) {
         assert!(run.stderr.contains(text), "{text} is not named: {}", run.stderr);
     }
-    run.says("ddns demo").never_says("panicked");
+    run.prints("ddns demo").never_prints("panicked");
 }
 
 #[test]
 fn b_dns_must_be_callback_or_an_error_names_it() {
     for dns in ["cloudflare", "dnspod", "none"] {
-        let run = refused(wrong(&json!({"dns": dns})).to_string(), dns).says("callback").says(dns);
+        let run = refused(wrong(&json!({"dns": dns})).to_string(), dns).prints("callback").prints(dns);
         assert!(names(&run.stderr, "dns"), "`dns` is not named: {}", run.stderr);
     }
-    let run = refused(without(wrong(&json!({})), "dns").to_string(), "no dns").says("callback");
+    let run = refused(without(wrong(&json!({})), "dns").to_string(), "no dns").prints("callback");
     assert!(names(&run.stderr, "dns"), "`dns` is not named: {}", run.stderr);
 
     let shared = without(wrong(&json!({})), "dns");
     for entry in [json!({"provider": "cloudflare"}), json!({"id": "http://127.0.0.1:9/"})] {
         let config = with(&shared, &json!({"providers": [{"provider": "callback"}, entry]}));
-        let run = refused(config.to_string(), &entry.to_string()).says("callback");
+        let run = refused(config.to_string(), &entry.to_string()).prints("callback");
         assert!(names(&run.stderr, "provider"), "{entry}: `provider` is not named: {}", run.stderr);
     }
 }
@@ -235,8 +235,8 @@ fn b_with_several_providers_a_line_names_its_endpoint() {
     let entries = json!([{"provider": "callback", "id": good.url("/")}, {"provider": "callback", "id": bad.url("/")}]);
     let config = with(&without(basic(&good), "dns"), &json!({"providers": entries}));
     let run = Sandbox::new().sync(&config).expect(1);
-    run.says(&format!("accepted by http://127.0.0.1:{}", good.port()))
-        .says(&format!("http://127.0.0.1:{} responded with 500", bad.port()));
+    run.prints(&format!("accepted by http://127.0.0.1:{}", good.port()))
+        .prints(&format!("http://127.0.0.1:{} responded with 500", bad.port()));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn b_debug_inside_of_providers_holds_for_the_file() {
     let entries =
         json!([{"provider": "callback", "$schema": "x"}, {"provider": "callback", "debug": true, "line": "x"}]);
     let config = with(&without(basic(&receiver), "dns"), &json!({"providers": entries}));
-    Sandbox::new().sync(&config).expect(0).says("debug: > GET");
+    Sandbox::new().sync(&config).expect(0).prints("debug: > GET");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn an_interval_below_10_s_is_refused_with_the_reason() {
         assert!(names(&run.stderr, "interval"), "{value}: the field is not named: {}", run.stderr);
     }
     let config = wrong(&json!({"interval": "5s"}));
-    refused(config.to_string(), "5s").says("less than 10 s").says("noticed at once");
+    refused(config.to_string(), "5s").prints("less than 10 s").prints("noticed at once");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn b8_errors_in_the_environment_and_in_options_name_variable_and_option() {
         assert!(run.stderr.contains(variable), "{variable} is not named: {}", run.stderr);
     }
     let run = Sandbox::new().env("DDNS_DNS", "cloudflare").sync(&without(wrong(&json!({})), "dns"));
-    run.expect(2).says("DDNS_DNS").says("callback");
+    run.expect(2).prints("DDNS_DNS").prints("callback");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn b_schema_is_accepted_and_changes_nothing() {
     for version in ["v4.0", "v4.1"] {
         let schema = format!("https://ddns.example/schema/{version}.json");
         let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"$schema": schema}))).expect(0);
-        run.never_says("warning");
+        run.never_prints("warning");
         assert_eq!(receiver.take().remove(0).line, plain, "{version}");
     }
 }
@@ -35,8 +35,8 @@ fn b_schema_is_accepted_and_changes_nothing() {
 #[test]
 fn b_debug_writes_the_request_line_to_the_log() {
     let receiver = Receiver::new();
-    Sandbox::new().sync(&with(&basic(&receiver), &json!({"debug": false}))).expect(0).never_says("GET ");
-    Sandbox::new().sync(&with(&basic(&receiver), &json!({"debug": true}))).expect(0).says("GET ").says("/hook");
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"debug": false}))).expect(0).never_prints("GET ");
+    Sandbox::new().sync(&with(&basic(&receiver), &json!({"debug": true}))).expect(0).prints("GET ").prints("/hook");
 }
 
 #[test]
@@ -171,19 +171,19 @@ fn b_cache_max_age_zero_always_sends() {
 fn b_log_level_hides_what_is_below_it() {
     let receiver = Receiver::new();
     let log = |level: &str| Sandbox::new().sync(&with(&basic(&receiver), &json!({"log": {"level": level}}))).expect(0);
-    log("ERROR").never_says("accepted");
-    log("INFO").says("home.example.com A 203.0.113.7: accepted (200").never_says("GET ");
-    log("DEBUG").says("GET ");
+    log("ERROR").never_prints("accepted");
+    log("INFO").prints("home.example.com A 203.0.113.7: accepted (200").never_prints("GET ");
+    log("DEBUG").prints("GET ");
 }
 
 #[test]
 fn b_log_goes_to_standard_error_by_default_and_to_log_file_where_set() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
-    let run = sandbox.sync(&basic(&receiver)).expect(0).says(": accepted (200");
+    let run = sandbox.sync(&basic(&receiver)).expect(0).prints(": accepted (200");
     assert_eq!(run.stdout, "", "a synchronization prints nothing on standard output");
 
     let config = with(&basic(&receiver), &json!({"log": {"file": "logs/deep/ddns.log"}, "cache": false}));
-    sandbox.sync(&config).expect(0).never_says("accepted");
+    sandbox.sync(&config).expect(0).never_prints("accepted");
     sandbox.sync(&config).expect(0);
     let log = sandbox.read("logs/deep/ddns.log");
     let lines = log.matches("home.example.com A 203.0.113.7: accepted (200").count();
@@ -194,9 +194,9 @@ fn b_log_goes_to_standard_error_by_default_and_to_log_file_where_set() {
 fn b_log_format_and_datefmt_shape_the_lines() {
     let receiver = Receiver::new();
     let log = |log: Value| Sandbox::new().sync(&with(&basic(&receiver), &json!({"log": log}))).expect(0);
-    log(json!({"format": "<%(levelname)s> %(message)s"})).says("<INFO> home.example.com A 203.0.113.7: accepted");
+    log(json!({"format": "<%(levelname)s> %(message)s"})).prints("<INFO> home.example.com A 203.0.113.7: accepted");
     let dated = json!({"format": "%(asctime)s|%(message)s", "datefmt": "year %Y"});
-    log(dated).says("year 2").says("|home.example.com A 203.0.113.7: accepted").never_says("year %Y");
+    log(dated).prints("year 2").prints("|home.example.com A 203.0.113.7: accepted").never_prints("year %Y");
 
     let run = log(json!({"format": "json"}));
     let line = run.stderr.lines().find(|line| line.contains("accepted")).expect("a line about the update");
@@ -208,7 +208,7 @@ fn b_timeout_ends_a_request() {
     let receiver = Receiver::responding(|_| Response::status(200).after(Duration::from_secs(20)));
     let started = Instant::now();
     let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": 1}))).expect(1);
-    run.says("home.example.com A 203.0.113.7: failed");
+    run.prints("home.example.com A 203.0.113.7: failed");
     let took = started.elapsed();
     assert!(took > Duration::from_millis(900) && took < Duration::from_secs(10), "{took:?} for a limit of one second");
 }
@@ -222,12 +222,12 @@ fn b_timeout_is_more_than_0_and_at_most_3600_seconds() {
     let sent = receiver.callbacks().len();
     for bad in [json!(3601), json!(3600.001), json!(0), json!(-1), json!("NaN"), json!("inf")] {
         let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"timeout": bad}))).expect(2);
-        run.says("`timeout`").says("3600");
+        run.prints("`timeout`").prints("3600");
     }
     assert_eq!(receiver.callbacks().len(), sent, "something was sent");
 }
 
-/// B8: the last one counts, as in most JSON readers, and a warning says so.
+/// B8: the last one counts, as in most JSON readers, with a warning.
 #[test]
 fn b8_a_field_that_is_written_twice_is_a_warning_and_the_last_one_counts() {
     let receiver = Receiver::new();
@@ -239,14 +239,14 @@ fn b8_a_field_that_is_written_twice_is_a_warning_and_the_last_one_counts() {
     let sandbox = Sandbox::new();
     sandbox.write("config.json", ttl);
     let run = sandbox.run(&["-c", "config.json"]).expect(0);
-    let run = run.says("warning").says("`ttl` is written twice; the last one counts").says("config.json:1:");
+    let run = run.prints("warning").prints("`ttl` is written twice; the last one counts").prints("config.json:1:");
     assert_eq!(run.stderr.matches("written twice").count(), 1, "{}", run.stderr);
     let run = sandbox.run(&["check", "-c", "config.json"]);
     assert!(run.stdout.contains("300"), "{}", run.stdout);
 
     // The first one is not even looked at.
     sandbox.write("config.json", text(r#""ttl": "ten""#, r#""ttl": 300"#));
-    sandbox.run(&["-c", "config.json"]).expect(0).says("`ttl` is written twice");
+    sandbox.run(&["-c", "config.json"]).expect(0).prints("`ttl` is written twice");
     sandbox.write("config.json", text(r#""ttl": 300"#, r#""ttl": "ten""#));
     sandbox.run(&["-c", "config.json"]).expect(2);
 }
@@ -315,8 +315,8 @@ fn b_providers_inherit_what_is_outside_and_win_with_what_is_inside() {
             {"provider": "callback", "endpoint": receiver.url("/other"), "index4": "shell:echo 203.0.113.9"},
         ],
     });
-    let run = Sandbox::new().sync(&config).expect(0).never_says("warning");
-    run.says("home.example.com A 203.0.113.9: accepted");
+    let run = Sandbox::new().sync(&config).expect(0).never_prints("warning");
+    run.prints("home.example.com A 203.0.113.9: accepted");
     let mut sent: Vec<_> = receiver.callbacks().iter().map(|r| format!("{} {}", r.line, r.text())).collect();
     sent.sort();
     let expected = [
@@ -379,7 +379,7 @@ fn b8_an_unknown_field_is_a_warning_with_the_nearest_name_and_the_run_goes_on() 
     let receiver = Receiver::new();
     let entry = json!([{"provider": "callback", "id": receiver.url("/hook"), "lin": "x"}]);
     let config = with(&without(without(basic(&receiver), "dns"), "id"), &json!({"providers": entry}));
-    Sandbox::new().sync(&config).expect(0).says("warning:").says("did you mean `line`?");
+    Sandbox::new().sync(&config).expect(0).prints("warning:").prints("did you mean `line`?");
     receiver.only();
 }
 

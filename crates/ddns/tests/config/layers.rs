@@ -76,18 +76,18 @@ fn b11_layers_join_before_endpoint_and_id_are_merged() {
 fn b11_cache_and_log_level_follow_the_layers() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new().env("DDNS_CACHE", "env.json").env("DDNS_LOG_LEVEL", "ERROR");
-    sandbox.sync(&basic(&receiver)).expect(0).never_says("accepted");
+    sandbox.sync(&basic(&receiver)).expect(0).never_prints("accepted");
     assert!(sandbox.path("env.json").is_file(), "the environment names the cache");
 
     sandbox.sync(&with(&basic(&receiver), &json!({"cache": "file.json", "log": {"level": "INFO"}}))).expect(0);
     assert!(sandbox.path("file.json").is_file(), "the file names the cache");
 
     let run = sandbox.run(&["-c", "config.json", "--cache", "option.json", "--log-level", "ERROR"]).expect(0);
-    run.never_says("accepted");
+    run.never_prints("accepted");
     assert!(sandbox.path("option.json").is_file(), "the option names the cache");
     assert_eq!(receiver.take().len(), 3, "each of the three caches was new");
 
-    sandbox.run(&["-c", "config.json", "--no-cache"]).expect(0).says("accepted");
+    sandbox.run(&["-c", "config.json", "--no-cache"]).expect(0).prints("accepted");
     sandbox.run(&["-c", "config.json", "--cache"]).expect(0);
     assert!(sandbox.cache_file().is_file(), "--cache alone is true, over the path of the file");
     assert_eq!(receiver.callbacks().len(), 2);
@@ -118,7 +118,7 @@ fn b11_the_environment_alone_is_a_configuration() {
         .env("DDNS_LOG_FILE", "logs/env.log")
         .env("DDNS_LOG_FORMAT", "%(asctime)s <%(levelname)s> %(message)s")
         .env("DDNS_LOG_DATEFMT", "in %Y");
-    let run = sandbox.run(&[]).expect(0).never_says("accepted");
+    let run = sandbox.run(&[]).expect(0).never_prints("accepted");
     assert_eq!(run.stdout, "");
     let sent = [
         "/api/hook/berlin?d=a.example&ip=203.0.113.7&ttl=600&line=east",
@@ -195,7 +195,7 @@ fn b11_options_alone_are_a_configuration() {
         "--log-datefmt",
         "in %Y",
     ]);
-    run.expect(0).never_says("accepted");
+    run.expect(0).never_prints("accepted");
     let sent = [
         "/api/hook?d=a.example&ip=203.0.113.7&ttl=600&line=east",
         "/api/hook?d=b.example&ip=203.0.113.7&ttl=600&line=east",
@@ -245,11 +245,11 @@ fn b11_secrets_are_read_from_files() {
     let id = sandbox.write("secrets/id", format!("{}\n", receiver.url("/hook/own")));
     let token = sandbox.write("secrets/token", "{\"key\": \"s3cr3t-key-0123456789\"}\n");
     let sandbox = sandbox.env("DDNS_ID_FILE", id.to_string_lossy()).env("DDNS_TOKEN_FILE", token.to_string_lossy());
-    sandbox.sync(&without(basic(&receiver), "id")).expect(0).never_says("s3cr3t");
+    sandbox.sync(&without(basic(&receiver), "id")).expect(0).never_prints("s3cr3t");
     let request = receiver.take().remove(0);
     assert_eq!((request.target(), request.text()), ("/hook/own", r#"{"key":"s3cr3t-key-0123456789"}"#));
 
-    // They are of the environment's layer: what a file says wins.
+    // They are of the environment's layer: the file wins.
     sandbox.sync(&with(&basic(&receiver), &json!({"id": receiver.url("/file"), "token": {"from": "file"}}))).expect(0);
     let request = receiver.only();
     assert_eq!((request.target(), request.text()), ("/file", r#"{"from":"file"}"#));
@@ -267,10 +267,10 @@ fn b11_a_secret_in_two_places_or_in_a_missing_file_is_an_error() {
         let sandbox = Sandbox::new();
         let path = sandbox.write("secret", value);
         let sandbox = sandbox.env(&name, value).env(&file, path.to_string_lossy());
-        sandbox.sync(&config).expect(2).says(&name).says(&file).never_says("s3cr3t");
+        sandbox.sync(&config).expect(2).prints(&name).prints(&file).never_prints("s3cr3t");
 
         let sandbox = Sandbox::new().env(&file, "missing/secret");
-        sandbox.sync(&config).expect(2).says(&file).says("missing/secret");
+        sandbox.sync(&config).expect(2).prints(&file).prints("missing/secret");
         assert!(receiver.callbacks().is_empty(), "{field}: something was sent");
     }
 }
@@ -339,9 +339,9 @@ fn b12_several_files_and_files_with_providers_are_all_run() {
         [("a.json,b.json,c.json", &all[..]), (r#"["a.json", "b.json", "c.json"]"#, &all), ("b.json", &["/b"])]
     {
         let command = sandbox.command(&[]).env("DDNS_CONFIG", list).output().expect("the program starts");
-        let said = String::from_utf8_lossy(&command.stderr);
-        assert_eq!(command.status.code(), Some(0), "DDNS_CONFIG={list}: {said}");
-        assert_eq!(targets(&receiver), sent, "DDNS_CONFIG={list}: {said}");
+        let printed = String::from_utf8_lossy(&command.stderr);
+        assert_eq!(command.status.code(), Some(0), "DDNS_CONFIG={list}: {printed}");
+        assert_eq!(targets(&receiver), sent, "DDNS_CONFIG={list}: {printed}");
         receiver.take();
     }
     sandbox.env("DDNS_CONFIG", "a.json").run(&["-c", "b.json"]).expect(0);
@@ -365,7 +365,7 @@ fn b12_a_configuration_at_an_address_is_fetched() {
     assert_eq!(receiver.take().remove(0).target(), "/hook?d=home.example.com&ip=203.0.113.7");
     assert_eq!(server.only().line, "GET /config.json HTTP/1.1");
 
-    // What the host's own environment says is not of the fetched file.
+    // The host's own environment is not part of the fetched file.
     let server = serving(without(config, "index4").to_string());
     let sandbox = Sandbox::new().env("DDNS_INDEX4", "shell:echo 203.0.113.9");
     sandbox.env("DDNS_CONFIG", server.url("/config.json")).run(&[]).expect(0);

@@ -122,7 +122,7 @@ impl Reader {
         }
         if command == "init" && !shown.line.contains("--id") {
             // It asks questions; the tests of `init` run it in a terminal.
-            self.run("ddns init another.json").expect(2).says("no terminal");
+            self.run("ddns init another.json").expect(2).prints("no terminal");
             return;
         }
         let output = shown.output.join("\n");
@@ -130,13 +130,13 @@ impl Reader {
             output.split("responded with ").nth(1).and_then(|rest| rest.get(..3)).and_then(|text| text.parse().ok());
         self.status.store(status.unwrap_or(200), Ordering::SeqCst);
         let run = self.run(&shown.line);
-        let said = self.as_shown(&format!("{}{}", run.stdout, run.stderr));
+        let printed = self.as_shown(&format!("{}{}", run.stdout, run.stderr));
         let is_failure = output.contains(": failed:") || output.contains("address found");
         let code = if is_failure { 1 } else { 2 * i32::from(output.contains("error:")) };
-        assert_eq!(run.code, code, "{page}: `{}`\n{said}", shown.line);
+        assert_eq!(run.code, code, "{page}: `{}`\n{printed}", shown.line);
         for line in shown.output.iter().filter(|line| !line.is_empty() && *line != "…") {
             let line = without_times(line);
-            assert!(said.contains(&line), "{page}: `{}` does not say\n{line}\nbut\n{said}", shown.line);
+            assert!(printed.contains(&line), "{page}: `{}` does not say\n{line}\nbut\n{printed}", shown.line);
         }
     }
 }

@@ -60,7 +60,7 @@ fn units() -> Sandbox {
     sandbox
 }
 
-fn said(output: &Output) -> String {
+fn output_of(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -87,10 +87,10 @@ fn systemd_accepts_the_units() {
             let path = folder.path(name);
             let path = path.to_str().expect("a plain path");
             let Some(output) = analyze(&["verify", "--man=no", "--recursive-errors=no", path]) else { return };
-            let said = said(&output);
+            let printed = output_of(&output);
             // A key that it does not know is a word, not a failure.
-            let ours = said.lines().filter(|line| line.contains("ddns")).count();
-            assert!(output.status.success() && ours == 0, "{name}:\n{said}");
+            let ours = printed.lines().filter(|line| line.contains("ddns")).count();
+            assert!(output.status.success() && ours == 0, "{name}:\n{printed}");
         }
     }
 }
@@ -102,8 +102,8 @@ fn systemd_finds_the_services_little_exposed() {
         let path = folder.path(name);
         let path = path.to_str().expect("a plain path");
         let Some(output) = analyze(&["security", "--offline=true", EXPOSURE, "--no-pager", path]) else { return };
-        assert!(output.status.success(), "{name}:\n{}", said(&output));
-        assert!(said(&output).contains("Overall exposure level"), "{name}:\n{}", said(&output));
+        assert!(output.status.success(), "{name}:\n{}", output_of(&output));
+        assert!(output_of(&output).contains("Overall exposure level"), "{name}:\n{}", output_of(&output));
     }
 }
 
@@ -143,7 +143,7 @@ fn let_through(words: Vec<String>) -> Option<BTreeSet<String>> {
             continue;
         }
         let output = analyze(&["syscall-filter", "--no-pager", &word])?;
-        assert!(output.status.success(), "{word}:\n{}", said(&output));
+        assert!(output.status.success(), "{word}:\n{}", output_of(&output));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let inside = text.lines().filter(|line| line.starts_with(' ')).map(|line| line.trim().to_owned());
         open.extend(inside.filter(|line| !line.starts_with('#')));
@@ -184,10 +184,10 @@ fn systemd_lets_through_what_a_run_calls() {
         command.args(["-f", "-qq", "-o", "calls"]).arg(run.get_program()).args(run.get_args());
         command.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let output = command.current_dir(sandbox.path(".")).stdin(Stdio::null()).output().expect("strace starts");
-        if said(&output).contains("ptrace") {
+        if output_of(&output).contains("ptrace") {
             return skipped("there is no right to trace a process");
         }
-        assert!(output.status.success() && said(&output).contains(is_done), "{}", said(&output));
+        assert!(output.status.success() && output_of(&output).contains(is_done), "{}", output_of(&output));
         let calls = traced(&sandbox.read("calls"));
         assert!(calls.contains("socket"), "{calls:?}");
         let refused: Vec<_> = calls.difference(&allowed).collect();
@@ -229,11 +229,11 @@ fn image_and_compose_agree() {
     let user = instruction("USER");
     let (uid, gid) = user.split_once(':').expect("USER:GROUP");
     assert!(uid.parse::<u32>().is_ok_and(|uid| uid > 0), "a number, for Kubernetes' runAsNonRoot: {uid}");
-    let says = |text: String| assert!(compose.contains(&text), "compose.yaml lacks {text}");
-    says(format!("- state:{state}\n"));
-    says(format!("- {runtime}:uid={uid},gid={gid},mode=0700\n"));
-    says(":/etc/ddns:ro\n".to_owned());
-    says("dockerfile: packaging/docker/Dockerfile\n".to_owned());
+    let has = |text: String| assert!(compose.contains(&text), "compose.yaml lacks {text}");
+    has(format!("- state:{state}\n"));
+    has(format!("- {runtime}:uid={uid},gid={gid},mode=0700\n"));
+    has(":/etc/ddns:ro\n".to_owned());
+    has("dockerfile: packaging/docker/Dockerfile\n".to_owned());
     let made = read("packaging/docker/Dockerfile");
     assert!(made.contains(&format!("/writable{state} /writable{runtime}\n")), "both are made:\n{made}");
 }
@@ -285,7 +285,7 @@ fn image_needs_nothing_but_the_program() {
 
     command.arg("/ddns").env_clear().envs(image_environment()).stdin(Stdio::null());
     let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", output_of(&output));
     assert_eq!(receiver.only().target(), "/203.0.113.7");
     let after = files(&image.path("."));
     let new: Vec<_> = after.iter().filter(|file| !before.contains(file)).collect();
@@ -297,7 +297,7 @@ fn image_needs_nothing_but_the_program() {
 fn init_script_is_one_that_sh_reads() {
     let script = root().join("packaging/openwrt/ddns.init");
     let output = Command::new("sh").arg("-n").arg(&script).output().expect("sh starts");
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", output_of(&output));
     assert_eq!(mode(&script) & 0o111, 0o111, "it can be started");
 }
 

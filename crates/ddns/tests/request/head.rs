@@ -107,7 +107,7 @@ fn d4_the_text_of_a_body_does_not_matter() {
         let given = response.clone();
         let receiver = Receiver::responding(move |_| given.clone());
         let sandbox = Sandbox::new();
-        let run = sandbox.sync(&home(&receiver.url("/"))).says("accepted");
+        let run = sandbox.sync(&home(&receiver.url("/"))).prints("accepted");
         let shown = format!("{response:?}").chars().take(150).collect::<String>();
         assert_eq!(run.code, 0, "{shown}: {}", run.stderr);
         sandbox.sync(&home(&receiver.url("/"))).expect(0);
@@ -135,7 +135,7 @@ fn d4_a_broken_body_does_not_matter() {
 #[test]
 fn d4_an_endless_body_is_not_read_to_the_end() {
     let (run, took) = update(endless(b"HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 65536], Duration::ZERO), 5);
-    run.expect(0).says("accepted");
+    run.expect(0).prints("accepted");
     assert!(took < Duration::from_secs(10), "took {took:?}");
 }
 
@@ -143,7 +143,7 @@ fn d4_an_endless_body_is_not_read_to_the_end() {
 fn d4_a_slow_body_neither_fails_the_update_nor_holds_it_up() {
     let slow = b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n";
     let (run, took) = update(endless(slow, b"x".to_vec(), Duration::from_millis(100)), 2);
-    run.expect(0).says("accepted");
+    run.expect(0).prints("accepted");
     assert!(took < Duration::from_secs(10), "took {took:?}");
 }
 
@@ -151,7 +151,7 @@ fn d4_a_slow_body_neither_fails_the_update_nor_holds_it_up() {
 fn d4_endless_headers_are_a_failure_in_bounded_time() {
     let start = b"HTTP/1.1 200 OK\r\n";
     let (run, took) = update(endless(start, b"X-More: and more\r\n".repeat(1000), Duration::ZERO), 3);
-    run.expect(1).says("failed");
+    run.expect(1).prints("failed");
     assert!(took < Duration::from_secs(10), "took {took:?}");
 }
 
@@ -160,7 +160,7 @@ fn e2_a_server_that_never_responds_is_a_failure_when_the_time_is_over() {
     for start in ["", "HTTP/1.1 200 O", "HTTP/1.1 200 OK\r\nX-Half: ", "HTTP/1.1 100 Continue\r\n\r\n"] {
         let (run, took) = update(stalling(start.as_bytes()), 1);
         assert_eq!(run.code, 1, "after {start:?}: {}", run.stderr);
-        run.says("home.example.com A 203.0.113.7: failed");
+        run.prints("home.example.com A 203.0.113.7: failed");
         let expected = Duration::from_millis(900)..Duration::from_secs(5);
         assert!(expected.contains(&took), "after {start:?} it took {took:?}, the limit is one second");
     }
@@ -170,7 +170,7 @@ fn e2_a_server_that_never_responds_is_a_failure_when_the_time_is_over() {
 #[test]
 fn e2_a_head_that_trickles_is_a_failure_when_the_time_is_over() {
     let (run, took) = update(endless(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x".to_vec(), Duration::from_millis(100)), 1);
-    run.expect(1).says("failed");
+    run.expect(1).prints("failed");
     assert!(took < Duration::from_secs(5), "took {took:?}, the limit is one second");
 }
 
@@ -178,7 +178,7 @@ fn e2_a_head_that_trickles_is_a_failure_when_the_time_is_over() {
 fn e2_a_refused_connection_is_a_failure_that_names_the_address() {
     let address = refusing();
     let (run, _) = update(address, 5);
-    run.expect(1).says("home.example.com A 203.0.113.7: failed").says(&address.to_string()).says("1 failed");
+    run.expect(1).prints("home.example.com A 203.0.113.7: failed").prints(&address.to_string()).prints("1 failed");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn e2_a_response_that_is_not_http_is_a_failure() {
         let receiver = Receiver::responding(move |_| Response::Raw(response.into()));
         let run = Sandbox::new().sync(&home(&receiver.url("/")));
         assert_eq!(run.code, 1, "{response:?}: {}", run.stderr);
-        run.says("failed");
+        run.prints("failed");
         receiver.only();
     }
 }
@@ -213,7 +213,7 @@ fn d2_an_ipv6_host_is_reached() {
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     };
     let address = serve_at(listener, respond);
-    update(address, 5).0.expect(0).says("accepted");
+    update(address, 5).0.expect(0).prints("accepted");
 }
 
 /// Many small servers respond with `Connection: close`, and close: the next update needs a connection of its own.
@@ -224,5 +224,5 @@ fn d2_a_server_that_closes_after_each_response_gets_every_update() {
     });
     let names: Vec<_> = (0..20).map(|number| format!("host{number}.example.com")).collect();
     let more = json!({"ipv4": names, "concurrency": 1});
-    Sandbox::new().sync(&with(&home(&format!("http://{address}/__DOMAIN__")), &more)).expect(0).says("20 accepted");
+    Sandbox::new().sync(&with(&home(&format!("http://{address}/__DOMAIN__")), &more)).expect(0).prints("20 accepted");
 }

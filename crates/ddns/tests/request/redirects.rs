@@ -27,7 +27,10 @@ fn sending_on(status: u16, location: &str) -> Receiver {
 fn d3_method_and_body_are_kept_but_for_303() {
     for (status, method) in [(301, "POST"), (302, "POST"), (307, "POST"), (308, "POST"), (303, "GET")] {
         let receiver = sending_on(status, "/end?x=1");
-        Sandbox::new().sync(&config(&receiver.url("/start"), &json!({"ip": "__IP__"}))).expect(0).says("accepted (204");
+        Sandbox::new()
+            .sync(&config(&receiver.url("/start"), &json!({"ip": "__IP__"})))
+            .expect(0)
+            .prints("accepted (204");
         let seen = receiver.callbacks();
         assert_eq!(seen.len(), 2, "{status}: {seen:#?}");
         assert_eq!((seen[1].method(), seen[1].target()), (method, "/end?x=1"), "{status}");
@@ -43,7 +46,7 @@ fn d3_the_final_status_counts() {
         "/start" => Response::status(302).header("Location", "gone"),
         _ => Response::status(404),
     });
-    Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says("404");
+    Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).prints("404");
     assert_eq!(receiver.callbacks()[1].target(), "/gone");
 }
 
@@ -51,7 +54,7 @@ fn d3_the_final_status_counts() {
 fn d3_without_a_location_the_redirection_is_the_final_response() {
     for status in [300, 302, 304] {
         let receiver = Receiver::responding(move |_| Response::status(status));
-        Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).says(&status.to_string());
+        Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1).prints(&status.to_string());
         receiver.only();
     }
 }
@@ -61,7 +64,7 @@ fn d3_loops_end_after_ten() {
     let receiver = sending_on(302, "/start");
     let begun = Instant::now();
     let run = Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1);
-    run.says("redirects more than 10 times");
+    run.prints("redirects more than 10 times");
     assert_eq!(receiver.callbacks().len(), 11);
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
@@ -74,7 +77,7 @@ fn d3_another_origin_gets_no_credentials() {
     let run = Sandbox::new().sync(&config(&with_password(receiver.url("/start")), &json!({"a": 1})));
     // The body goes there too, so the log names the place.
     let warning = format!("sends requests on to http://127.0.0.1:{}", other.port());
-    run.expect(0).never_says("s3cr3t-pw").says(&warning);
+    run.expect(0).never_prints("s3cr3t-pw").prints(&warning);
     assert!(receiver.only().header("authorization").is_some());
     assert_eq!(other.only().header("authorization"), None);
     assert_eq!(other.only().text(), r#"{"a":1}"#);
@@ -89,7 +92,7 @@ fn d3_a_location_that_is_no_address_is_a_failure() {
     for location in ["ftp://h/x", "http://", "http://h:99999/", "http://[::1/"] {
         let receiver = sending_on(302, location);
         let run = Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null));
-        run.expect(1).says("redirects to an address that");
+        run.expect(1).prints("redirects to an address that");
         receiver.only();
     }
 }
@@ -101,7 +104,7 @@ fn d3_the_time_limit_holds_for_all_of_it() {
     let mut config = config(&receiver.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let begun = Instant::now();
-    Sandbox::new().sync(&config).expect(1).says("within 1 s");
+    Sandbox::new().sync(&config).expect(1).prints("within 1 s");
     assert!(begun.elapsed() < Duration::from_secs(3));
 }
 
@@ -117,8 +120,8 @@ fn d3_every_origin_that_got_the_keys_is_reported() {
         let first = sending_on(307, &back);
         let run = Sandbox::new().sync(&config(&first.url("/start"), &json!({"a": 1}))).expect(code);
         let origin = |receiver: &Receiver| receiver.url("");
-        run.says(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&between)))
-            .says(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&end)));
+        run.prints(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&between)))
+            .prints(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&end)));
     }
 }
 
@@ -128,8 +131,8 @@ fn d6_every_origin_that_was_trusted_unverified_is_reported() {
     let (first, second) = (stranger.server("localhost"), stranger.server("localhost"));
     first.redirect_to(&second.url("/end"));
     let run = Authority::new("known").trusted().sync(&config(&first.url("/start"), &Value::Null)).expect(0);
-    run.says(&format!("https://localhost:{} is trusted unverified", first.port))
-        .says(&format!("https://localhost:{} is trusted unverified", second.port));
+    run.prints(&format!("https://localhost:{} is trusted unverified", first.port))
+        .prints(&format!("https://localhost:{} is trusted unverified", second.port));
 }
 
 #[test]
@@ -139,6 +142,6 @@ fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
     let mut config = config(&first.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let run = Sandbox::new().sync(&config).expect(1);
-    run.says(&format!("failed: http://{hangs} took the request but did not respond within 1 s"))
-        .says(&format!("{} sends requests on to http://{hangs}", first.url("")));
+    run.prints(&format!("failed: http://{hangs} took the request but did not respond within 1 s"))
+        .prints(&format!("{} sends requests on to http://{hangs}", first.url("")));
 }

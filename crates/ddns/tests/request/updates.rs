@@ -115,7 +115,7 @@ fn a4_any_status_from_200_to_299_is_success_whatever_the_body() {
         Response::with_body(299, error).header("Content-Type", "application/json"),
         Response::with_body(200, "{broken").header("Content-Type", "application/json"),
         Response::Raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\xff\xfe\x00 no text".to_vec()),
-        // The status was said; that the body ends early is nothing to read into it.
+        // The status arrived; that the body ends early does not matter.
         Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\ncut".to_vec()),
         // An interim response is not the final one.
         Response::Raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec()),

@@ -102,15 +102,15 @@ fn g2_neither_preview_nor_check_shows_a_secret() {
         ] {
             let run = sandbox.run(options);
             assert!((0..=2).contains(&run.code), "{number}: {options:?}: exit {}\n{}", run.code, run.stderr);
-            let said = format!("{}{}", run.stdout, run.stderr);
-            let lower = said.to_lowercase();
-            assert!(!lower.contains(&MARK.to_lowercase()), "{number}: {options:?}\n{config}\n{said}");
+            let printed = format!("{}{}", run.stdout, run.stderr);
+            let lower = printed.to_lowercase();
+            assert!(!lower.contains(&MARK.to_lowercase()), "{number}: {options:?}\n{config}\n{printed}");
             for secret in &secrets {
                 for pair in [secret.clone(), format!("u:{secret}"), format!("{secret}:p"), format!("{secret}:")] {
                     let coded = base64(pair.as_bytes());
                     assert!(
-                        !said.contains(coded.trim_end_matches('=')),
-                        "{number}: {options:?}: base64\n{config}\n{said}"
+                        !printed.contains(coded.trim_end_matches('=')),
+                        "{number}: {options:?}: base64\n{config}\n{printed}"
                     );
                 }
             }

@@ -49,7 +49,7 @@ fn g1_debug_shows_request_line_headers_body_status_and_time() {
     let receiver = Receiver::responding(|_| Response::with_body(202, "queued-for-later"));
     let more = json!({"debug": true, "token": {"address": "__IP__", "name": "__DOMAIN__"}});
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/hook?d=__DOMAIN__")), &more)).expect(0);
-    let said = run.stderr.to_lowercase();
+    let printed = run.stderr.to_lowercase();
     for part in [
         "post /hook?d=home.example.com",
         "user-agent",
@@ -61,7 +61,7 @@ fn g1_debug_shows_request_line_headers_body_status_and_time() {
         "queued-for-later",
         " ms",
     ] {
-        assert!(said.contains(part), "the debug log lacks {part:?}:\n{}", run.stderr);
+        assert!(printed.contains(part), "the debug log lacks {part:?}:\n{}", run.stderr);
     }
 }
 
@@ -70,14 +70,14 @@ fn g1_debug_shows_a_get_and_a_failure_too() {
     let receiver = Receiver::responding(|_| Response::with_body(418, "short-and-stout"));
     let more = json!({"debug": true});
     let run = Sandbox::new().sync(&with(&home(&receiver.url("/hook?ip=__IP__")), &more)).expect(1);
-    run.says("GET /hook?ip=203.0.113.7").says("418").says("short-and-stout");
+    run.prints("GET /hook?ip=203.0.113.7").prints("418").prints("short-and-stout");
 }
 
 #[test]
 fn g1_without_debug_the_log_is_short() {
-    let run = logged(&json!({})).says(ACCEPTED).says(" ms").says("1 accepted");
-    let said = run.stderr.to_lowercase();
-    assert!(!said.contains("user-agent") && !said.contains("/hook"), "{}", run.stderr);
+    let run = logged(&json!({})).prints(ACCEPTED).prints(" ms").prints("1 accepted");
+    let printed = run.stderr.to_lowercase();
+    assert!(!printed.contains("user-agent") && !printed.contains("/hook"), "{}", run.stderr);
     assert!(run.stderr.lines().count() <= 3, "{}", run.stderr);
 }
 
@@ -93,7 +93,7 @@ fn g1_d4_a_long_response_is_logged_cut() {
 #[test]
 fn g3_logs_go_to_standard_error_and_standard_output_is_empty() {
     for more in [json!({}), json!({"debug": true}), json!({"log": {"level": "DEBUG", "format": "json"}})] {
-        let run = logged(&more).says(ACCEPTED);
+        let run = logged(&more).prints(ACCEPTED);
         assert_eq!(run.stdout, "", "with {more}");
     }
     let failed = Sandbox::new().sync(&with(&home("http://127.0.93.8:9/"), &json!({"debug": true}))).expect(1);
@@ -108,7 +108,7 @@ fn g3_a_log_file_is_made_with_its_folder_and_grows() {
     let more = json!({"log": {"file": "logs/deep/ddns.log"}, "cache": false});
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/")), &more));
     for count in 1..=2 {
-        let run = sandbox.sync(&config).expect(0).never_says(ACCEPTED);
+        let run = sandbox.sync(&config).expect(0).never_prints(ACCEPTED);
         assert_eq!(run.stdout, "");
         let text = sandbox.read("logs/deep/ddns.log");
         assert_eq!(text.matches(ACCEPTED).count(), count, "run {count}:\n{text}");
@@ -157,8 +157,8 @@ fn g3_a_format_in_the_percent_style_is_understood() {
 fn g3_the_level_names_are_those_of_the_format() {
     let log = json!({"log": {"format": "<%(levelname)s> %(message)s"}});
     let failed = Sandbox::new().sync(&with(&home("http://127.0.93.8:9/"), &log)).expect(1);
-    failed.says("<ERROR> home.example.com A 203.0.113.7: failed");
-    logged(&with(&log, &json!({"no_such_field": 1}))).says("<WARNING> ").says("<INFO> home.example.com");
+    failed.prints("<ERROR> home.example.com A 203.0.113.7: failed");
+    logged(&with(&log, &json!({"no_such_field": 1}))).prints("<WARNING> ").prints("<INFO> home.example.com");
 }
 
 #[test]

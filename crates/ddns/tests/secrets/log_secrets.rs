@@ -102,7 +102,7 @@ fn g2_a_string_token_is_masked_like_an_object() {
 fn g2_substituted_values_are_logged_and_masked_text_becomes_stars() {
     let receiver = Receiver::new();
     let run = assert_kept(&at(&receiver), &json!({"debug": true}), 0);
-    run.says("ip=203.0.113.7").says("d=home.example.com").says("key=***").says(r#""address":"203.0.113.7""#);
+    run.prints("ip=203.0.113.7").prints("d=home.example.com").prints("key=***").prints(r#""address":"203.0.113.7""#);
 }
 
 /// The same value may stand in the update and in a secret's place; the one line per update stays readable.
@@ -110,7 +110,7 @@ fn g2_substituted_values_are_logged_and_masked_text_becomes_stars() {
 fn g2_the_line_of_an_update_is_never_masked() {
     let receiver = Receiver::new();
     let more = json!({"token": {"a": "home.example.com", "b": "A", "c": "203.0.113.7"}});
-    assert_kept(&at(&receiver), &more, 0).says("home.example.com A 203.0.113.7: accepted (200");
+    assert_kept(&at(&receiver), &more, 0).prints("home.example.com A 203.0.113.7: accepted (200");
 }
 
 #[test]

@@ -23,9 +23,9 @@ fn g2_a_wrong_source_is_reported_without_its_keys() {
     for source in sources {
         let sandbox = Sandbox::new();
         let config = json!({"dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example", "index4": source});
-        sandbox.sync(&config).expect(2).says("index4").never_says(SECRET);
+        sandbox.sync(&config).expect(2).prints("index4").never_prints(SECRET);
         let rest = ["--dns", "callback", "--id", "http://127.0.0.1:9/", "--ipv4", "a.example", "--index4", &source];
-        sandbox.run(&rest).expect(2).says("--index4").never_says(SECRET);
+        sandbox.run(&rest).expect(2).prints("--index4").never_prints(SECRET);
     }
 }
 
@@ -40,7 +40,7 @@ fn g2_a_source_that_fails_is_reported_without_its_keys() {
         let config = json!({
             "dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example", "index4": source, "debug": true,
         });
-        Sandbox::new().sync(&config).expect(1).says("no address from").never_says(SECRET);
+        Sandbox::new().sync(&config).expect(1).prints("no address from").never_prints(SECRET);
     }
 }
 
@@ -53,10 +53,10 @@ fn g2_a_value_that_stands_alone_is_redacted() {
         &["-c", "htps://u:s3cr3t-key-0123456789@h/c.json?k=s3cr3t-key-0123456789"],
     ];
     for arguments in wrong {
-        sandbox.run(arguments).expect(2).never_says(SECRET);
+        sandbox.run(arguments).expect(2).never_prints(SECRET);
     }
     let sandbox = sandbox.env("DDNS_TOKEN_FILE", format!("{{\"k\":\"{SECRET}\"}}")).env("DDNS_DNS", "callback");
-    sandbox.run(&[]).expect(2).says("DDNS_TOKEN_FILE").never_says(SECRET);
+    sandbox.run(&[]).expect(2).prints("DDNS_TOKEN_FILE").never_prints(SECRET);
 }
 
 #[test]
@@ -64,14 +64,14 @@ fn g2_a_fetched_configuration_is_named_without_its_keys() {
     let server = Receiver::responding(|_| Response::with_body(200, r#"{"dns": "callback", "tokn": 1, "id": "x"}"#));
     let address = server.url("/c.json").replace("http://", &format!("http://u:{SECRET}@"));
     let run = Sandbox::new().run(&["-c", &format!("{address}?key={SECRET}")]);
-    run.expect(2).says("/c.json").never_says(SECRET);
+    run.expect(2).prints("/c.json").never_prints(SECRET);
 }
 
 #[test]
 fn g2_a_key_in_place_of_an_address_is_redacted() {
     let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.s3cr3tsignature0123";
     let config = json!({"dns": "callback", "id": jwt, "ipv4": "a.example"});
-    Sandbox::new().sync(&config).expect(2).says("did you mean https://").never_says("s3cr3tsignature");
+    Sandbox::new().sync(&config).expect(2).prints("did you mean https://").never_prints("s3cr3tsignature");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn g2_a_password_with_an_at_sign_is_masked_in_a_response() {
     let config = json!({
         "dns": "callback", "id": id, "ipv4": "a.example", "index4": "shell:echo 203.0.113.7", "debug": true,
     });
-    Sandbox::new().sync(&config).expect(0).never_says("ssw0rd");
+    Sandbox::new().sync(&config).expect(0).never_prints("ssw0rd");
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn b11_a_variable_that_is_no_unicode_is_an_error() {
 #[test]
 fn b8_a_blank_that_json_does_not_know_is_an_error_and_no_crash() {
     let run = Sandbox::new().sync_text("{\u{a0}\"dns\": \"callback\"}");
-    run.expect(2).says("config.json:1:2").says("does not know this blank");
+    run.expect(2).prints("config.json:1:2").prints("does not know this blank");
 }
 
 #[test]
 fn b8_control_characters_of_a_configuration_do_not_reach_the_terminal() {
-    Sandbox::new().sync_text("{\"dns\": \"\\u001b[31mred\"}").expect(2).never_says("\u{1b}");
+    Sandbox::new().sync_text("{\"dns\": \"\\u001b[31mred\"}").expect(2).never_prints("\u{1b}");
 }
 
 #[test]
@@ -112,6 +112,6 @@ fn b12_a_fetched_configuration_names_no_files_of_this_host() {
         config.as_object_mut().expect("an object").extend(field.as_object().expect("an object").clone());
         let text = config.to_string();
         let server = Receiver::responding(move |_| Response::with_body(200, &text));
-        Sandbox::new().run(&["-c", &server.url("/c.json")]).expect(2).says("fetched");
+        Sandbox::new().run(&["-c", &server.url("/c.json")]).expect(2).prints("fetched");
     }
 }

@@ -217,7 +217,7 @@ fn f_g2_a_mistyped_source_is_reported_without_its_key() {
         "quorum:2(shell:curl s3cr3t, default",
         "quorum:2(url:https://ip.example.com/?key=s3cr3t)",
     ] {
-        refused(4, &json!([source])).never_says("s3cr3t");
+        refused(4, &json!([source])).never_prints("s3cr3t");
     }
 }
 

@@ -1,5 +1,5 @@
 //! Section F on hosts that the test makes: network namespaces with real interfaces, addresses and routes, so that what
-//! is chosen, and what the kernel says of each address, is known exactly.
+//! is chosen, and what the kernel reports of each address, is known exactly.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn row(report: &Value, ip: &str) -> Value {
     rows[0].clone()
 }
 
-/// What `default` says for a family, and why.
+/// What `default` finds for a family, and why.
 fn verdict(report: &Value, family: &str) -> String {
     let sources = report["sources"].as_array().expect("sources are a list");
     let found = sources.iter().find(|source| source["family"] == family && source["source"] == "default");

@@ -40,12 +40,12 @@ fn f3_public_without_a_network_reports_for_each_service_why_not() {
         let begun = Instant::now();
         let looked_up = look_up(family, &json!("public"));
         let took = begun.elapsed();
-        let said = &looked_up.run.stderr;
+        let printed = &looked_up.run.stderr;
         assert_eq!(looked_up.sent, None, "IPv{family}");
-        let named = hosts(said);
-        assert!(named.len() >= 5, "IPv{family}: at least five services: {named:?}\n{said}");
-        let plain = said.replace("http://127.0.0.1", "");
-        assert!(!plain.contains("http://"), "IPv{family}: never over plain http:\n{said}");
+        let named = hosts(printed);
+        assert!(named.len() >= 5, "IPv{family}: at least five services: {named:?}\n{printed}");
+        let plain = printed.replace("http://127.0.0.1", "");
+        assert!(!plain.contains("http://"), "IPv{family}: never over plain http:\n{printed}");
         assert!(took < Duration::from_secs(5), "IPv{family}: took {took:?}");
     }
 }

@@ -46,7 +46,7 @@ fn f_quorum_without_agreement_reports_what_each_source_found() {
         |first: &str| format!("quorum:2({first}, url:{}, cmd:false, cmd:echo 192.0.2.3)", two.url("/two?key=s3cr3t"));
     let looked_up = look_up(4, &json!([source(&one.index4())]));
     assert_eq!(looked_up.sent, None);
-    let said = &looked_up.run.stderr;
+    let printed = &looked_up.run.stderr;
     for part in [
         "203.0.113.7",
         "198.51.100.2",
@@ -56,10 +56,10 @@ fn f_quorum_without_agreement_reports_what_each_source_found() {
         "cmd:echo",
         "cmd:false",
     ] {
-        assert!(said.contains(part), "no word of {part}:\n{said}");
+        assert!(printed.contains(part), "no word of {part}:\n{printed}");
     }
-    looked_up.run.never_says("s3cr3t");
-    look_up(4, &json!([source("shell:echo s3cr3t 203.0.113.7")])).run.expect(1).never_says("s3cr3t");
+    looked_up.run.never_prints("s3cr3t");
+    look_up(4, &json!([source("shell:echo s3cr3t 203.0.113.7")])).run.expect(1).never_prints("s3cr3t");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn f_quorum_waits_a_moment_for_the_others_once_enough_agree() {
     let source = json!([format!("{agreed}, shell:sleep 0.1; echo 198.51.100.1)")]);
     let mut config = lookup_config(4, &source, &receiver.url("/__IP__"));
     config["debug"] = json!(true);
-    Sandbox::new().sync(&config).expect(0).says("2 of 3 sources agree").says("198.51.100.1");
+    Sandbox::new().sync(&config).expect(0).prints("2 of 3 sources agree").prints("198.51.100.1");
 }
 
 #[test]

@@ -45,10 +45,10 @@ pub fn look_up_in(sandbox: &Sandbox, family: u8, sources: &Value) -> LookedUp {
 pub fn refused(family: u8, sources: &Value) -> Run {
     let receiver = Receiver::new();
     let run = Sandbox::new().sync(&lookup_config(family, sources, &receiver.url("/__IP__")));
-    let (code, said) = (run.code, &run.stderr);
-    assert_eq!(code, 2, "IPv{family} from {sources}: exit status, having sent {:?}\n{said}", receiver.callbacks());
-    assert!(said.contains(&format!("index{family}")), "{sources}: the field is not named:\n{said}");
-    assert!(!said.contains("panicked"), "{sources}: a crash:\n{said}");
+    let (code, printed) = (run.code, &run.stderr);
+    assert_eq!(code, 2, "IPv{family} from {sources}: exit status, having sent {:?}\n{printed}", receiver.callbacks());
+    assert!(printed.contains(&format!("index{family}")), "{sources}: the field is not named:\n{printed}");
+    assert!(!printed.contains("panicked"), "{sources}: a crash:\n{printed}");
     assert_eq!(receiver.callbacks().len(), 0, "{sources}: something was sent");
     run
 }
@@ -56,10 +56,10 @@ pub fn refused(family: u8, sources: &Value) -> Run {
 /// The N of `character N` in a message about a source: a place in the source's text (or just behind it), from 1.
 #[track_caller]
 pub fn character(run: &Run, source: &str) -> usize {
-    let said = &run.stderr;
-    let behind = said.split("character ").nth(1).unwrap_or_else(|| panic!("{source}: no `character N`:\n{said}"));
+    let printed = &run.stderr;
+    let behind = printed.split("character ").nth(1).unwrap_or_else(|| panic!("{source}: no `character N`:\n{printed}"));
     let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-    let at = digits.parse().unwrap_or_else(|_| panic!("{source}: no number behind `character`:\n{said}"));
-    assert!((1..=source.chars().count() + 1).contains(&at), "{source}: there is no character {at}:\n{said}");
+    let at = digits.parse().unwrap_or_else(|_| panic!("{source}: no number behind `character`:\n{printed}"));
+    assert!((1..=source.chars().count() + 1).contains(&at), "{source}: there is no character {at}:\n{printed}");
     at
 }

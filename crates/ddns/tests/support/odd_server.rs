@@ -35,7 +35,7 @@ pub fn serve_at(listener: TcpListener, handler: impl Fn(TcpStream) + Send + Sync
     address
 }
 
-/// Says `start` and then `piece` again and again, with a pause between, until the client is gone (or 30 s are over).
+/// Sends `start` and then `piece` again and again, with a pause between, until the client is gone (or 30 s are over).
 pub fn endless(start: &'static [u8], piece: Vec<u8>, pause: Duration) -> SocketAddr {
     serve(move |mut stream| {
         let begun = Instant::now();
@@ -47,7 +47,7 @@ pub fn endless(start: &'static [u8], piece: Vec<u8>, pause: Duration) -> SocketA
     })
 }
 
-/// Says `start`, then nothing more, and keeps the connection open.
+/// Sends `start`, then nothing more, and keeps the connection open.
 pub fn stalling(start: &'static [u8]) -> SocketAddr {
     endless(start, Vec::new(), Duration::from_millis(200))
 }

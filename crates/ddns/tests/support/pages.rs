@@ -39,5 +39,5 @@ pub fn run(config: &str, receiver: &Receiver) {
     let sandbox = Sandbox::new();
     sandbox.write("config.json", config.replace(ENDPOINT, &receiver.url("")));
     let sources = ["--index4", "shell:echo 203.0.113.7", "--index6", "shell:echo 2001:db8::7"];
-    sandbox.run(&[&["-c", "config.json"], sources.as_slice()].concat()).expect(0).never_says("warning");
+    sandbox.run(&[&["-c", "config.json"], sources.as_slice()].concat()).expect(0).never_prints("warning");
 }

@@ -1,4 +1,4 @@
-//! Proxies that do what a test says, and record what they were asked. The real ones are in `transport/proxy_real.rs`.
+//! Proxies that do what a test wants, and record what they were asked. The real ones are in `transport/proxy_real.rs`.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,11 +13,11 @@ use crate::support::given::{home, with};
 /// What a proxy does once it has read the head of a request.
 #[derive(Clone, Copy)]
 pub enum Then {
-    /// Says this and closes.
-    Says(&'static str),
-    /// Says this, then passes bytes to and fro between the client and the port that was asked for.
+    /// Sends this and closes.
+    Sends(&'static str),
+    /// Sends this, then passes bytes to and fro between the client and the port that was asked for.
     Opens(&'static str),
-    /// Says nothing, and keeps the connection.
+    /// Sends nothing, and keeps the connection.
     Hangs,
 }
 
@@ -34,7 +34,7 @@ impl Proxy {
             let head = read_head(&mut stream)?;
             seen.lock().expect("no test thread failed").push(head.clone());
             match then {
-                Then::Says(text) => stream.write_all(text.as_bytes()),
+                Then::Sends(text) => stream.write_all(text.as_bytes()),
                 Then::Opens(text) => {
                     let target = head.split(' ').nth(1).unwrap_or_default();
                     let port = target.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or_default();

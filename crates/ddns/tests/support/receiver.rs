@@ -48,7 +48,7 @@ pub enum Response {
     Http { status: u16, headers: Vec<(String, String)>, body: String, delay: Duration },
     /// These bytes and nothing else; then the connection is closed.
     Raw(Vec<u8>),
-    /// The connection is closed without a word.
+    /// The connection is closed without a response.
     Close,
 }
 
@@ -165,7 +165,7 @@ impl Receiver {
         self.address.port()
     }
 
-    /// What `/ip` says from now on.
+    /// The address that `/ip` gives from now on.
     pub fn set_ip(&self, ip: &str) {
         ip.clone_into(&mut self.ip.lock().unwrap());
     }

@@ -13,7 +13,7 @@ pub struct Sandbox {
     env: Vec<(String, String)>,
 }
 
-/// How one run ended and what it said.
+/// How one run ended and what it printed.
 #[derive(Debug)]
 pub struct Run {
     /// The exit status; -1 where a signal ended it.
@@ -98,14 +98,14 @@ impl Run {
 
     /// Fails the test unless standard error holds `text`.
     #[track_caller]
-    pub fn says(self, text: &str) -> Self {
+    pub fn prints(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "standard error lacks {text:?}:\n{}", self.stderr);
         self
     }
 
     /// Fails the test if any output holds `text`.
     #[track_caller]
-    pub fn never_says(self, text: &str) -> Self {
+    pub fn never_prints(self, text: &str) -> Self {
         let all = format!("{}{}", self.stdout, self.stderr);
         assert!(!all.contains(text), "the output holds {text:?}:\n{all}");
         self

@@ -1,4 +1,4 @@
-//! A server that does exactly what a test says, step by step, and counts what arrives: faults byte by byte.
+//! A server that does exactly what a test wants, step by step, and counts what arrives: faults byte by byte.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -22,7 +22,7 @@ pub enum Step {
     Pause(Duration),
     /// Reads the body of the request.
     TakeBody,
-    /// Says this again and again until the client is gone.
+    /// Sends this again and again until the client is gone.
     Flood(Vec<u8>),
     /// Keeps the connection and neither reads nor speaks until the client is gone.
     Stall,
@@ -42,7 +42,7 @@ pub fn say(text: impl AsRef<[u8]>) -> Step {
     Step::Say(text.as_ref().to_vec())
 }
 
-/// What is heard on a port, and what is said to it.
+/// What arrives on a port, and what is sent back.
 pub struct Server {
     address: SocketAddr,
     /// The targets of all requests whose head was read.
@@ -189,5 +189,5 @@ pub fn bounded(sandbox: &Sandbox, config: &Value, name: &str) -> Run {
     let run = sandbox.sync(config);
     let (took, limit) = (begun.elapsed(), config["timeout"].as_u64().expect("a limit"));
     assert!(took < Duration::from_secs(limit) + SLACK, "{name}: took {took:?}, the limit is {limit} s\n{}", run.stderr);
-    run.never_says("panicked").never_says("os error").never_says("docs.rs")
+    run.never_prints("panicked").never_prints("os error").never_prints("docs.rs")
 }

@@ -62,14 +62,14 @@ pub fn inside(test: &str, setup: &str) -> bool {
     let mut command = Command::new(unshare);
     command.args([options, "sh", "-c", &script]).arg(env::current_exe().expect("this program")).arg(test);
     let output = command.env(INSIDE, test).env("PATH", path).stdin(Stdio::null()).output().expect("unshare starts");
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(CANNOT) {
-        skipped(&format!("this system cannot make what the namespace needs: {said}"));
+        skipped(&format!("this system cannot make what the namespace needs: {printed}"));
         return false;
     }
-    assert!(output.status.success(), "inside the namespace ({}):\n{said}", output.status);
-    assert!(said.contains("1 passed"), "there is no test {test}:\n{said}");
-    if let Some(line) = said.lines().find(|line| line.starts_with("skipped ")) {
+    assert!(output.status.success(), "inside the namespace ({}):\n{printed}", output.status);
+    assert!(printed.contains("1 passed"), "there is no test {test}:\n{printed}");
+    if let Some(line) = printed.lines().find(|line| line.starts_with("skipped ")) {
         let _ = writeln!(io::stderr(), "{line}");
     }
     false

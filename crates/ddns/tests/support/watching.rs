@@ -78,7 +78,7 @@ impl Endpoint {
         Self::responding(|_| Response::status(204))
     }
 
-    /// Says to the callback of this number, from 0, what the script says.
+    /// Responds to the callback of this number, from 0, as the script has it.
     pub fn responding(script: impl Fn(usize) -> Response + Send + Sync + 'static) -> Self {
         let arrivals: Arc<Mutex<Vec<Arrival>>> = Arc::default();
         let noted = arrivals.clone();
@@ -163,7 +163,7 @@ impl Watch {
         Self { child, log }
     }
 
-    /// What it has said so far.
+    /// What it has logged so far.
     pub fn log(&self) -> String {
         self.log.lock().expect("no test thread failed").clone()
     }
@@ -173,9 +173,9 @@ impl Watch {
         self.log().lines().filter(|line| line.contains(text)).count()
     }
 
-    /// Waits until it has said this.
+    /// Waits until it has logged this.
     #[track_caller]
-    pub fn says(&self, text: &str) {
+    pub fn prints(&self, text: &str) {
         let begun = Instant::now();
         while !self.log().contains(text) {
             assert!(begun.elapsed() < SOON, "it does not say {text:?}:\n{}", self.log());

@@ -1,4 +1,4 @@
-//! Faults of a server, byte by byte (A4, A7, D4, E2): whatever it says, cuts off or leaves unsaid, the run ends within
+//! Faults of a server, byte by byte (A4, A7, D4, E2): whatever it sends, cuts off or leaves out, the run ends within
 //! its limit with a sentence, no update is delivered twice in one run, and what failed is sent again by the next.
 //! Kept connections and several updates stand in `transport/kept_connections.rs`.
 
@@ -36,7 +36,7 @@ fn fails_with(name: &str, server: &Server, config: &Value, sentences: &[&str]) {
     let run = bounded(&sandbox, config, name);
     assert_eq!(run.code, 0, "{name}, sent again: {}", run.stderr);
     assert_eq!(server.take(), BTreeMap::from([("/hook".to_owned(), 1)]), "{name}: sent again once");
-    bounded(&sandbox, config, name).expect(0).says("1 already up to date");
+    bounded(&sandbox, config, name).expect(0).prints("1 already up to date");
     assert!(server.take().is_empty(), "{name}: then it is known");
 }
 
@@ -60,7 +60,7 @@ fn passes(name: &str, server: &Server) {
     assert!(run.stderr.contains("home.example.com A 203.0.113.7: accepted ("), "{name}: {}", run.stderr);
     assert_eq!(server.take(), BTreeMap::from([("/hook".to_owned(), 1)]), "{name}: delivered once");
     assert_eq!(server.take_connections(), 1, "{name}: one try");
-    bounded(&sandbox, &config, name).expect(0).says("1 already up to date");
+    bounded(&sandbox, &config, name).expect(0).prints("1 already up to date");
     assert_eq!(server.take_connections(), 0, "{name}: then it is known");
 }
 
@@ -324,8 +324,8 @@ fn a4_a_response_that_comes_before_the_request_is_sent_counts() {
             scope.spawn(|| {
                 let server = Server::always(vec![say("HTTP/1.1 204 No Content\r\n\r\n"), end]);
                 let sandbox = Sandbox::new();
-                bounded(&sandbox, &large(&server, 5), "204 at once").expect(0).says("accepted (204");
-                bounded(&sandbox, &large(&server, 5), "204 at once").expect(0).says("1 already up to date");
+                bounded(&sandbox, &large(&server, 5), "204 at once").expect(0).prints("accepted (204");
+                bounded(&sandbox, &large(&server, 5), "204 at once").expect(0).prints("1 already up to date");
                 assert_eq!(server.take(), BTreeMap::from([("/hook".to_owned(), 1)]));
             });
         }
@@ -343,7 +343,7 @@ fn a4_a_large_body_is_sent_to_its_end_though_the_response_came_first() {
         TakeBody,
         Note(note),
     ]);
-    bounded(&Sandbox::new(), &large(&server, 2), "200 at once").expect(0).says("accepted (200");
+    bounded(&Sandbox::new(), &large(&server, 2), "200 at once").expect(0).prints("accepted (200");
     // The end of it may still be on its way when the run is over.
     let begun = Instant::now();
     while !read_whole.load(Ordering::SeqCst) {

@@ -62,14 +62,14 @@ fn a_fault_costs_one_update(name: &str, fault: Vec<Step>, concurrency: &Value) {
         _ => vec![say(ACCEPTED)],
     });
     let (sandbox, config) = (Sandbox::new(), many(&server, 10, concurrency));
-    let run = bounded(&sandbox, &config, name).expect(1).says("9 accepted, 1 failed, 0 already up to date");
-    run.says("h2.example.com A 203.0.113.7: failed: ");
+    let run = bounded(&sandbox, &config, name).expect(1).prints("9 accepted, 1 failed, 0 already up to date");
+    run.prints("h2.example.com A 203.0.113.7: failed: ");
     assert_eq!(server.take(), each_once(10), "{name}, {concurrency}: each once");
     server.mend();
-    bounded(&sandbox, &config, name).expect(0).says("1 accepted, 0 failed, 9 already up to date");
+    bounded(&sandbox, &config, name).expect(0).prints("1 accepted, 0 failed, 9 already up to date");
     let again = BTreeMap::from([("/h2.example.com".to_owned(), 1)]);
     assert_eq!(server.take(), again, "{name}, {concurrency}: the failed one alone, once");
-    bounded(&sandbox, &config, name).expect(0).says("10 already up to date");
+    bounded(&sandbox, &config, name).expect(0).prints("10 already up to date");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a7_twenty_updates_to_a_server_that_sends_connection_close() {
         let response = "HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\nContent-Length: 2\r\n\r\nok";
         let server = Server::always(vec![say(response), Close]);
         let config = many(&server, 20, &concurrency);
-        bounded(&Sandbox::new(), &config, "closing").expect(0).says("20 accepted, 0 failed");
+        bounded(&Sandbox::new(), &config, "closing").expect(0).prints("20 accepted, 0 failed");
         assert_eq!(server.take(), each_once(20), "{concurrency}");
         assert_eq!(server.take_connections(), 20, "{concurrency}");
     }
@@ -96,7 +96,7 @@ fn a7_twenty_updates_to_a_server_that_closes_without_a_word() {
             assert!(failed <= 1, "after the first break no connection is kept:\n{}", run.stderr);
             assert_eq!(run.code, i32::from(failed > 0), "{}", run.stderr);
             server.mend();
-            bounded(&sandbox, &config, "again").expect(0).says(&format!("{failed} accepted, 0 failed"));
+            bounded(&sandbox, &config, "again").expect(0).prints(&format!("{failed} accepted, 0 failed"));
             assert_eq!(server.take(), each_once(20), "over both runs");
         }
     }
@@ -105,7 +105,7 @@ fn a7_twenty_updates_to_a_server_that_closes_without_a_word() {
 #[test]
 fn a7_a_connection_is_kept_for_twenty_updates() {
     let server = Server::always(vec![say(ACCEPTED)]);
-    bounded(&Sandbox::new(), &many(&server, 20, &json!(1)), "keeping").expect(0).says("20 accepted, 0 failed");
+    bounded(&Sandbox::new(), &many(&server, 20, &json!(1)), "keeping").expect(0).prints("20 accepted, 0 failed");
     assert_eq!((server.take(), server.take_connections()), (each_once(20), 1));
 }
 
@@ -148,9 +148,9 @@ fn a7_a_stray_body_that_comes_late_costs_one_update_at_most() {
     let (sandbox, config) = (Sandbox::new(), many(&server, 5, &json!(1)));
     let run = bounded(&sandbox, &config, "stray");
     let failed = run.stderr.matches("h1.example.com A 203.0.113.7: failed").count();
-    run.expect(i32::from(failed > 0)).says(&format!("{} accepted, {failed} failed", 5 - failed));
+    run.expect(i32::from(failed > 0)).prints(&format!("{} accepted, {failed} failed", 5 - failed));
     assert_eq!(server.take(), each_once(5));
-    bounded(&sandbox, &config, "again").expect(0).says(&format!("{failed} accepted, 0 failed"));
+    bounded(&sandbox, &config, "again").expect(0).prints(&format!("{failed} accepted, 0 failed"));
     assert_eq!(server.take().values().sum::<usize>(), failed, "the failed one alone, once");
 }
 
@@ -177,7 +177,7 @@ fn a4_what_arrives_on_an_idle_connection_is_not_a_response() {
                         _ => vec![say(second)],
                     });
                     let run = bounded(&Sandbox::new(), &with_a_rest(&server), unasked).expect(code);
-                    run.says(&format!("{} accepted, {code} failed", 2 - code));
+                    run.prints(&format!("{} accepted, {code} failed", 2 - code));
                     let once = BTreeMap::from([("/first".to_owned(), 1), ("/second".to_owned(), 1)]);
                     assert_eq!(server.take(), once, "{unasked}");
                     assert_eq!(server.take_connections(), 2, "{unasked}: the connection is not used again");
@@ -260,7 +260,8 @@ fn a4_what_follows_a_response_over_tls_is_not_the_next_one() {
         });
         let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
         let run = bounded(&authority.trusted(), &config, "stray over TLS").expect(1);
-        run.says("1 accepted, 1 failed").says("b.example.com A 203.0.113.7: failed: the endpoint responded with 500");
+        run.prints("1 accepted, 1 failed")
+            .prints("b.example.com A 203.0.113.7: failed: the endpoint responded with 500");
         assert_eq!(server.seen(), ["/a.example.com", "/b.example.com"], "{size}");
     }
 }
@@ -270,7 +271,7 @@ fn a7_a_connection_is_kept_over_tls() {
     let authority = Authority::new("known");
     let server = Secured::start(&authority, |_| (ACCEPTED.into(), true));
     let config = secured_config(server.port, &["a.example.com", "b.example.com", "c.example.com"]);
-    bounded(&authority.trusted(), &config, "keeping over TLS").expect(0).says("3 accepted");
+    bounded(&authority.trusted(), &config, "keeping over TLS").expect(0).prints("3 accepted");
     assert_eq!((server.seen().len(), server.connections.load(Ordering::SeqCst)), (3, 1));
 }
 
@@ -285,11 +286,11 @@ fn e2_a_cut_over_tls_is_reported_as_what_it_is() {
         let server = Secured::start(&authority, move |_| (response.into(), false));
         let (sandbox, config) = (authority.trusted(), secured_config(server.port, &["a.example.com"]));
         for _ in 0..2 {
-            bounded(&sandbox, &config, "cut over TLS").expect(1).says(part);
+            bounded(&sandbox, &config, "cut over TLS").expect(1).prints(part);
         }
         assert_eq!(server.seen().len(), 2, "once in each run");
     }
     let server = Secured::start(&authority, |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal".to_vec(), false));
     let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
-    bounded(&authority.trusted(), &config, "a body cut over TLS").expect(0).says("2 accepted");
+    bounded(&authority.trusted(), &config, "a body cut over TLS").expect(0).prints("2 accepted");
 }

@@ -17,7 +17,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("h{number}.example.com")).collect()
 }
 
-/// A receiver that says how many requests it had under way at once, at most.
+/// A receiver that counts how many requests it had under way at once, at most.
 fn counting(status: u16, delay: Duration) -> (Receiver, Arc<AtomicUsize>) {
     let (most, now) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
@@ -163,7 +163,7 @@ fn a_long_run_shows_on_a_terminal_how_far_it_is_and_nothing_of_it_in_a_pipe() {
     let config =
         with(&home(&receiver.url("/__DOMAIN__")), &json!({"ipv4": names(10), "concurrency": 1, "cache": false}));
     let sandbox = Sandbox::new().env("TERM", "xterm");
-    sandbox.sync(&config).expect(0).never_says(" of 10 sent");
+    sandbox.sync(&config).expect(0).never_prints(" of 10 sent");
 
     let program = env!("CARGO_BIN_EXE_ddns");
     let mut command = Command::new(script);

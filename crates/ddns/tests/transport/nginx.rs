@@ -62,11 +62,11 @@ fn d6_nginx_with_a_private_ca() {
         let (_server, port) = nginx(&program, &place, &own.files(&params_for("localhost")), &more);
         let sandbox = system.trusted();
         sandbox.write("ca.pem", &own.pem);
-        sandbox.sync(&secure(port, &json!(true))).expect(1).says("an issuer that this system does not know");
+        sandbox.sync(&secure(port, &json!(true))).expect(1).prints("an issuer that this system does not know");
         // Several requests on one connection.
         let names: Vec<String> = (0..5).map(|number| format!("d{number}.example.com")).collect();
         let config = with(&secure(port, &json!("ca.pem")), &json!({"ipv4": names, "concurrency": 1}));
-        sandbox.sync(&config).expect(0).says("5 accepted").never_says("warning");
+        sandbox.sync(&config).expect(0).prints("5 accepted").never_prints("warning");
         let seen = requests(&place);
         assert_eq!(seen.len(), 5, "{seen:?}");
         assert_eq!(seen[0], format!("GET /hook?ip=203.0.113.7 HTTP/1.1 {protocol}"));
@@ -86,7 +86,7 @@ fn d6_nginx_with_a_certificate_that_is_wrong() {
         let place = Sandbox::new();
         let (_server, port) = nginx(&program, &place, &own.files(&params), "");
         for ssl in [json!(true), json!("auto")] {
-            own.trusted().sync(&secure(port, &ssl)).expect(1).says(part);
+            own.trusted().sync(&secure(port, &ssl)).expect(1).prints(part);
         }
         assert_eq!(requests(&place), [""; 0], "{part}");
         own.trusted().sync(&secure(port, &json!(false))).expect(0);
@@ -107,10 +107,10 @@ fn d6_nginx_with_a_certificate_that_signed_itself() {
     let place = Sandbox::new();
     let (_server, port) = nginx(&program, &place, &(pem.clone(), key.serialize_pem()), "");
     let sandbox = Authority::new("system").trusted();
-    sandbox.sync(&secure(port, &json!(true))).expect(1).says("signed by itself");
-    sandbox.sync(&secure(port, &json!("auto"))).expect(0).says("is trusted unverified");
+    sandbox.sync(&secure(port, &json!(true))).expect(1).prints("signed by itself");
+    sandbox.sync(&secure(port, &json!("auto"))).expect(0).prints("is trusted unverified");
     sandbox.write("own.pem", pem);
-    sandbox.sync(&with(&secure(port, &json!("own.pem")), &json!({"cache": false}))).expect(0).never_says("warning");
+    sandbox.sync(&with(&secure(port, &json!("own.pem")), &json!({"cache": false}))).expect(0).never_prints("warning");
     assert_eq!(requests(&place).len(), 2);
 }
 
@@ -125,5 +125,5 @@ fn e2_nginx_that_wants_a_clients_certificate_is_reported() {
     let file = place.write("clients.pem", &own.pem);
     let more = format!("ssl_verify_client on;\nssl_client_certificate {};", file.display());
     let (_server, port) = nginx(&program, &place, &own.files(&params_for("localhost")), &more);
-    own.trusted().sync(&secure(port, &json!(true))).expect(1).says("responded with 400 Bad Request");
+    own.trusted().sync(&secure(port, &json!(true))).expect(1).prints("responded with 400 Bad Request");
 }

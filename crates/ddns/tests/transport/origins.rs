@@ -39,8 +39,8 @@ fn a6_a_thousand_origins_need_few_open_files() {
         );
         sandbox.write("config.json", config.to_string());
         let begun = Instant::now();
-        let (code, said) = limited(&sandbox, FILES);
-        let first: Vec<&str> = said.lines().take(5).collect();
+        let (code, printed) = limited(&sandbox, FILES);
+        let first: Vec<&str> = printed.lines().take(5).collect();
         assert_eq!((code, first), (0, Vec::new()), "through a proxy: {through_proxy}");
         assert_eq!(receiver.callbacks().len(), ORIGINS, "through a proxy: {through_proxy}");
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());

@@ -23,7 +23,7 @@ fn d5_an_http_address_is_handed_to_the_proxy_whole() {
     let proxy = Receiver::new();
     let id = "http://dns.example.com/hook?name=__DOMAIN__&ip=__IP__";
     for form in [proxy.url(""), proxy.url("/"), format!("127.0.0.1:{}", proxy.port())] {
-        Sandbox::new().sync(&by(id, form)).expect(0).says("1 accepted");
+        Sandbox::new().sync(&by(id, form)).expect(0).prints("1 accepted");
         let seen = proxy.take();
         assert_eq!(seen.len(), 1);
         let line = "GET http://dns.example.com/hook?name=home.example.com&ip=203.0.113.7 HTTP/1.1";
@@ -107,7 +107,7 @@ fn a7_a_request_that_a_proxy_took_is_not_sent_again_directly() {
         let proxy = Receiver::responding(move |_| response.clone());
         let config = by(&endpoint.url("/hook"), json!([proxy.url(""), "DIRECT"]));
         let run = Sandbox::new().sync(&with(&config, &json!({"token": {"ip": "__IP__"}}))).expect(1);
-        run.says(&format!("proxy {}", proxy.url("")));
+        run.prints(&format!("proxy {}", proxy.url("")));
         assert_eq!((proxy.callbacks().len(), endpoint.callbacks().len()), (1, 0));
     }
 }
@@ -118,7 +118,7 @@ fn a7_a_tls_failure_through_a_tunnel_is_not_tried_by_another_route() {
     let proxy = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
     let config = by(&server.url("/hook"), json!([proxy.url(), "DIRECT"]));
     let run = Authority::new("known").trusted().sync(&with(&config, &json!({"ssl": true}))).expect(1);
-    run.says("an issuer that this system does not know").never_says("directly");
+    run.prints("an issuer that this system does not know").never_prints("directly");
     assert_eq!((proxy.seen().len(), server.seen().len()), (1, 0));
 }
 
@@ -127,7 +127,7 @@ fn d6_auto_lets_a_local_endpoint_pass_through_a_tunnel_too() {
     let server = Authority::new("stranger").server("localhost");
     let proxy = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
     let run = Authority::new("known").trusted().sync(&by(&server.url("/hook"), json!(proxy.url()))).expect(0);
-    run.says("https://localhost").says("is trusted unverified");
+    run.prints("https://localhost").prints("is trusted unverified");
     assert_eq!((proxy.seen().len(), server.seen().len()), (2, 1));
 }
 
@@ -171,16 +171,16 @@ fn d5_sources_of_addresses_go_directly() {
 fn e3_another_proxy_does_not_send_again() {
     let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let id = receiver.url("/hook");
-    sandbox.sync(&by(&id, "DIRECT")).expect(0).says("1 accepted");
-    sandbox.sync(&by(&id, json!([receiver.url("")]))).expect(0).says("1 already up to date");
+    sandbox.sync(&by(&id, "DIRECT")).expect(0).prints("1 accepted");
+    sandbox.sync(&by(&id, json!([receiver.url("")]))).expect(0).prints("1 already up to date");
 }
 
 #[test]
 fn g2_nothing_of_a_proxys_login_is_ever_printed() {
-    let says = |status: &'static str| Proxy::http(Then::Says(status));
+    let sends = |status: &'static str| Proxy::http(Then::Sends(status));
     let echo = "HTTP/1.1 403 No\r\nContent-Length: 73\r\n\r\nproxy-user:proxy-word Basic cHJveHktdXNlcjpwcm94eS13b3Jk proxy%2Dword ....";
-    let ok = says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-    let routes = [ok.url(), says("HTTP/1.1 407 A\r\n\r\n").url(), says(echo).url(), format!("http://{}", refusing())];
+    let ok = sends("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let routes = [ok.url(), sends("HTTP/1.1 407 A\r\n\r\n").url(), sends(echo).url(), format!("http://{}", refusing())];
     for id in ["http://dns.example.com/hook", "https://dns.example.com/hook"] {
         for route in routes.iter().chain(&[ok.url().replace("http:", "socks5h:"), ok.url().replace("http:", "https:")])
         {
@@ -196,7 +196,7 @@ fn g2_nothing_of_a_proxys_login_is_ever_printed() {
     }
     let sandbox = Sandbox::new().env("http_proxy", with_login(&ok.url()));
     let run = sandbox.sync(&with(&by("http://dns.example.com/hook", "SYSTEM"), &json!({"debug": true}))).expect(0);
-    run.says(&format!("through the proxy {}", ok.url())).never_says("proxy-user").never_says("proxy-word");
+    run.prints(&format!("through the proxy {}", ok.url())).never_prints("proxy-user").never_prints("proxy-word");
 }
 
 /// The request line that a relay gets is another one than the endpoint's.
@@ -206,12 +206,12 @@ fn g1_the_debug_log_names_the_way() {
     let run = |id: &str, proxy: serde_json::Value| {
         Sandbox::new().sync(&with(&by(id, proxy), &json!({"debug": true, "timeout": 1})))
     };
-    run("http://dns.example.com/hook", json!([proxy.url("")])).expect(0).says(&format!(
+    run("http://dns.example.com/hook", json!([proxy.url("")])).expect(0).prints(&format!(
         "sending to http://dns.example.com through the proxy {} (absolute URL in the request line)",
         proxy.url("")
     ));
     run(&endpoint.url("/hook"), json!(["socks5://127.0.93.7:9", "DIRECT"]))
         .expect(0)
-        .says(&format!("sending to {} through the proxy socks5://127.0.93.7:9, else directly\n", endpoint.url("")));
-    run(&endpoint.url("/hook"), json!("DIRECT")).expect(0).says(&format!("sending to {}\n", endpoint.url("")));
+        .prints(&format!("sending to {} through the proxy socks5://127.0.93.7:9, else directly\n", endpoint.url("")));
+    run(&endpoint.url("/hook"), json!("DIRECT")).expect(0).prints(&format!("sending to {}\n", endpoint.url("")));
 }

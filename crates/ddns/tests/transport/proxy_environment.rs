@@ -31,7 +31,7 @@ fn d5_socks_without_a_version_is_socks5() {
         Ok(())
     });
     let sandbox = Sandbox::new().env("all_proxy", format!("socks://{}/", proxy.address));
-    sandbox.sync(&home("http://192.0.2.1/hook")).expect(1).says(&format!("proxy socks5://{}", proxy.address));
+    sandbox.sync(&home("http://192.0.2.1/hook")).expect(1).prints(&format!("proxy socks5://{}", proxy.address));
     assert_eq!(proxy.seen(), ["[5, 1, 0]"]);
 }
 
@@ -111,13 +111,13 @@ fn d5_a_wrong_variable_is_an_error_only_where_it_would_be_used() {
     {
         let sandbox = || Sandbox::new().env("http_proxy", value);
         let run = sandbox().sync(&home(&endpoint.url("/"))).expect(2);
-        run.says("http_proxy").says("`proxy`").says("DIRECT").says("socks5h://").never_says("proxy-word");
+        run.prints("http_proxy").prints("`proxy`").prints("DIRECT").prints("socks5h://").never_prints("proxy-word");
         assert_eq!(endpoint.callbacks().len(), 0, "{value}");
         sandbox().sync(&by(&endpoint.url("/"), "DIRECT")).expect(0);
         sandbox().env("no_proxy", "127.0.0.1").sync(&home(&endpoint.url("/"))).expect(0);
         assert_eq!(endpoint.take().len(), 2, "{value}");
         let run = sandbox().sync(&with(&home("https://127.0.0.1:1/"), &json!({"timeout": 1}))).expect(1);
-        run.never_says("http_proxy");
+        run.never_prints("http_proxy");
     }
 }
 
@@ -127,7 +127,7 @@ fn d5_a_wrong_variable_that_only_a_redirection_meets_is_reported() {
         Receiver::responding(|_| crate::support::Response::status(307).header("Location", "http://dns.example.com/x"));
     let sandbox = Sandbox::new().env("http_proxy", "ftp://proxy-word@p").env("no_proxy", "127.0.0.1");
     let run = sandbox.sync(&home(&first.url("/"))).expect(1);
-    run.says("http_proxy of the environment names a proxy with the scheme `ftp`").never_says("proxy-word");
+    run.prints("http_proxy of the environment names a proxy with the scheme `ftp`").never_prints("proxy-word");
 }
 
 #[test]
@@ -142,12 +142,12 @@ fn d5_a_wrong_item_of_proxy_is_an_error_that_shows_no_secret() {
         ("", "empty"),
     ] {
         let run = Sandbox::new().sync(&by(ID, json!(["DIRECT", item]))).expect(2);
-        run.says("`proxy`").says(part).says("possible are").never_says("proxy-user").never_says("word@");
+        run.prints("`proxy`").prints(part).prints("possible are").never_prints("proxy-user").never_prints("word@");
         let sandbox = Sandbox::new();
         sandbox.write("config.json", home(ID).to_string());
         if !item.is_empty() {
             let run = sandbox.run(&["-c", "config.json", "--proxy", item]).expect(2);
-            run.says("--proxy").never_says("proxy-user").never_says("word@");
+            run.prints("--proxy").never_prints("proxy-user").never_prints("word@");
         }
     }
 }

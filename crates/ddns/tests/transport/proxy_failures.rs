@@ -12,13 +12,13 @@ use crate::support::{Receiver, Sandbox};
 
 /// What a proxy may respond with when it is asked for a tunnel, and what is reported.
 const REFUSALS: [(Then, &str); 8] = [
-    (Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"), "asks for a user and password (407)"),
-    (Then::Says("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "responded with 502 Bad Gateway when asked for a tunnel"),
-    (Then::Says("HTTP/1.0 403 No\r\n\r\n"), "responded with 403 Forbidden when asked for a tunnel"),
-    (Then::Says(""), "closed the connection without a response"),
-    (Then::Says("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its response"),
-    (Then::Says("SSH-2.0-proxy\r\n\r\n"), "sent a response that is not valid HTTP"),
-    (Then::Says("HTTP/1.1 200 OK\r\n\r\nmore"), "speaks in the tunnel before the endpoint can"),
+    (Then::Sends("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"), "asks for a user and password (407)"),
+    (Then::Sends("HTTP/1.1 502 Bad\r\n\r\nwhatever"), "responded with 502 Bad Gateway when asked for a tunnel"),
+    (Then::Sends("HTTP/1.0 403 No\r\n\r\n"), "responded with 403 Forbidden when asked for a tunnel"),
+    (Then::Sends(""), "closed the connection without a response"),
+    (Then::Sends("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its response"),
+    (Then::Sends("SSH-2.0-proxy\r\n\r\n"), "sent a response that is not valid HTTP"),
+    (Then::Sends("HTTP/1.1 200 OK\r\n\r\nmore"), "speaks in the tunnel before the endpoint can"),
     (Then::Hangs, "no response within"),
 ];
 
@@ -32,7 +32,7 @@ fn e2_a_proxy_that_gives_no_tunnel_is_reported() {
                 let begun = Instant::now();
                 let run = Sandbox::new().sync(&config).expect(1);
                 assert!(begun.elapsed() < Duration::from_secs(4), "{part}: {:?}", begun.elapsed());
-                run.says(&format!("no connection to https://dns.example.com (proxy {}: ", proxy.url())).says(part);
+                run.prints(&format!("no connection to https://dns.example.com (proxy {}: ", proxy.url())).prints(part);
                 assert_eq!(proxy.seen().len(), 1, "{part}");
             });
         }
@@ -57,7 +57,7 @@ fn d5_a_proxy_that_gives_no_tunnel_is_passed_over() {
 
 #[test]
 fn e2_every_route_that_was_tried_is_reported() {
-    let (dead, login) = (refusing(), Proxy::http(Then::Says("HTTP/1.1 407 Login\r\n\r\n")));
+    let (dead, login) = (refusing(), Proxy::http(Then::Sends("HTTP/1.1 407 Login\r\n\r\n")));
     let nobody = refusing();
     let id = format!("https://{nobody}/hook");
     let config = by(&id, json!([format!("http://{dead}"), login.url(), format!("socks5://{dead}"), "DIRECT"]));
@@ -67,29 +67,29 @@ fn e2_every_route_that_was_tried_is_reported() {
          directly: connection refused)",
         login.url()
     );
-    Sandbox::new().sync(&config).expect(1).says(&expected);
+    Sandbox::new().sync(&config).expect(1).prints(&expected);
     // Alone, the direct way is not called so.
     Sandbox::new()
         .sync(&by(&id, "DIRECT"))
         .expect(1)
-        .says(&format!("no connection to https://{nobody} (connection refused)"));
+        .prints(&format!("no connection to https://{nobody} (connection refused)"));
 }
 
 #[test]
 fn e2_a_login_that_is_not_accepted_is_reported() {
-    let proxy = Proxy::http(Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
+    let proxy = Proxy::http(Then::Sends("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
     let route = proxy.url().replace("://", "://proxy-user:proxy-word@");
     for id in ["http://dns.example.com/hook", "https://dns.example.com/hook"] {
         let run = Sandbox::new().sync(&by(id, json!([route]))).expect(1);
-        run.says("does not accept the user and password (407)").says(&proxy.url());
+        run.prints("does not accept the user and password (407)").prints(&proxy.url());
     }
 }
 
 #[test]
 fn e2_a_407_to_a_handed_on_request_is_the_proxys() {
-    let proxy = Proxy::http(Then::Says("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
+    let proxy = Proxy::http(Then::Sends("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
     let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
-    run.says(&format!("failed: the proxy {} asks for a user and password (407)", proxy.url()));
+    run.prints(&format!("failed: the proxy {} asks for a user and password (407)", proxy.url()));
 }
 
 #[test]
@@ -103,12 +103,12 @@ fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
         ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "responded with 403 Forbidden, by or through the proxy "),
         ("HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n", "responded with 504 Gateway Timeout, by or through the proxy "),
     ] {
-        let proxy = Proxy::http(Then::Says(response));
+        let proxy = Proxy::http(Then::Sends(response));
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
-        run.says(&format!("{part}{}", proxy.url()));
+        run.prints(&format!("{part}{}", proxy.url()));
     }
     let endpoint = Receiver::responding(|_| crate::support::Response::status(502));
-    Sandbox::new().sync(&by(&endpoint.url("/"), "DIRECT")).expect(1).says("502 Bad Gateway").never_says("proxy");
+    Sandbox::new().sync(&by(&endpoint.url("/"), "DIRECT")).expect(1).prints("502 Bad Gateway").never_prints("proxy");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn e2_a_proxy_that_takes_a_request_and_hangs_is_reported_within_the_limit() {
     let begun = Instant::now();
     let run = Sandbox::new().sync(&config).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
-    run.says("did not respond within 1 s").says(&format!("through the proxy {}", proxy.url()));
+    run.prints("did not respond within 1 s").prints(&format!("through the proxy {}", proxy.url()));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn d5_an_http_address_goes_to_an_https_proxy_inside_of_tls() {
     let authority = Authority::new("known");
     let proxy = authority.server("localhost");
     let config = by("http://dns.example.com/hook", json!([https(proxy.port)]));
-    authority.trusted().sync(&with(&config, &json!({"ssl": true}))).expect(0).never_says("warning");
+    authority.trusted().sync(&with(&config, &json!({"ssl": true}))).expect(0).never_prints("warning");
     let seen = proxy.seen();
     assert_eq!(seen.len(), 1);
     assert!(seen[0].starts_with("GET http://dns.example.com/hook HTTP/1.1\r\n"), "{seen:?}");
@@ -90,7 +90,7 @@ fn d6_a_proxy_with_a_wrong_certificate_is_passed_over_or_reported() {
         let alone = by(&endpoint.url("/hook"), json!([https(proxy.port)]));
         let expected = format!("(proxy https://localhost:{}: the certificate of the proxy", proxy.port);
         let run = authority.trusted().sync(&with(&alone, &json!({"ssl": true}))).expect(1);
-        run.says(&expected).says(part).never_says("proxy-word");
+        run.prints(&expected).prints(part).never_prints("proxy-word");
         let both = by(&endpoint.url("/hook"), json!([https(proxy.port), "DIRECT"]));
         authority.trusted().sync(&with(&both, &json!({"ssl": true}))).expect(0);
         assert_eq!((proxy.seen().len(), endpoint.take().len()), (0, 1), "{part}");
@@ -102,7 +102,7 @@ fn d6_auto_lets_a_local_proxy_pass_and_warns() {
     let proxy = Authority::new("stranger").server("localhost");
     let config = by("http://dns.example.com/hook", json!([https(proxy.port)]));
     let run = Authority::new("known").trusted().sync(&config).expect(0);
-    run.says(&format!("the proxy https://localhost:{} is trusted unverified", proxy.port));
+    run.prints(&format!("the proxy https://localhost:{} is trusted unverified", proxy.port));
     assert_eq!(proxy.seen().len(), 1);
 }
 
@@ -113,7 +113,7 @@ fn d6_a_ca_file_counts_for_the_proxy_too() {
     let sandbox = Authority::new("system").trusted();
     sandbox.write("ca.pem", &own.pem);
     let config = by("http://dns.example.com/hook", json!([https(proxy.port)]));
-    sandbox.sync(&with(&config, &json!({"ssl": "ca.pem"}))).expect(0).never_says("warning");
+    sandbox.sync(&with(&config, &json!({"ssl": "ca.pem"}))).expect(0).never_prints("warning");
     assert_eq!(proxy.seen().len(), 1);
 }
 
@@ -122,12 +122,12 @@ fn e2_https_toward_a_plain_proxy_is_reported() {
     let proxy = Receiver::new();
     let route = format!("https://127.0.0.1:{}", proxy.port());
     let config = with(&by("http://dns.example.com/hook", json!([route])), &json!({"timeout": 2}));
-    Authority::new("known").trusted().sync(&config).expect(1).says(&format!("(proxy {route}: "));
+    Authority::new("known").trusted().sync(&config).expect(1).prints(&format!("(proxy {route}: "));
     let dead = refusing();
     let config = by("http://dns.example.com/hook", json!([format!("https://{dead}")]));
     Authority::new("known")
         .trusted()
         .sync(&config)
         .expect(1)
-        .says(&format!("proxy https://{dead}: connection refused"));
+        .prints(&format!("proxy https://{dead}: connection refused"));
 }

@@ -34,11 +34,11 @@ fn delivers(right: &str, wrong: &[(String, &str)]) {
     for id in [plain.url("/hook?ip=__IP__").replace("127.0.0.1", "localhost"), secure.url("/hook?ip=__IP__")] {
         for (route, part) in wrong {
             let run = authority.trusted().sync(&with(&by(&id, json!([route])), &json!({"ssl": true}))).expect(1);
-            run.says(part).never_says("right-word").never_says("wrong-word");
+            run.prints(part).never_prints("right-word").never_prints("wrong-word");
         }
         assert_eq!(plain.callbacks().len() + secure.seen().len(), usize::from(id.starts_with("https")));
         let config = with(&by(&id, json!([right])), &json!({"ssl": true, "debug": true}));
-        authority.trusted().sync(&config).expect(0).says("through the proxy").never_says("right-word");
+        authority.trusted().sync(&config).expect(0).prints("through the proxy").never_prints("right-word");
     }
     let seen = plain.only();
     assert_eq!(seen.line, "GET /hook?ip=203.0.113.7 HTTP/1.1");
@@ -66,7 +66,7 @@ fn d5_tinyproxy_with_a_login() {
     let sandbox = Sandbox::new();
     let (_server, port) = tinyproxy(&program, &sandbox, "BasicAuth right-user right-word");
     let route = |login: &str| format!("http://{login}127.0.0.1:{port}");
-    // To a wrong login it says 401, as if it were the endpoint.
+    // To a wrong login it responds with 401, as if it were the endpoint.
     let wrong = [
         (route(""), "asks for a user and password (407)"),
         (route("right-user:wrong-word@"), "proxy http://127.0.0.1:"),
@@ -85,7 +85,7 @@ fn e2_tinyproxy_cannot_get_at_the_endpoint() {
     let nobody = crate::support::odd_server::refusing();
     for scheme in ["http", "https"] {
         let config = by(&format!("{scheme}://{nobody}/hook"), json!([format!("127.0.0.1:{port}")]));
-        Sandbox::new().sync(&config).expect(1).says(&format!("proxy http://127.0.0.1:{port}"));
+        Sandbox::new().sync(&config).expect(1).prints(&format!("proxy http://127.0.0.1:{port}"));
     }
 }
 
@@ -117,5 +117,5 @@ fn d5_microsocks_with_and_without_a_login() {
     }
     let nobody = crate::support::odd_server::refusing();
     let config = by(&format!("http://{nobody}/"), json!([format!("socks5://right-user:right-word@127.0.0.1:{port}")]));
-    Sandbox::new().sync(&config).expect(1).says("cannot connect to the endpoint: connection refused");
+    Sandbox::new().sync(&config).expect(1).prints("cannot connect to the endpoint: connection refused");
 }

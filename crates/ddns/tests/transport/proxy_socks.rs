@@ -68,7 +68,7 @@ fn d5_user_and_password_are_sent_where_they_are_asked_for() {
     Sandbox::new().sync(&by("http://dns.example.com/hook", json!([route(&proxy)]))).expect(0);
     assert_eq!(proxy.seen()[..2], ["05020002", "010275730470407373"]);
     assert!(!proxy.seen()[3].to_lowercase().contains("authorization"), "{:?}", proxy.seen());
-    // Not asked for, not said.
+    // Not asked for, not sent.
     let proxy = scripted(vec![vec![5, 0], ACCEPTED.to_vec()]);
     Sandbox::new().sync(&by("http://dns.example.com/hook", json!([route(&proxy)]))).expect(0);
     assert_eq!(proxy.seen()[0], "05020002");
@@ -97,7 +97,7 @@ fn e2_what_a_socks_proxy_responds_is_reported_and_passed_over() {
         let proxy = scripted(responses);
         let route = socks(&proxy, "socks5h", "");
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([route]))).expect(1);
-        run.says(&format!("no connection to http://dns.example.com (proxy {route}: ")).says(part);
+        run.prints(&format!("no connection to http://dns.example.com (proxy {route}: ")).prints(part);
         let endpoint = Receiver::new();
         Sandbox::new().sync(&by(&endpoint.url("/hook"), json!([route, "DIRECT"]))).expect(0);
         assert_eq!(endpoint.callbacks().len(), 1, "{part}");
@@ -110,7 +110,7 @@ fn e2_a_login_that_a_socks_proxy_does_not_accept_is_reported() {
     let route = socks(&proxy, "socks5h", "proxy-user:proxy-word@");
     let run =
         Sandbox::new().sync(&with(&by("http://dns.example.com/", json!([route])), &json!({"debug": true}))).expect(1);
-    run.says("does not accept the user and password").never_says("proxy-user").never_says("proxy-word");
+    run.prints("does not accept the user and password").never_prints("proxy-user").never_prints("proxy-word");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn e2_a_socks_proxy_that_closes_or_hangs_is_reported_within_the_limit() {
         let config =
             with(&by("http://dns.example.com/", json!([socks(&proxy, "socks5h", "")])), &json!({"timeout": 2}));
         let begun = Instant::now();
-        Sandbox::new().sync(&config).expect(1).says(part);
+        Sandbox::new().sync(&config).expect(1).prints(part);
         assert!(begun.elapsed() < Duration::from_secs(4), "{part}: {:?}", begun.elapsed());
     }
 }

@@ -20,7 +20,7 @@ fn closing() -> Receiver {
     Receiver::responding(|_| Response::status(200).header("Connection", "close"))
 }
 
-/// A SOCKS5 proxy that says these words to the last number of the address that is asked for, or hangs; it responds to the
+/// A SOCKS5 proxy that sends these words for the last number of the address that is asked for, or hangs; it responds to the
 /// request that follows in the endpoint's place.
 fn socks(reply: impl Fn(usize, u8) -> Option<u8> + Send + Sync + 'static) -> Proxy {
     Proxy::serving(move |mut stream, seen| {
@@ -62,7 +62,7 @@ fn d5_a_proxy_that_works_again_is_first_again() {
     let routes = [&wakes, &refuses].map(|proxy| format!("socks5h://{}", proxy.address));
     let config = by("http://192.0.2.1/hook", json!(routes));
     let run = Sandbox::new().sync(&with(&config, &json!({"ipv4": names(4), "concurrency": 1, "timeout": 2}))).expect(1);
-    run.says("3 accepted, 1 failed");
+    run.prints("3 accepted, 1 failed");
     // The first hangs, and the second refuses; then the second is asked first, once.
     assert_eq!((wakes.seen().len(), refuses.seen().len()), (4, 2));
 }
@@ -108,7 +108,7 @@ fn e2_a_lookup_that_hangs_leaves_time_for_the_next_route() {
     for route in [format!("socks5://{}", proxy.address), "http://proxy.example.com:3128".to_owned()] {
         let config = with(&by("http://slow.example.com/hook", json!([route])), &json!({"timeout": 1, "cache": false}));
         let run = sandbox.sync(&config).expect(1);
-        run.says(&format!("(proxy {route}: the name ")).says("could not be looked up within 0.");
+        run.prints(&format!("(proxy {route}: the name ")).prints("could not be looked up within 0.");
     }
 }
 
@@ -140,7 +140,7 @@ fn e2_a_failed_tls_handshake_is_reported() {
     ] {
         let begun = Instant::now();
         let config = with(&by(id, json!([route])), &json!({"timeout": 1}));
-        Authority::new("known").trusted().sync(&config).expect(1).says(part);
+        Authority::new("known").trusted().sync(&config).expect(1).prints(part);
         assert!(begun.elapsed() < Duration::from_secs(3), "{route}: {:?}", begun.elapsed());
     }
 }
@@ -159,8 +159,8 @@ fn d6_behind_a_proxy_that_is_not_local_nothing_is_trusted_unverified() {
     let tunnel = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
     let far = format!("http://proxy.example.com:{}", tunnel.address.port());
     let run = sandbox.sync(&by(&id, json!([far]))).expect(1);
-    run.says("an issuer that this system does not know").says("set `ssl`");
+    run.prints("an issuer that this system does not know").prints("set `ssl`");
     assert_eq!(server.seen(), [""; 0]);
-    sandbox.sync(&by(&id, json!([tunnel.url()]))).expect(0).says("is trusted unverified");
+    sandbox.sync(&by(&id, json!([tunnel.url()]))).expect(0).prints("is trusted unverified");
     assert_eq!(server.seen().len(), 1);
 }

@@ -36,8 +36,8 @@ fn e2_every_address_that_was_tried_is_reported_within_the_limit() {
     let begun = Instant::now();
     let run = sandbox.sync(&with(&home("http://two.example.com:9/hook"), &json!({"timeout": 2}))).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(3), "took {:?}", begun.elapsed());
-    let run = run.says("no connection to http://two.example.com:9 (").says("127.0.0.1:9: connection refused");
-    run.says("198.51.100.2:9: no response within").says("[2001:db8:1::2]:9: no response within");
+    let run = run.prints("no connection to http://two.example.com:9 (").prints("127.0.0.1:9: connection refused");
+    run.prints("198.51.100.2:9: no response within").prints("[2001:db8:1::2]:9: no response within");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end() {
     let begun = Instant::now();
     let run = sandbox.sync(&with(&home("http://slow.example.com/hook"), &more)).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(3), "took {:?}", begun.elapsed());
-    run.says("the name slow.example.com could not be looked up within 0.9 s").says("8 failed");
+    run.prints("the name slow.example.com could not be looked up within 0.9 s").prints("8 failed");
     let count = asked.join().expect("the resolver");
     assert!((1..=2).contains(&count), "one lookup, of one packet a family, for all: {count}");
 }
@@ -109,7 +109,7 @@ fn e2_a_lookup_that_fails_is_remembered() {
     let names: Vec<String> = (0..8).map(|number| format!("d{number}.example.com")).collect();
     let more = json!({"ipv4": names, "timeout": 5, "concurrency": 1});
     let run = sandbox.sync(&with(&home("http://missing.example.com/hook"), &more)).expect(1);
-    run.says("the name missing.example.com cannot be looked up").says("8 failed");
+    run.prints("the name missing.example.com cannot be looked up").prints("8 failed");
     let count = asked.join().expect("the resolver");
     assert!((1..=2).contains(&count), "one lookup, of one packet a family, for all: {count}");
 }

@@ -21,7 +21,7 @@ fn d6_https_with_a_known_issuer_is_delivered() {
         let server = authority.server("localhost");
         let sandbox = authority.trusted();
         let config = secure(&server.url("/hook?ip=__IP__"), &ssl);
-        sandbox.sync(&config).expect(0).says("accepted").never_says("warning");
+        sandbox.sync(&config).expect(0).prints("accepted").never_prints("warning");
         sandbox.sync(&config).expect(0);
         let seen = server.seen();
         assert_eq!(seen.len(), 1, "ssl {ssl}: once, then remembered: {seen:?}");
@@ -55,7 +55,7 @@ fn d6_e2_an_unknown_issuer_is_a_failure_and_is_not_cached() {
     let server = Authority::new("stranger").server("localhost");
     let sandbox = Authority::new("known").trusted();
     let config = secure(&server.url("/hook"), &json!(true));
-    sandbox.sync(&config).expect(1).says("home.example.com A 203.0.113.7: failed").says("certificate");
+    sandbox.sync(&config).expect(1).prints("home.example.com A 203.0.113.7: failed").prints("certificate");
     assert_eq!(server.seen(), [""; 0], "the request must not arrive");
 }
 
@@ -67,7 +67,7 @@ fn e2_a_tls_failure_is_sent_again_once_the_issuer_is_known() {
     let config = secure(&server.url("/hook"), &json!(true));
     sandbox.sync(&config).expect(1);
     sandbox.write("roots.pem", &authority.pem);
-    sandbox.sync(&config).expect(0).says("1 accepted");
+    sandbox.sync(&config).expect(0).prints("1 accepted");
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -83,7 +83,7 @@ fn d6_a_certificate_for_another_name_or_another_time_is_a_failure() {
         let server = authority.server_with(&params, &[&version::TLS13]);
         let run = authority.trusted().sync(&secure(&server.url("/hook"), &json!(true)));
         assert_eq!(run.code, 1, "{name}: {}", run.stderr);
-        run.says("failed");
+        run.prints("failed");
         assert_eq!(server.seen(), [""; 0], "{name}: the request must not arrive");
     }
 }
@@ -93,7 +93,7 @@ fn e2_https_toward_a_plain_server_is_a_failure() {
     let receiver = Receiver::new();
     let id = receiver.url("/hook").replace("http://", "https://");
     let config = with(&secure(&id, &json!(true)), &json!({"timeout": 1}));
-    Authority::new("known").trusted().sync(&config).expect(1).says("failed");
+    Authority::new("known").trusted().sync(&config).expect(1).prints("failed");
     assert_eq!(receiver.callbacks().len(), 0, "nothing is sent in the clear");
 }
 
@@ -114,7 +114,7 @@ fn d6_auto_lets_nothing_else_pass() {
     (expired.not_before, expired.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
     for (params, part) in [(expired, "has expired"), (params_for("other.example.com"), "is for another name")] {
         let server = authority.server_with(&params, &[&version::TLS13]);
-        authority.trusted().sync(&secure(&server.url("/hook"), &json!("auto"))).expect(1).says(part);
+        authority.trusted().sync(&secure(&server.url("/hook"), &json!("auto"))).expect(1).prints(part);
         assert_eq!(server.seen(), [""; 0], "{part}");
     }
 }
@@ -132,7 +132,7 @@ fn d6_a_public_host_is_never_trusted_unverified_by_itself() {
     let id = server.url("/hook").replace("localhost", "dns.example.com");
     for ssl in [json!("auto"), json!(true)] {
         let run = sandbox.sync(&secure(&id, &ssl)).expect(1);
-        run.says("an issuer that this system does not know").says("set `ssl`");
+        run.prints("an issuer that this system does not know").prints("set `ssl`");
     }
     assert_eq!(server.seen(), [""; 0]);
     sandbox.sync(&secure(&id, &json!(false))).expect(0);
@@ -146,7 +146,7 @@ fn d6_off_takes_any_certificate_and_warns() {
     for version in [&version::TLS13, &version::TLS12] {
         let server = Authority::new("stranger").server_with(&expired, &[version]);
         let run = Authority::new("known").trusted().sync(&secure(&server.url("/hook"), &json!(false))).expect(0);
-        run.says("`ssl` is off");
+        run.prints("`ssl` is off");
         assert_eq!(server.seen().len(), 1);
     }
     let server = Authority::new("stranger").server("localhost");
@@ -164,7 +164,7 @@ fn d6_a_ca_file_is_trusted_besides_the_systems_roots() {
         let sandbox = system.trusted();
         sandbox.write("ca.pem", &own.pem);
         let run = sandbox.sync(&secure(&server.url("/hook"), &json!("ca.pem"))).expect(0);
-        run.never_says("warning");
+        run.never_prints("warning");
         assert_eq!(server.seen().len(), 1);
     }
     let server = Authority::new("stranger").server("localhost");
@@ -179,7 +179,7 @@ fn d6_a_ca_file_that_cannot_be_used_is_a_mistake_in_the_configuration() {
     let sandbox = Sandbox::new();
     sandbox.write("empty.pem", "nothing");
     for (file, part) in [("missing.pem", "cannot be read"), ("empty.pem", "holds no certificate")] {
-        sandbox.sync(&secure("https://127.0.0.1:9/", &json!(file))).expect(2).says(part).says(file);
+        sandbox.sync(&secure("https://127.0.0.1:9/", &json!(file))).expect(2).prints(part).prints(file);
     }
 }
 
@@ -190,7 +190,7 @@ fn d3_from_https_to_http_is_not_followed() {
     let server = authority.server("localhost");
     server.redirect_to(&plain.url("/end"));
     let run = authority.trusted().sync(&secure(&server.url("/start"), &json!(true))).expect(1);
-    run.says("redirects from https to http://");
+    run.prints("redirects from https to http://");
     assert!(plain.callbacks().is_empty());
 }
 
@@ -210,11 +210,11 @@ fn d6_the_servers_own_certificate_can_be_named_in_place_of_a_ca() {
         .expect("a certificate with its key");
     let server = TlsReceiver::start(Arc::new(config));
     let sandbox = Authority::new("known").trusted();
-    sandbox.sync(&secure(&server.url("/hook"), &json!(true))).expect(1).says("signed by itself");
+    sandbox.sync(&secure(&server.url("/hook"), &json!(true))).expect(1).prints("signed by itself");
     sandbox.write("own.pem", certificate.pem());
-    sandbox.sync(&secure(&server.url("/hook"), &json!("own.pem"))).expect(0).never_says("warning");
+    sandbox.sync(&secure(&server.url("/hook"), &json!("own.pem"))).expect(0).never_prints("warning");
     assert_eq!(server.seen().len(), 1);
     // Its name counts all the same.
     let elsewhere = server.url("/hook").replace("localhost", "127.0.0.1");
-    sandbox.sync(&secure(&elsewhere, &json!("own.pem"))).expect(1).says("another name");
+    sandbox.sync(&secure(&elsewhere, &json!("own.pem"))).expect(1).prints("another name");
 }

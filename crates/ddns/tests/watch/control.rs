@@ -14,13 +14,13 @@ fn watch_sigusr1_synchronizes() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     endpoint.receiver.set_ip("203.0.113.8");
     thread::sleep(ms(300));
     assert_eq!(endpoint.count(), 1, "nobody asked");
     watch.signal(Signal::USR1);
     assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
-    watch.says("synchronization requested");
+    watch.prints("synchronization requested");
     watch.stop();
 }
 
@@ -34,7 +34,7 @@ fn sync_waits_and_reports_what_it_came_to() {
     });
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let again = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
     assert!(again.stdout.contains("1 already up to date"), "{}", again.stdout);
     assert_eq!(endpoint.count(), 1);
@@ -57,7 +57,7 @@ fn sync_waits_and_reports_what_it_came_to() {
 fn sync_without_a_service_reports_that() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
-    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no running service found");
+    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("no running service found");
     assert_eq!(run.stdout, "");
     // One that was killed leaves its socket, and nobody behind it.
     let mut watch = Watch::again(&sandbox);
@@ -65,12 +65,12 @@ fn sync_without_a_service_reports_that() {
     until(SOON, "it responds", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
     watch.signal(Signal::KILL);
     watch.ended(SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no running service found");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("no running service found");
     // A service of another file is not meant.
     sandbox.write("other.json", endpoint.config(&json!({"cache": false})).to_string());
     let watch = Watch::run(sandbox.command(&["watch", "-c", "other.json"]));
     endpoint.wait(2, SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).says("no running service found");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("no running service found");
     watch.stop();
 }
 
@@ -81,14 +81,14 @@ fn sync_reports_that_the_service_ended_before_it_was_done() {
     let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 0 { 0 } else { 20_000 })));
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     endpoint.receiver.set_ip("203.0.113.8");
     thread::scope(|scope| {
         let asking = scope.spawn(|| sandbox.run(&["sync", "-c", "config.json"]));
         endpoint.wait(2, SOON);
         watch.signal(Signal::KILL);
         watch.ended(SOON);
-        asking.join().expect("it ends").expect(1).says("ended before");
+        asking.join().expect("it ends").expect(1).prints("ended before");
     });
 }
 
@@ -99,7 +99,7 @@ fn sync_by_many_at_once_responds_to_all() {
     let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(300)));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("watching");
+    watch.prints("watching");
     thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|_| scope.spawn(|| sandbox.run(&["sync", "-c", "config.json"]))).collect();
         for one in all {
@@ -121,7 +121,7 @@ fn status_of_a_service_that_is_up_to_date() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(0);
     for part in ["1 record up to date", "home.example.com", " A ", "203.0.113.7", "ago", "next synchronization in"] {
         assert!(run.stdout.contains(part), "no word of {part:?}:\n{}", run.stdout);
@@ -144,7 +144,7 @@ fn status_of_a_service_with_a_failing_endpoint_shows_why_and_when() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
-    watch.says("failed");
+    watch.prints("failed");
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
     assert!(run.stdout.contains("0 of 1 record"), "{}", run.stdout);
     assert!(run.stdout.contains("retry in ") && run.stdout.contains("503"), "{}", run.stdout);
@@ -172,7 +172,7 @@ fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() 
             "index6": format!("shell:cat {missing}")})),
     );
     endpoint.wait(2, SOON);
-    watch.says("no IPv6 address found");
+    watch.prints("no IPv6 address found");
     until(SOON, "both are accepted", || watch.lines_with("accepted") == 2);
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
     assert!(run.stdout.contains("no address found"), "{}", run.stdout);
@@ -194,7 +194,7 @@ fn status_while_a_request_is_under_way() {
     endpoint.wait(1, SOON);
     let (report, code) = status(&sandbox);
     assert_eq!((&report["updates"][0]["state"], code), (&json!("sending"), 1), "{report:#}");
-    watch.says("accepted");
+    watch.prints("accepted");
     assert_eq!(status(&sandbox).1, 0);
     watch.stop();
 }
@@ -204,7 +204,7 @@ fn status_while_a_request_is_under_way() {
 fn status_before_the_first_look_has_ended_is_not_good() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:sleep 2; echo 203.0.113.7"})));
-    watch.says("watching");
+    watch.prints("watching");
     let (report, code) = status(&sandbox);
     assert_eq!(code, 1, "{report:#}");
     assert_eq!(report["process"], watch.process());
@@ -239,10 +239,10 @@ fn i6_status_shows_what_the_endpoint_has_after_a_failure() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| Response::status(if number == 0 { 200 } else { 500 }));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
-    watch.says("accepted");
+    watch.prints("accepted");
     endpoint.receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);
-    watch.says("failed");
+    watch.prints("failed");
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
     assert!(run.stdout.contains("the endpoint has 203.0.113.7 or 203.0.113.8"), "{}", run.stdout);
     assert!(run.stdout.contains(" ago") && !run.stdout.contains("never"), "{}", run.stdout);
@@ -284,7 +284,7 @@ fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     until(SOON, "up to date", || status(&sandbox).1 == 0);
     sandbox.write("config.json", endpoint.config(&json!({"timeout": "soon"})).to_string());
-    watch.says("keeping the previous one");
+    watch.prints("keeping the previous one");
     let run = sandbox.run(&["status"]).expect(1);
     assert!(run.stdout.contains("cannot be used") && run.stdout.contains("timeout"), "{}", run.stdout);
     watch.stop();
@@ -295,7 +295,7 @@ fn i6_alive_asks_only_whether_the_service_responds() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(500));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
-    watch.says("failed");
+    watch.prints("failed");
     sandbox.run(&["status"]).expect(1);
     sandbox.run(&["status", "--alive"]).expect(0);
     // One that hangs is not alive.

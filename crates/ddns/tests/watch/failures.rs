@@ -33,7 +33,7 @@ fn watch_a_failure_is_retried_within_the_first_step() {
         let second = endpoint.wait(2, ms(FIRST_STEP));
         let gap = second.at - first.at;
         assert!(gap > ms(900) && gap < ms(FIRST_STEP), "{code}: {gap:?}");
-        watch.says("accepted");
+        watch.prints("accepted");
         assert_eq!(watch.lines_with("retry in"), 1, "{code}: {}", watch.log());
         thread::sleep(ms(1500));
         assert_eq!(endpoint.count(), 2, "{code}: accepted is accepted");
@@ -107,7 +107,7 @@ fn watch_a_huge_retry_after_is_a_day() {
         let endpoint = Endpoint::responding(move |_| Response::status(503).header("Retry-After", huge));
         let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
         endpoint.wait(1, SOON);
-        watch.says("retry in 24 h");
+        watch.prints("retry in 24 h");
         watch.stop();
     }
 }
@@ -138,7 +138,7 @@ fn watch_an_endpoint_that_comes_back_gets_the_last_address_only() {
     let (sandbox, endpoint, port) = (host(), Endpoint::new(), closed_port());
     let id = format!("http://{port}/hook?name=__DOMAIN__&ip=__IP__");
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"id": id})));
-    watch.says("failed");
+    watch.prints("failed");
     for (failures, ip) in [(2, "203.0.113.8"), (3, "203.0.113.9")] {
         endpoint.receiver.set_ip(ip);
         watch.signal(Signal::USR1);
@@ -149,7 +149,7 @@ fn watch_an_endpoint_that_comes_back_gets_the_last_address_only() {
     // Three to five failures: the step is 40 s at most; who asks need not wait.
     watch.signal(Signal::USR1);
     endpoint.wait(1, ms(45_000));
-    watch.says("accepted");
+    watch.prints("accepted");
     thread::sleep(ms(2000));
     assert_eq!(endpoint.ips(), ["203.0.113.9"]);
     assert_eq!(status(&sandbox).1, 0);
@@ -161,10 +161,10 @@ fn watch_an_endpoint_that_refuses_connections_is_retried_by_itself() {
     let (sandbox, endpoint, port) = (host(), Endpoint::new(), closed_port());
     let id = format!("http://{port}/hook?name=__DOMAIN__&ip=__IP__");
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"id": id})));
-    watch.says("retry in");
+    watch.prints("retry in");
     open(port, &endpoint);
     endpoint.wait(1, ms(FIRST_STEP));
-    watch.says("accepted");
+    watch.prints("accepted");
     watch.stop();
 }
 
@@ -205,7 +205,7 @@ fn watch_an_address_that_came_back_while_it_was_under_way_is_sent_once() {
         until(SOON, "it is looked up", || endpoint.receiver.lookups() > before);
         thread::sleep(ms(100));
     }
-    watch.says("accepted");
+    watch.prints("accepted");
     thread::sleep(ms(2500));
     assert_eq!(endpoint.ips(), ["203.0.113.7"]);
     assert_eq!(status(&sandbox).1, 0);
@@ -216,7 +216,7 @@ fn watch_an_address_that_came_back_while_it_was_under_way_is_sent_once() {
 fn watch_a_source_that_fails_is_asked_again_within_the_first_step() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:cat address"})));
-    watch.says("no IPv4 address found");
+    watch.prints("no IPv4 address found");
     sandbox.write("address", "203.0.113.9\n");
     assert_eq!(endpoint.wait(1, ms(FIRST_STEP)).ip(), "203.0.113.9");
     watch.stop();

@@ -150,11 +150,11 @@ fn watch_one_that_was_killed_is_not_in_the_way() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut first = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    first.says("accepted");
+    first.prints("accepted");
     first.signal(Signal::KILL);
     assert_eq!(first.ended(SOON), -1);
     let second = Watch::again(&sandbox);
-    second.says("watching");
+    second.prints("watching");
     until(SOON, "it responds", || {
         sandbox.run(&["status", "-c", "config.json"]).stdout.contains(&format!("process {}", second.process()))
     });

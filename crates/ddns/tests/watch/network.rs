@@ -23,7 +23,7 @@ fn watching(sandbox: &Sandbox, source: &str) -> (Endpoint, Watch) {
     let endpoint = Endpoint::new();
     let watch = Watch::start(sandbox, &endpoint.config(&json!({"index4": source})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     (endpoint, watch)
 }
 
@@ -156,7 +156,7 @@ fn watch_a_tentative_address_is_sent_once_when_it_is_good() {
     thread::sleep(QUIET);
     sh("ip -6 addr add 2001:db8::2/64 dev d0; ip -6 addr del 2001:db8::1/64 dev d0");
     let begun = Instant::now();
-    until(SOON, "the kernel says that it is good", || {
+    until(SOON, "the kernel reports it as good", || {
         let listed = std::process::Command::new("ip").args(["-6", "addr", "show", "dev", "d0", "tentative"]).output();
         listed.is_ok_and(|output| output.stdout.is_empty())
     });
@@ -247,10 +247,10 @@ fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_sent() {
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
     let missing = "no IPv4 address found";
     sh("ip link set d0 down");
-    watch.says(missing);
+    watch.prints(missing);
     // The same address again: it is up to date.
     sh("ip link set d0 up");
-    watch.says("address found again");
+    watch.prints("address found again");
     thread::sleep(ms(1000));
     assert_eq!(endpoint.count(), 1, "{:?}", endpoint.ips());
     sh("ip link set d0 down");
@@ -272,12 +272,12 @@ fn watch_no_network_at_the_start_is_waited_out_and_logged_once() {
     }
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "default"})));
-    watch.says("no IPv4 address found");
+    watch.prints("no IPv4 address found");
     let early = watch.log().lines().count();
     // Longer than the first retry of the source takes; and a round.
     thread::sleep(ms(5500));
     watch.signal(Signal::USR1);
-    watch.says("synchronization requested");
+    watch.prints("synchronization requested");
     thread::sleep(ms(500));
     assert!(watch.is_running(), "{}", watch.log());
     assert_eq!(watch.log().lines().count(), early + 1, "it is logged once:\n{}", watch.log());

@@ -20,7 +20,7 @@ fn sync_of_an_update_that_rests_is_no_success() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
-    watch.says("retry in");
+    watch.prints("retry in");
     assert_eq!(status(&sandbox).1, 1);
     let run = sandbox.run(&["sync", "-c", "config.json"]);
     assert_eq!(endpoint.count(), 1, "it rests");
@@ -34,7 +34,7 @@ fn sync_of_updates_whose_endpoint_is_left_alone_does_not_wait_for_them() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com", "b.example.com"]})));
-    watch.says("retry in");
+    watch.prints("retry in");
     let begun = Instant::now();
     let run = sandbox.run(&["sync", "-c", "config.json"]);
     assert!(run.code == 1 && begun.elapsed() < ms(10_000), "{}{}", run.stdout, run.stderr);
@@ -55,7 +55,7 @@ fn watch_a_file_that_changes_during_a_reload_is_loaded() {
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
     endpoint.wait(1, SOON);
     sandbox.write("config.json", endpoint.config(&json!({"ipv4": ["b.example.com"]})).to_string());
-    watch.says("the configuration changed: reloading");
+    watch.prints("the configuration changed: reloading");
     thread::sleep(ms(200));
     sandbox.write("config.json", endpoint.config(&json!({"ipv4": ["c.example.com"]})).to_string());
     let is_sent = || endpoint.arrivals().iter().any(|arrival| arrival.name() == "c.example.com");
@@ -71,7 +71,7 @@ fn watch_a_signal_during_a_reload_stops() {
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
     endpoint.wait(1, SOON);
     sandbox.write("config.json", endpoint.config(&json!({"ipv4": ["b.example.com"]})).to_string());
-    watch.says("the configuration changed: reloading");
+    watch.prints("the configuration changed: reloading");
     thread::sleep(ms(200));
     watch.signal(Signal::TERM);
     assert_eq!(watch.ended(SOON), 0, "{}", watch.log());
@@ -85,13 +85,13 @@ fn sync_that_meets_a_reload_gets_a_response() {
     let endpoint = Endpoint::responding(|number| Response::status(204).after(ms(if number == 1 { 2000 } else { 0 })));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"ipv4": ["a.example.com"]})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     endpoint.receiver.set_ip("203.0.113.8");
     thread::scope(|scope| {
         let asking = scope.spawn(|| sandbox.run(&["sync", "-c", "config.json"]));
         endpoint.wait(2, SOON);
         sandbox.write("config.json", endpoint.config(&json!({"ipv4": ["a.example.com"], "ttl": 5})).to_string());
-        watch.says("the configuration changed: reloading");
+        watch.prints("the configuration changed: reloading");
         let run = asking.join().expect("it ends");
         assert!(!run.stderr.contains("ended before"), "it did not end: {}", run.stderr);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
@@ -113,7 +113,7 @@ fn watch_a_configuration_that_is_fetched_slowly_does_not_hold_the_service() {
     let url = server.url("/config.json");
     let mut watch = Watch::run(sandbox.command(&["watch", "-c", &url]));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     watch.signal(Signal::HUP);
     until(SOON, "it is fetched again", || fetched.load(Ordering::SeqCst) == 2);
     endpoint.receiver.set_ip("203.0.113.8");
@@ -174,7 +174,7 @@ fn watch_notifications_that_were_lost_lose_no_change() {
     }
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": ["interface:d0", "interface:d1"]})));
-    watch.says("no IPv4 address");
+    watch.prints("no IPv4 address");
     // The kernel reports both to the service.
     sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1");
     endpoint.wait(1, SOON);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, sockets, status, until};
 use crate::support::{Response, Sandbox};
 
-/// What it says when a new configuration takes the place of the old one.
+/// What it logs when a new configuration takes the place of the old one.
 const RELOADING: &str = "the configuration changed: reloading";
 
 fn names(endpoint: &Endpoint) -> Vec<String> {
@@ -29,7 +29,7 @@ fn running(sandbox: &Sandbox) -> (Endpoint, Watch) {
     let endpoint = Endpoint::new();
     let watch = Watch::start(sandbox, &of(&endpoint, &["a.example.com"]));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     (endpoint, watch)
 }
 
@@ -47,10 +47,10 @@ fn watch_a_file_that_is_written_in_place_or_renamed_over_is_loaded() {
     let (endpoint, watch) = running(&sandbox);
     sandbox.write("config.json", of(&endpoint, &["a.example.com", "b.example.com"]).to_string());
     assert_eq!(endpoint.wait(2, SOON).name(), "b.example.com");
-    watch.says("b.example.com A 203.0.113.7: accepted");
+    watch.prints("b.example.com A 203.0.113.7: accepted");
     rename_over(&sandbox, "config.json", &of(&endpoint, &["b.example.com", "c.example.com"]).to_string());
     assert_eq!(endpoint.wait(3, SOON).name(), "c.example.com");
-    watch.says("c.example.com A 203.0.113.7: accepted");
+    watch.prints("c.example.com A 203.0.113.7: accepted");
     assert_eq!(watch.lines_with(RELOADING), 2, "{}", watch.log());
     // What is no longer in it is no longer sent.
     endpoint.receiver.set_ip("203.0.113.8");
@@ -76,7 +76,7 @@ fn watch_a_link_that_is_swapped_is_followed() {
     symlink("current/config.json", sandbox.path("config.json")).expect("a link");
     let watch = Watch::again(&sandbox);
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let swap = |target: &str, name: &str| {
         symlink(target, sandbox.path("fresh")).expect("a link");
         thread::sleep(ms(300));
@@ -84,10 +84,10 @@ fn watch_a_link_that_is_swapped_is_followed() {
     };
     swap("v2", "current");
     assert_eq!(endpoint.wait(2, SOON).name(), "b.example.com", "the folder is another");
-    watch.says("b.example.com A 203.0.113.7: accepted");
+    watch.prints("b.example.com A 203.0.113.7: accepted");
     swap("v3/config.json", "config.json");
     assert_eq!(endpoint.wait(3, SOON).name(), "c.example.com", "the link is another");
-    watch.says("c.example.com A 203.0.113.7: accepted");
+    watch.prints("c.example.com A 203.0.113.7: accepted");
     sandbox.write("v3/config.json", of(&endpoint, &["d.example.com"]).to_string());
     assert_eq!(endpoint.wait(4, SOON).name(), "d.example.com", "the file is another");
     watch.stop();
@@ -98,12 +98,12 @@ fn watch_sighup_loads_again() {
     let sandbox = host();
     let (endpoint, watch) = running(&sandbox);
     watch.signal(Signal::HUP);
-    watch.says("the configuration has not changed");
+    watch.prints("the configuration has not changed");
     assert_eq!((endpoint.count(), watch.lines_with(RELOADING)), (1, 0));
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
     watch.signal(Signal::HUP);
     assert_eq!(endpoint.wait(2, SOON).name(), "b.example.com");
-    watch.says("b.example.com A 203.0.113.7: accepted");
+    watch.prints("b.example.com A 203.0.113.7: accepted");
     // A signal and a file at once are one reload.
     thread::sleep(ms(700));
     assert_eq!(watch.lines_with(RELOADING), 1, "{}", watch.log());
@@ -117,7 +117,7 @@ fn watch_a_configuration_that_does_not_load_keeps_the_old_one() {
     let (endpoint, mut watch) = running(&sandbox);
     for (number, wrong) in ["{", "{\"dns\": \"callback\"}", ""].iter().enumerate() {
         sandbox.write("config.json", wrong);
-        until(SOON, "it says so", || watch.lines_with("keeping the previous one") == number + 1);
+        until(SOON, "it is logged", || watch.lines_with("keeping the previous one") == number + 1);
         assert!(watch.is_running());
     }
     assert!(watch.log().contains("config.json"), "the file is named:\n{}", watch.log());
@@ -125,7 +125,7 @@ fn watch_a_configuration_that_does_not_load_keeps_the_old_one() {
     watch.signal(Signal::USR1);
     assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8", "the previous one still runs");
     fs::remove_file(sandbox.path("config.json")).expect("it is removed");
-    until(SOON, "it says so", || watch.lines_with("keeping the previous one") == 4);
+    until(SOON, "it is logged", || watch.lines_with("keeping the previous one") == 4);
     assert!(watch.is_running());
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
     assert_eq!(endpoint.wait(3, SOON).name(), "b.example.com", "mended");
@@ -186,7 +186,7 @@ fn watch_a_new_cache_that_another_service_holds_keeps_the_old_configuration() {
     sandbox.write("config.json", endpoint.config(&taken).to_string());
     thread::sleep(ms(1500));
     assert!(watch.is_running(), "it ended:\n{}", watch.log());
-    watch.says("keeping the previous one");
+    watch.prints("keeping the previous one");
     endpoint.receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);
     assert_eq!(endpoint.wait(3, SOON).name(), "a.example.com");
@@ -200,7 +200,7 @@ fn watch_a_domain_that_is_taken_out_is_not_retried() {
     let sandbox = host();
     let endpoint = Endpoint::responding(|number| Response::status(if number == 0 { 500 } else { 204 }));
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
-    watch.says("retry in");
+    watch.prints("retry in");
     sandbox.write("config.json", of(&endpoint, &["b.example.com"]).to_string());
     until(SOON, "b is sent", || names(&endpoint).contains(&"b.example.com".to_owned()));
     let before = names(&endpoint).len();
@@ -218,7 +218,7 @@ fn watch_a_reload_waits_for_the_request_under_way() {
     endpoint.wait(1, SOON);
     sandbox.write("config.json", of(&endpoint, &["a.example.com", "b.example.com"]).to_string());
     endpoint.wait(2, SOON);
-    watch.says("b.example.com A 203.0.113.7: accepted");
+    watch.prints("b.example.com A 203.0.113.7: accepted");
     assert_eq!(names(&endpoint), ["a.example.com", "b.example.com"]);
     watch.stop();
 }
@@ -233,9 +233,9 @@ fn watch_a_rest_that_was_asked_for_outlives_a_reload() {
     });
     let watch = Watch::start(&sandbox, &of(&endpoint, &["a.example.com"]));
     let first = endpoint.wait(1, SOON);
-    watch.says("retry in");
+    watch.prints("retry in");
     sandbox.write("config.json", of(&endpoint, &["a.example.com", "b.example.com"]).to_string());
-    watch.says(RELOADING);
+    watch.prints(RELOADING);
     let second = endpoint.wait(2, SOON);
     assert!(second.at - first.at > ms(4900), "{:?} after it asked for 5 s", second.at - first.at);
     watch.stop();
@@ -250,7 +250,7 @@ fn watch_a_file_that_holds_a_secret_is_watched_too() {
     command.env("DDNS_TOKEN_FILE", token);
     let watch = Watch::run(command);
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     sandbox.write("token", "{\"key\": \"value-two\", \"ip\": \"__IP__\"}");
     endpoint.wait(2, SOON);
     let bodies: Vec<Value> = endpoint.receiver.callbacks().iter().map(|seen| seen.json()["key"].clone()).collect();

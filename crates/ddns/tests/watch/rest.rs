@@ -30,7 +30,7 @@ fn watch_at_rest_does_not_wake_up() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     thread::sleep(ms(2000));
     let before = naps(&watch);
     thread::sleep(ms(3000));
@@ -43,7 +43,7 @@ fn watch_logs_nothing_where_nothing_happens_and_beats_at_debug() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"interval": "10s"})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let before = watch.log();
     assert_eq!(before.lines().count(), 2, "what is watched, and what was sent:\n{before}");
     let looked = endpoint.receiver.lookups();
@@ -73,7 +73,7 @@ fn watch_a_day_of_rounds_leaks_nothing() {
         "index6": endpoint.receiver.index6()});
     let watch = Watch::start(&sandbox, &endpoint.config(&sources));
     endpoint.wait(2, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let round = |number: usize| {
         // Each time another address: all the way through to the endpoint and the cache.
         endpoint.receiver.set_ip(&format!("203.0.113.{}", number % 200));
@@ -101,7 +101,7 @@ fn watch_a_day_of_rounds_leaks_nothing() {
 fn watch_reloads_and_failures_leak_nothing() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:exit 1"})));
-    watch.says("no IPv4 address found");
+    watch.prints("no IPv4 address found");
     let reload = |number: usize| {
         let config = endpoint.config(&json!({"index4": "shell:exit 1", "ttl": 100 + number}));
         sandbox.write("config.json", config.to_string());
@@ -129,7 +129,7 @@ fn continues_without_room(spoil: &str) {
     sh(&spoil.replace("DISK", &disk.to_string()));
     let watch = Watch::start(&sandbox, &config);
     endpoint.wait(1, SOON);
-    watch.says("cannot be written");
+    watch.prints("cannot be written");
     for (number, ip) in [(2, "203.0.113.8"), (3, "203.0.113.9")] {
         endpoint.receiver.set_ip(ip);
         watch.signal(Signal::USR1);
@@ -176,11 +176,11 @@ fn watch_without_netlink_falls_back_to_the_interval_and_reports_it_once() {
     command.envs(ddns.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let watch = Watch::run(command);
     endpoint.wait(1, SOON);
-    watch.says("does not report address changes");
+    watch.prints("does not report address changes");
     endpoint.receiver.set_ip("203.0.113.8");
     assert_eq!(endpoint.wait(2, ms(13_000)).ip(), "203.0.113.8", "the interval is left");
     sandbox.write("config.json", endpoint.config(&json!({"interval": "11s"})).to_string());
-    watch.says("reloading");
+    watch.prints("reloading");
     assert_eq!(watch.lines_with("does not report address changes"), 1, "{}", watch.log());
     watch.stop();
 }

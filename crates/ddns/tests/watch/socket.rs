@@ -45,7 +45,7 @@ fn watch_a_folder_that_others_may_write_to_is_not_used() {
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let watch = Watch::run(command);
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     assert!(sockets(&sandbox).is_empty());
     assert_eq!(fs::read_dir(&own).expect("systemd's folder is used").count(), 1);
     watch.stop();
@@ -76,7 +76,7 @@ fn watch_garbage_on_the_socket_does_no_harm() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let path = sockets(&sandbox).remove(0);
     let lines = watch.log().lines().count();
     let long = vec![b'a'; 1_000_000];
@@ -99,7 +99,7 @@ fn watch_a_hundred_silent_connections_do_not_last() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let path = sockets(&sandbox).remove(0);
     let before = watch.open_files();
     let silent: Vec<UnixStream> = (0..100).map(|_| UnixStream::connect(&path).expect("a connection")).collect();
@@ -124,7 +124,7 @@ fn watch_whoever_asks_and_leaves_is_forgotten() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "shell:sleep 0.3; echo 203.0.113.7"})));
     endpoint.wait(1, SOON);
-    watch.says("accepted");
+    watch.prints("accepted");
     let path = sockets(&sandbox).remove(0);
     let before = watch.open_files();
     for _ in 0..20 {
