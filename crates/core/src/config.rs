@@ -60,7 +60,7 @@ impl Config {
 /// One callback and the domains that it updates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The request.
+    /// What to send, and where.
     pub callback: Callback,
     /// `ipv4` and `ipv6`: by [`Family::index`].
     pub domains: [Vec<Domain>; 2],

@@ -19,7 +19,7 @@ pub struct Update<'a> {
     pub domain: &'a Domain,
     /// Which list of the configuration the domain stands in.
     pub family: Family,
-    /// The address.
+    /// The address that the domain should have.
     pub ip: IpAddr,
 }
 

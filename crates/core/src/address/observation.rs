@@ -18,7 +18,7 @@ pub enum Observation {
 /// An address and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The address.
+    /// What would be sent.
     pub ip: IpAddr,
     /// Why this one, for people.
     pub why: String,

@@ -72,7 +72,6 @@ impl Variables {
         BUILT_IN.iter().map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// The name of a variable.
     pub(super) fn name_of(&self, variable: Variable) -> &str {
         match variable {
             Variable::Extra(at) => self.extra.get(at).map_or(MASK, |(name, _)| name),

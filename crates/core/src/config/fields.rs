@@ -73,7 +73,7 @@ pub enum Scope {
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Which.
+    /// How the code refers to it.
     pub key: Key,
     /// The name in a file; a dot stands for an object inside.
     pub name: &'static str,
@@ -178,7 +178,7 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
     FIELDS.iter().filter_map(|field| Some((field, field.file_variable?)))
 }
 
-/// The table.
+/// Every field, in the order of the reference.
 pub const FIELDS: [Field; 25] = {
     use Key as K;
     use Kind::{Document, Flag, FlagOrText, List, Number, Object, Objects, Sources, Text, Whole, WholeOrText};

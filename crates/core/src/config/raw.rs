@@ -104,7 +104,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// For a message.
+    /// Where a message about what is missing points to.
     pub fn place(&self) -> Place {
         match self {
             Self::Whole(place) => place.clone(),

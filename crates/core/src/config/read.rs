@@ -77,7 +77,6 @@ impl<'a> Reader<'a> {
         self.wrong(key, at, message, None);
     }
 
-    /// Whether it is set to something.
     pub(super) fn is_set(&self, key: Key) -> bool {
         self.given(key).is_some()
     }

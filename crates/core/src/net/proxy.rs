@@ -125,7 +125,6 @@ impl Server {
         is_local_host(&self.host)
     }
 
-    /// The secrets in it.
     fn secrets(&self) -> Vec<String> {
         if self.written.is_empty() { Vec::new() } else { credential_secrets(&self.written) }
     }

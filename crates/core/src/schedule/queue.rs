@@ -31,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 /// An update that failed, and when it is retried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// When.
+    /// When it may be sent again.
     pub at: Duration,
     /// Failures in a row.
     pub failures: u32,

@@ -61,9 +61,9 @@ pub enum Severity {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// Where.
+    /// Where to look: a line of a file, a variable, an option.
     pub place: Place,
-    /// What. Names the field.
+    /// What is wrong; names the field.
     pub message: String,
     /// How to mend it; none where the message is enough.
     pub hint: Option<String>,

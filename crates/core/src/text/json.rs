@@ -48,7 +48,7 @@ pub struct Span {
 pub struct Node {
     /// Where it stands.
     pub span: Span,
-    /// What it is.
+    /// What stands there.
     pub value: Value,
 }
 
@@ -143,7 +143,7 @@ impl Value {
 /// Where and why a text is not JSON. The message never holds any of the text: it may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// The place.
+    /// Where the reader stopped.
     pub span: Span,
     /// What is wrong there.
     pub message: String,

@@ -76,7 +76,7 @@ pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, D
     Ok(values)
 }
 
-/// The text of a value.
+/// Fails where the value is not UTF-8.
 pub(super) fn text(value: OsString) -> Result<String, Diagnostic> {
     value.string().map_err(|_| wrong("the value of an option is not valid UTF-8"))
 }

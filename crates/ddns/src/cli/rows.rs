@@ -8,7 +8,6 @@ pub(crate) const NAMES: usize = 15;
 /// The column in which the help of an option begins.
 const OPTIONS: usize = 28;
 
-/// A command and its summary.
 pub(super) fn command(name: &str, summary: &str) -> String {
     beside(&format!("  {name}"), summary, NAMES)
 }

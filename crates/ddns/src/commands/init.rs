@@ -152,7 +152,7 @@ fn show(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
-/// One answer.
+/// Reads an answer; fails at the end of the input.
 fn line() -> Result<String, String> {
     let mut bytes = Vec::new();
     match io::stdin().lock().read_until(b'\n', &mut bytes) {
