@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_kernel_says_more_of_it() {
+    fn the_kernel_lists_all_of_it() {
         use ddns_core::net::local_address::{Flags, Lifetime, Scope};
 
         let found = list().expect("a list");

@@ -80,7 +80,7 @@ impl Store {
     }
 
     /// What a file holds, for somebody who only looks: nothing is made, locked, moved or written. None where there is no
-    /// file, or it is empty; an error, that goes on from `the cache`, where a synchronization could not use it either.
+    /// file, or it is empty; an error that continues `the cache`, where a synchronization could not use it either.
     pub(crate) fn peek(path: &Path) -> Result<Option<State>, String> {
         match unfit(path) {
             Some(why) => Err(why.to_owned()),

@@ -179,7 +179,7 @@ fn g3_format_json_makes_each_line_an_object() {
     let run = logged(&json!({"log": {"format": "json", "level": "DEBUG"}, "debug": true}));
     let mut messages = Vec::new();
     for line in run.stderr.lines() {
-        let object: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is no JSON"));
+        let object: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is not JSON"));
         for field in ["time", "level", "message"] {
             assert!(object.get(field).is_some(), "{line} lacks {field}");
         }

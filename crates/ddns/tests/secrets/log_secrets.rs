@@ -119,7 +119,7 @@ fn g2_errors_of_the_configuration_hold_no_secret() {
     let good = config(&at(&receiver));
     let broken_token = format!("{{\"auth\": {}, oops", Value::from(SECRETS[4]));
     for (case, more) in [
-        ("a token that is no JSON", json!({"token": broken_token})),
+        ("a token that is not JSON", json!({"token": broken_token})),
         ("a token that is a text", json!({"token": format!("\"{}\"", SECRETS[5])})),
         ("a scheme that is not known", json!({"id": good["id"].as_str().expect("an id").replace("http:", "ftp:")})),
         ("a port that cannot be", json!({"id": format!("http://{}:pw@h:99999/{}", SECRETS[0], SECRETS[3])})),
