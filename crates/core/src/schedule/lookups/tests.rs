@@ -123,6 +123,31 @@ fn a_requested_round_comes_at_once() {
     assert_eq!(schedule.due(ms(5), 0.5).rounds, [0]);
 }
 
+#[test]
+fn what_is_due_names_its_entries_and_no_others() {
+    let due = |rounds: &[usize], families, retries: &[(usize, Family)]| Due {
+        rounds: rounds.to_vec(),
+        families,
+        retries: retries.to_vec(),
+    };
+    // Of entry 3 in configuration 1: IPv4 and IPv6.
+    let cases = [
+        (Due::default(), [false, false]),
+        (due(&[0], [false; 2], &[]), [false, false]),
+        (due(&[1], [false; 2], &[]), [true, true]),
+        (due(&[], [true, false], &[]), [true, false]),
+        (due(&[], [false, true], &[]), [false, true]),
+        (due(&[], [false; 2], &[(3, Family::V6)]), [false, true]),
+        (due(&[], [false; 2], &[(1, Family::V4)]), [false, false]),
+        (Due::everything(1), [false, false]),
+        (Due::everything(2), [true, true]),
+    ];
+    for (due, expected) in cases {
+        assert_eq!(Family::ALL.map(|family| due.includes(1, 3, family)), expected, "{due:?}");
+        assert_eq!(due.is_empty(), due == Due::default(), "{due:?}");
+    }
+}
+
 proptest! {
     /// In any sequence of changes: a lookup follows every change, soon, and lookups never crowd.
     #[test]
