@@ -307,6 +307,44 @@ fn a_lane_that_pauses_does_not_grow() {
     assert_eq!(queue.start(seconds(80_000)).map(|(job, _)| job), Some(0));
 }
 
+#[test]
+fn an_update_that_changed_its_lane_keeps_the_pause_of_the_new_one() {
+    let keys = ["http://old", "http://new"].map(|origin| LaneKey::Origin(origin.to_owned()));
+    let pause = Pause { until: seconds(60), outcome: Outcome::Refused(503), is_requested: true };
+    let mut queue = Queue::new(2, WATCH).with_pauses(HashMap::from([(keys[1].clone(), pause)]));
+    let [old, new] = keys.map(|key| queue.lane(key, fixed(1)));
+    (0..2).for_each(|job| queue.push(job, old));
+    let first = queue.start(Duration::ZERO).expect("one");
+    queue.withdraw(1);
+    queue.push(1, new);
+    queue.finish(first, &accepted(), None, Duration::ZERO, 0.5);
+    queue.push(0, old);
+    assert_eq!(queue.start(Duration::ZERO), Some((0, old)), "not the one that stood there before");
+    queue.finish((0, old), &accepted(), None, Duration::ZERO, 0.5);
+    assert_eq!(queue.start(seconds(59)), None);
+    assert_eq!(queue.start(seconds(60)), Some((1, new)));
+}
+
+#[test]
+fn what_starts_soon_is_known_before() {
+    let (mut queue, lane) = one_lane(4, fixed(2), WATCH);
+    let paused = queue.lane(LaneKey::Origin("http://paused".to_owned()), fixed(1));
+    assert_eq!(queue.starting_by(Duration::ZERO), [0, 1, 2, 3]);
+    assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
+    queue.withdraw(2);
+    assert_eq!(queue.starting_by(Duration::ZERO), [3], "neither what is being sent nor what was withdrawn");
+    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.5);
+    queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
+    queue.push(1, paused);
+    assert_eq!(queue.start(Duration::ZERO), Some((3, lane)));
+    assert_eq!(queue.start(Duration::ZERO), Some((1, paused)));
+    queue.finish((1, paused), &Outcome::Refused(503), Some(seconds(80)), Duration::ZERO, 0.5);
+    queue.push(2, paused);
+    for (then, expected) in [(59, &[][..]), (60, &[0]), (79, &[0]), (80, &[2, 0, 1])] {
+        assert_eq!(queue.starting_by(seconds(then)), expected, "{then}");
+    }
+}
+
 /// What can happen to a queue.
 #[derive(Debug, Clone)]
 enum Event {
