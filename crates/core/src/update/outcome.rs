@@ -102,6 +102,10 @@ mod tests {
     fn e7_one_failure_makes_the_exit_status_1() {
         let good = Tally { accepted: 3, up_to_date: 2, ..Tally::default() };
         assert_eq!(good.exit_code(), 0);
+        assert_eq!(
+            good.plus(Tally { accepted: 1, up_to_date: 5, ..good }).to_string(),
+            "4 accepted, 0 failed, 7 already up to date"
+        );
         assert_eq!(good.plus(Tally { failed: 1, ..Tally::default() }).exit_code(), 1);
         assert_eq!(good.plus(Tally { without_address: 1, ..Tally::default() }).exit_code(), 1);
     }

@@ -157,6 +157,7 @@ mod tests {
         let doubt = Verdict::Send(Reason::InDoubt(ip("203.0.113.8")));
         assert_eq!(verdict("203.0.113.8", NOW, 1), doubt, "it has ended");
         assert_eq!(verdict("203.0.113.8", NOW + 5, OWN), doubt, "it is our own");
+        assert_eq!(verdict("203.0.113.8", NOW + 3602, 1), Verdict::Wait(NOW + 3602), "a timeout of an hour");
         assert_eq!(verdict("203.0.113.8", NOW + 1_000_000, 1), doubt, "a clock was wrong");
         assert!(verdict("203.0.113.8", NOW + 5, 1).sentence(NOW).starts_with("would wait, 5 s at most"));
     }

@@ -195,6 +195,25 @@ fn an_endpoint_out_of_reach_is_probed_by_one_and_all_follow_when_it_is_back() {
 }
 
 #[test]
+fn one_failure_among_many_is_no_pause_and_those_that_follow_do_not_prolong_one() {
+    let (mut queue, lane) = one_lane(9, Concurrency::Auto, WATCH);
+    for round in [&[0][..], &[1, 2]] {
+        assert_eq!(started(&mut queue, Duration::ZERO), round);
+        for job in round {
+            queue.finish((*job, lane), &accepted(), None, Duration::ZERO, 0.5);
+        }
+    }
+    assert_eq!(started(&mut queue, Duration::ZERO), [3, 4, 5, 6]);
+    queue.finish((3, lane), &cut(), None, Duration::ZERO, 0.5);
+    assert_eq!(queue.pause_of(7), None, "the others may fare better");
+    let until = Some(Duration::from_millis(2500));
+    for (job, at) in [(4, 0), (5, 1), (6, 2)] {
+        queue.finish((job, lane), &cut(), None, seconds(at), 0.5);
+        assert_eq!(queue.pause_of(7).map(|pause| pause.until), until, "{job}");
+    }
+}
+
+#[test]
 fn retry_after_with_429_or_503_pauses_the_whole_origin_and_nothing_cuts_it_short() {
     for status in [429, 503] {
         let (mut queue, lane) = one_lane(10, Concurrency::Auto, WATCH);
