@@ -76,6 +76,26 @@ fn b3_to_b5_endpoint_and_id_become_one_address() {
 }
 
 #[test]
+fn what_is_known_of_an_address_before_an_update() {
+    // Up to the first placeholder, whether it is secure, whether it has a fragment.
+    let cases = [
+        ("https://h.example", Some("https://h.example/"), true, false),
+        ("HTTPS://h:8443/k/x#part", Some("https://h:8443/k/x"), true, true),
+        ("http://h/a/__IP__/b", Some("http://h/a/"), false, false),
+        ("http://h?ip=__IP__", Some("http://h/?ip="), false, false),
+        // Each update may go to a host of its own.
+        ("http://h__TTL__.example/", None, false, false),
+        ("https://h:__TTL__", None, true, false),
+        ("http://__DOMAIN__/x", None, false, false),
+    ];
+    for (id, fixed, is_secure, has_fragment) in cases {
+        let target = callback("", id, None, Variables::new(Some(60), None)).target;
+        assert_eq!(target.fixed_part().map(|url| url.to_string()).as_deref(), fixed, "{id}");
+        assert_eq!((target.is_secure(), target.has_fragment()), (is_secure, has_fragment), "{id}");
+    }
+}
+
+#[test]
 fn b1_and_b5_what_makes_no_address_is_refused() {
     let error = |endpoint: &str, id: &str| {
         Target::new(endpoint, id, &Variables::default(), &mut Vec::new()).expect_err("no address")
@@ -223,6 +243,17 @@ fn g2_literals_are_redacted_and_values_are_not() {
     assert_eq!(shown.url.path, "/api/***/x/home.example.com?key=***&ip=203.0.113.7&l=***line1&***&k=***");
     assert_eq!(shown.body.as_deref(), Some(r#"{"key":"***","pin":"***","on":true,"d":"***home.example.com"}"#));
     assert_eq!(shown.url.credentials, Some(("***".into(), "***".into())));
+}
+
+#[test]
+fn g2_secrets_are_known_in_every_form_in_which_they_may_come_back() {
+    let id = "http://us%40er:p%3Aw@h/0123456789%61bcdef?k=a b&ip=__IP__";
+    let secrets = callback("", id, Some(r#"{"k":"s3\u0063ret","pin":1234}"#), Variables::default()).secrets();
+    let user = ["us%40er", "us@er", "p%3Aw", "p:w", "us%40er:p%3Aw", "us@er:p:w"];
+    let address = ["0123456789%61bcdef", "0123456789abcdef", "a b", "a%20b"];
+    for secret in user.iter().chain(&address).chain(&["s3cret", "1234"]) {
+        assert!(secrets.iter().any(|known| known == secret), "{secret}: {secrets:?}");
+    }
 }
 
 #[test]
