@@ -25,6 +25,11 @@ impl Family {
         }
     }
 
+    /// The family of a record type.
+    pub fn of_record(record_type: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.record_type() == record_type)
+    }
+
     /// The value of `__RECORDTYPE__`.
     pub fn record_type(self) -> &'static str {
         match self {

@@ -106,7 +106,7 @@ mod tests {
         for (name, address, at) in accepted {
             let family = Family::of(ip(address)).expect("a family");
             let key = EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family };
-            state.set(key, Entry { accepted: Some(Accepted { ip: ip(address), at }), in_doubt: None });
+            state.set(&key, Entry { accepted: Some(Accepted { ip: ip(address), at }), in_doubt: None });
         }
         let cases = [
             ("new.example", "203.0.113.7", "not accepted before"),
@@ -149,7 +149,7 @@ mod tests {
         let update = Update { domain: &domain, family: Family::V4, ip: ip("203.0.113.7") };
         let verdict = |sent: &str, until, by| {
             let mut state = State::new(vec![1]);
-            state.set(key.clone(), Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by }) });
+            state.set(&key, Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by }) });
             judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW)
         };
         assert_eq!(verdict("203.0.113.8", NOW + 5, 1), Verdict::Wait(NOW + 5));

@@ -31,6 +31,9 @@ const KEEP: Duration = Duration::from_secs(90 * 86_400);
 /// A clock that is wrong by more than this in the past made entries that lie in the future: they are sent again.
 const CLOCK_SLACK: u64 = 86_400;
 
+/// No line of the text is shorter: ` "a A":["1.1.1.1",0],`
+const LEAST_LINE: usize = 40;
+
 /// A mark that ends later than this is not believed: no request takes so long.
 const LONGEST_MARK: u64 = 2 * 3600;
 
@@ -161,8 +164,14 @@ impl State {
     }
 
     /// Remembers an entry.
-    pub fn set(&mut self, key: EntryKey, entry: Entry) {
-        self.callbacks.entry(key.callback).or_default()[key.family.index()].insert(key.domain, entry);
+    pub fn set(&mut self, key: &EntryKey, entry: Entry) {
+        let entries = &mut self.callbacks.entry(key.callback).or_default()[key.family.index()];
+        match entries.get_mut(&key.domain) {
+            Some(known) => *known = entry,
+            None => {
+                entries.insert(key.domain.clone(), entry);
+            }
+        }
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
@@ -177,7 +186,7 @@ impl State {
                     entry.in_doubt = Some(doubt);
                 }
             }
-            self.set(key.clone(), entry);
+            self.set(key, entry);
         }
     }
 
@@ -226,6 +235,40 @@ impl State {
     /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
     /// no entries: everything is sent once more.
     pub fn from_text(text: &str) -> Option<Self> {
+        Self::from_lines(text).or_else(|| Self::from_document(text))
+    }
+
+    /// Reads the very form that [`State::to_text`] writes, line by line: as a tree, the entries of a large file would need
+    /// several times the memory of all else. None for any other text.
+    fn from_lines(text: &str) -> Option<Self> {
+        let (header, lines) = text.strip_suffix("}}\n")?.split_once('\n')?;
+        let salt = header.strip_prefix("{\"version\":")?.strip_prefix(VERSION)?.strip_prefix(",\"salt\":\"")?;
+        let salt = hex::bytes(salt.strip_suffix("\",\"callbacks\":{")?).filter(|salt| !salt.is_empty())?;
+        let mut state = Self::new(salt);
+        let mut entries: Option<&mut Entries> = None;
+        let mut left = lines.len() / LEAST_LINE;
+        for line in lines.lines() {
+            if let Some(line) = line.strip_prefix(" \"") {
+                let (name, parts) = line.split_once("\":[")?;
+                let (parts, end) = parts.split_once(']')?;
+                let (domain, record_type) = name.rsplit_once(' ').filter(|_| !name.contains(['\\', '"']))?;
+                let family = Family::of_record(record_type)?;
+                let entries = &mut entries.as_mut()?[family.index()];
+                if entries.is_empty() {
+                    entries.reserve(left);
+                    left = 0;
+                }
+                entries.insert(Domain::parse(domain).ok()?, entry_in_line(parts, family)?);
+                matches!(end, "," | "}" | "},").then_some(())?;
+            } else {
+                let callback = Fingerprint::parse(line.strip_prefix('"')?.strip_suffix("\":{")?)?;
+                entries = Some(state.callbacks.entry(callback).or_default());
+            }
+        }
+        Some(state)
+    }
+
+    fn from_document(text: &str) -> Option<Self> {
         let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
         let (mut state, mut is_old) = (None, false);
         for member in members {
@@ -276,7 +319,7 @@ fn entries_of(value: Value) -> Option<Entries> {
     let mut left = members.len();
     for member in members {
         let (domain, record_type) = member.key.rsplit_once(' ')?;
-        let family = Family::ALL.into_iter().find(|family| family.record_type() == record_type)?;
+        let family = Family::of_record(record_type)?;
         let entries = &mut families[family.index()];
         if entries.is_empty() {
             entries.reserve(left);
@@ -296,6 +339,25 @@ fn text_of(entry: &Entry) -> String {
         None => format!(":[{accepted}]"),
         Some(InDoubt { ip, until, by }) => format!(":[{accepted},\"{ip}\",{until},{by}]"),
     }
+}
+
+/// What stands between the brackets of an entry.
+fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
+    let ip = |text: &str| {
+        let ip = text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;
+        (Family::of(ip) == Some(family)).then_some(ip)
+    };
+    let mut parts = text.split(',');
+    let (first, at) = (parts.next()?, parts.next()?.parse().ok()?);
+    let accepted = if first == "null" { None } else { Some(Accepted { ip: ip(first)?, at }) };
+    let in_doubt = match parts.next() {
+        None => None,
+        Some(sent) => {
+            let (until, by) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+            Some(InDoubt { ip: ip(sent)?, until, by })
+        }
+    };
+    parts.next().is_none().then_some(Entry { accepted, in_doubt })
 }
 
 fn entry_of(node: &Node, family: Family) -> Option<Entry> {

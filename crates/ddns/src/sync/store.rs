@@ -134,7 +134,7 @@ impl Store {
 
     /// Remembers an entry; it is on the disk after the next [`Store::save`].
     pub(crate) fn set(&mut self, key: EntryKey, entry: Entry) {
-        self.state.set(key.clone(), entry);
+        self.state.set(&key, entry);
         self.unsaved.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }

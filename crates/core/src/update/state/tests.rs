@@ -24,17 +24,21 @@ fn marked(entry: Entry, last: u8, until: u64, by: u32) -> Entry {
 
 fn state_with(name: &str, entry: Entry) -> State {
     let mut state = State::new(vec![1, 2, 3]);
-    state.set(key(name), entry);
+    state.set(&key(name), entry);
     state
 }
 
 #[test]
 fn the_text_reads_back() {
     let mut state = state_with("a.example", accepted(7, 1000));
-    state.set(key("bücher.example"), accepted(7, 1001));
-    state.set(key("doubt.example"), marked(accepted(7, 1001), 8, 1030, OWN));
-    state.set(key("first.example"), marked(Entry::default(), 8, 1030, OWN));
-    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()));
+    state.set(&key("bücher.example"), accepted(7, 1001));
+    state.set(&key("doubt.example"), marked(accepted(7, 1001), 8, 1030, OWN));
+    state.set(&key("first.example"), marked(Entry::default(), 8, 1030, OWN));
+    state.set(&EntryKey { callback: Fingerprint::new([9; 16]), ..key("b.example") }, accepted(7, 1));
+    let text = state.to_text();
+    assert_eq!(State::from_lines(&text), Some(state.clone()), "as it is written");
+    let pretty = text.replace(',', " ,\n ").replace(':', " : ");
+    assert_eq!(State::from_text(&pretty), Some(state.clone()), "as somebody else may write it");
     assert_eq!(state.salt(), [1, 2, 3]);
     assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
 }
