@@ -31,6 +31,12 @@ const KEEP: Duration = Duration::from_secs(90 * 86_400);
 /// A clock that is wrong by more than this in the past made entries that lie in the future: they are sent again.
 const CLOCK_SLACK: u64 = 86_400;
 
+/// As long is a line of the text, without its domain: for most addresses...
+const LINE: usize = 40;
+
+/// ...and where it is in doubt.
+const LONG_LINE: usize = 80;
+
 /// No line of the text is shorter: ` "a A":["1.1.1.1",0],`
 const LEAST_LINE: usize = 40;
 
@@ -202,7 +208,15 @@ impl State {
     /// The text of the cache file.
     pub fn to_text(&self) -> String {
         let salt = hex::text(&self.salt);
-        let mut text = format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
+        let lengths = self
+            .callbacks
+            .values()
+            .flatten()
+            .flatten()
+            .map(|(domain, entry)| domain.as_str().len() + if entry.in_doubt.is_some() { LONG_LINE } else { LINE });
+        // A text that grows by itself takes up to twice its length.
+        let mut text = String::with_capacity(256 + 64 * self.callbacks.len() + lengths.sum::<usize>());
+        text += &format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
         let sorted: BTreeMap<&Fingerprint, &Entries> = self.callbacks.iter().collect();
         for (at, (callback, entries)) in sorted.into_iter().enumerate() {
             text += if at == 0 { "\n" } else { ",\n" };
