@@ -117,7 +117,7 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
 fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
     let mut state = state_with("a.example", accepted(7, 1000));
     let other = EntryKey { family: Family::V6, ..key("a.example") };
-    state.set(other.clone(), Entry { accepted: Some(Accepted { ip: IpAddr::from([1; 8]), at: 1000 }), in_doubt: None });
+    state.set(&other, Entry { accepted: Some(Accepted { ip: IpAddr::from([1; 8]), at: 1000 }), in_doubt: None });
     let is_there = |state: &State| [&key("a.example"), &other].iter().all(|key| state.entry(key) != Entry::default());
     state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
     assert!(is_there(&state));
