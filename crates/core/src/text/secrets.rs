@@ -364,6 +364,14 @@ mod tests {
     }
 
     #[test]
+    fn g2_among_our_own_words_long_secrets_are_found_in_every_form() {
+        let secrets = Secrets::new(["abc".to_owned(), "sesame-1".to_owned(), "sesame-22".to_owned()], &[]);
+        let long = secrets.longer_than("sesame-1".len());
+        let hex = hex::text("sesame-22".as_bytes());
+        assert_eq!(long.mask(&format!("abc SESAME-1 sesame%2D22 {hex}zz")), "abc *** *** ***zz");
+    }
+
+    #[test]
     fn g2_nothing_is_left_of_basic_credentials() {
         let secrets = Secrets::new(["user:pass1".to_owned(), "user:pass12".to_owned()], &[]);
         for pair in ["user:pass1", "user:pass12"] {
