@@ -216,6 +216,16 @@ mod tests {
     }
 
     #[test]
+    fn f4_half_an_address_at_a_limit_is_none() {
+        let text = b"ip: 203.0.113.17";
+        assert_eq!(whole_words(text, text.len() + 1), text, "nothing was cut");
+        for limit in 5..=text.len() {
+            assert_eq!(whole_words(&text[..limit], limit), b"ip:", "{limit}");
+        }
+        assert_eq!(whole_words(b"203.0.113.1", 11), b"", "not one whole word");
+    }
+
+    #[test]
     fn f4_ten_megabytes_are_searched_where_they_stand() {
         let mut text = vec![b'x'; 10 << 20];
         text.extend(b" 203.0.113.7");
