@@ -51,6 +51,8 @@ fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
     let path = base.path.split('?').next().unwrap_or_default();
     let text = if split_scheme(reference).is_some() {
         return Url::parse(reference);
+    } else if let Some(scheme) = scheme_alone(reference) {
+        return Err(UrlError::Scheme(scheme.to_ascii_lowercase()));
     } else if reference.starts_with("//") {
         format!("{}:{reference}", base.scheme())
     } else if reference.starts_with('/') {
@@ -64,6 +66,13 @@ fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
         format!("{}{}", base.origin(), without_dots(&format!("{folder}{reference}")))
     };
     Url::parse(&text)
+}
+
+/// The scheme of a reference that has no `//`, as in `mailto:`; none where the colon is part of a path (RFC 3986, 4.2).
+fn scheme_alone(reference: &str) -> Option<&str> {
+    let (scheme, _) = reference.split_once(':')?;
+    let is_scheme = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
+    (scheme.starts_with(|letter: char| letter.is_ascii_alphabetic()) && scheme.chars().all(is_scheme)).then_some(scheme)
 }
 
 /// A path whose `.` and `..` segments were followed; query and fragment stay.
@@ -130,6 +139,17 @@ mod tests {
             assert!(next("http://h/", status, "/x").is_none(), "{status}");
         }
         assert!(request("http://h/").redirected(302, None).is_none());
+    }
+
+    #[test]
+    fn d3_another_scheme_is_no_path() {
+        for location in ["mailto:a@b.example", "javascript:alert(1)", "data:text/plain,x", "ftp:x", "HTTP:/x"] {
+            let error = next("https://h/a", 302, location).expect("a redirection").expect_err(location);
+            assert!(matches!(error, RedirectError::Nonsense(UrlError::Scheme(_))), "{location}: {error:?}");
+        }
+        for location in ["./mailto:x", "a/b:c", "?x:y", "1:2"] {
+            assert!(next("https://h/a", 302, location).expect("a redirection").is_ok(), "{location}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use ddns_core::net::proxy::{Proxies, System};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::url::Url;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use rustix::fs::OFlags;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::output::report;
@@ -59,8 +60,13 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
         std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
         _ => format!("cannot be read ({error})"),
     };
-    let file = fs::File::open(path).map_err(cannot)?;
+    // A pipe that nobody writes to would stop the service.
+    let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = fs::OpenOptions::new().read(true).custom_flags(without_waiting).open(path).map_err(cannot)?;
     let metadata = file.metadata().ok();
+    if metadata.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err("is not a regular file".to_owned());
+    }
     let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;

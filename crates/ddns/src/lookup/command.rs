@@ -30,8 +30,10 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
     let mut command = Command::new(program);
     let program = file_name(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Only we notify systemd.
-    let child = command.env_remove("NOTIFY_SOCKET").process_group(0).spawn();
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
+    let child = command.process_group(0).spawn();
     let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
@@ -46,6 +48,12 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
             None => Err(format!("the output of `{program}` has no {family} address")),
         },
     }
+}
+
+/// Whether a variable is for us alone: it may hold keys or a proxy's password, and only we notify systemd.
+fn is_ours(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("ddns_") || name.ends_with("_proxy") || name == "notify_socket"
 }
 
 /// A child with its process group; whatever is left of the group is ended when this is dropped.

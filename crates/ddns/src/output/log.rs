@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -16,6 +17,7 @@ use ddns_core::text::log_format::{Level, LogFormat};
 use ddns_core::text::secrets::Secrets;
 use jiff::Zoned;
 use jiff::fmt::strtime;
+use rustix::fs::OFlags;
 
 use super::progress::Progress;
 use crate::environment::Environment;
@@ -164,7 +166,9 @@ fn open_for_append(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    OpenOptions::new().create(true).append(true).open(path)
+    // A pipe that nobody reads must not stop the program: neither when it is opened nor when it is full.
+    let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    OpenOptions::new().create(true).append(true).custom_flags(without_waiting).open(path)
 }
 
 /// Text from outside cannot forge a line or drive a terminal.

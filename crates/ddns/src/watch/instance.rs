@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 /// Held as long as the service runs on the cache.
 pub(super) struct Lock {
     path: PathBuf,
@@ -21,7 +23,11 @@ impl Lock {
         if let Some(folder) = path.parent() {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }
-        let opened = OpenOptions::new().create(true).truncate(false).write(true).read(true).mode(0o600).open(&path);
+        // In a folder that others may write to, a link could lead to a file that is not ours.
+        let no_link = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).read(true).mode(0o600).custom_flags(no_link);
+        let opened = options.open(&path);
         let Ok(mut file) = opened else { return Ok(None) };
         match file.try_lock() {
             Ok(()) => {}

@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::tools::{LOOPBACK, inside, sh};
+use crate::support::watching::{SOON, until};
 use crate::support::{Receiver, Response, Sandbox};
 
 fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
@@ -143,6 +144,28 @@ fn e4_a_link_beside_the_cache_is_not_written_through() {
     sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
     assert_eq!(sandbox.read("victim"), "precious");
     assert!(sandbox.path("cache.json").is_file());
+}
+
+#[test]
+fn e4_no_link_is_followed() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    sandbox.write("victim", "precious");
+    for target in ["victim", "nowhere"] {
+        for name in ["cache.json", "cache.json.watch"] {
+            let _ = fs::remove_file(sandbox.path(name));
+            symlink(sandbox.path(target), sandbox.path(name)).expect("a link");
+        }
+        let config = config(&receiver, "203.0.113.7", "cache.json");
+        sandbox.sync(&config).expect(0).prints("is not a regular file");
+        let mut watch = sandbox.command(&["watch", "-c", "config.json"]).spawn().expect("the program starts");
+        let before = receiver.callbacks().len();
+        until(SOON, "the service sends", || receiver.callbacks().len() > before);
+        watch.kill().expect("it is killed");
+        watch.wait().expect("it has ended");
+    }
+    assert_eq!(sandbox.read("victim"), "precious");
+    assert!(!sandbox.path("nowhere").exists(), "a link that leads nowhere makes no file");
 }
 
 #[test]

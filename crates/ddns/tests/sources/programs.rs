@@ -4,7 +4,26 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::support::given::{home, with};
 use crate::support::lookup::look_up;
+use crate::support::{Receiver, Sandbox};
+
+/// Keys and passwords in our environment are not for the programs that a source runs (G2).
+#[test]
+fn f6_programs_get_no_secrets_of_ours() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new()
+        .env("DDNS_TOKEN", r#"{"key": "secret-token"}"#)
+        .env("DDNS_ID", receiver.url("/hook?key=secret-id"))
+        .env("http_proxy", "http://user:secret-proxy@127.0.0.1:9")
+        .env("NO_PROXY", "127.0.0.1")
+        .env("TZ", "UTC");
+    let config = with(&home(""), &json!({"id": null, "index4": "shell:env > seen; echo 203.0.113.7"}));
+    sandbox.sync(&config).expect(0);
+    let seen = sandbox.read("seen");
+    assert!(!seen.contains("secret") && !seen.contains("DDNS_"), "{seen}");
+    assert!(seen.contains("PATH=") && seen.contains("HOME=") && seen.contains("TZ=UTC"), "{seen}");
+}
 
 #[test]
 fn f6_long_output_is_listened_to_as_far_as_the_limit() {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 
 use rustix::process::Signal;
@@ -256,4 +257,32 @@ fn watch_a_file_that_holds_a_secret_is_watched_too() {
     let bodies: Vec<Value> = endpoint.receiver.callbacks().iter().map(|seen| seen.json()["key"].clone()).collect();
     assert_eq!(bodies, ["value-one", "value-two"]);
     watch.stop();
+}
+
+/// A pipe that nobody writes to, wherever a file is read or written: refused with a sentence, and never waited for.
+#[test]
+fn watch_a_pipe_in_the_place_of_a_file_stops_nothing() {
+    let sandbox = host().env("DDNS_TOKEN_FILE", "token");
+    sandbox.write("token", "");
+    let endpoint = Endpoint::new();
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"timeout": 5})));
+    endpoint.wait(1, SOON);
+    watch.prints("accepted");
+    for name in ["config.json", "token"] {
+        let before = fs::read(sandbox.path(name)).expect("the file");
+        fs::remove_file(sandbox.path(name)).expect("it is removed");
+        assert!(Command::new("mkfifo").arg(sandbox.path(name)).status().expect("mkfifo runs").success());
+        watch.signal(Signal::HUP);
+        until(SOON, "it is refused", || watch.log().contains("is not a regular file"));
+        sandbox.run(&["status"]).expect(1);
+        fs::remove_file(sandbox.path(name)).expect("it is removed");
+        fs::write(sandbox.path(name), before).expect("it is back");
+        until(SOON, "all is well", || sandbox.run(&["status"]).code == 0);
+    }
+    watch.stop();
+    assert!(Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo runs").success());
+    sandbox.write("ca.json", endpoint.config(&json!({"ssl": "pipe"})).to_string());
+    sandbox.run(&["-c", "ca.json"]).expect(2).prints("is not a regular file");
+    sandbox.write("log.json", endpoint.config(&json!({"log": {"file": "pipe"}, "cache": false})).to_string());
+    sandbox.run(&["-c", "log.json"]).expect(0).prints("cannot be opened");
 }

@@ -46,6 +46,9 @@ impl Tls {
 
 /// The certificates in a file; an error that continues its name where there are none.
 pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(format!("the CA file {path} is not a regular file"));
+    }
     let file =
         CertificateDer::pem_file_iter(path).map_err(|error| format!("the CA file {path} cannot be read ({error})"))?;
     let certificates: Vec<_> = file.filter_map(Result::ok).collect();

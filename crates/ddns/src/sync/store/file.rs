@@ -45,8 +45,9 @@ pub(crate) enum Durability {
 
 /// Why a path cannot hold a cache at all: renaming over a device, say, would do harm.
 pub(super) fn unfit(path: &Path) -> Option<&'static str> {
+    // Nor is it a link: in a folder that others may write to, it could lead to a file that is not ours.
     let is_strange = |metadata: Metadata| !metadata.is_file();
-    if fs::metadata(path).is_ok_and(is_strange) {
+    if fs::symlink_metadata(path).is_ok_and(is_strange) {
         return Some("is not a regular file");
     }
     // In a folder that all share, one that another user made first is not for us.
@@ -116,7 +117,12 @@ pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<File> {
         let file = match File::open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
-                OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?
+                let mut options = OpenOptions::new();
+                match options.create_new(true).read(true).write(true).mode(0o600).open(path) {
+                    // Another process was quicker.
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists && start.elapsed() < patience => continue,
+                    opened => opened?,
+                }
             }
             opened => opened?,
         };
@@ -158,9 +164,6 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 
 /// New content beside the old, renamed over it, both synced where power may fail: at no moment is there half a file.
 pub(super) fn replace(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
-    // A link is followed: renaming over it would cut it.
-    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    let path = &if is_link { fs::canonicalize(path)? } else { path.to_owned() };
     let fresh = beside(path, ".new");
     match write_new(&fresh, content, durability).and_then(|()| fs::rename(&fresh, path)) {
         Ok(()) if durability == Durability::Power => File::open(folder_of(path)).and_then(|folder| folder.sync_all()),
