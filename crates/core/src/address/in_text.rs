@@ -198,6 +198,7 @@ mod tests {
         for text in found {
             assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");
         }
+        assert_eq!(first("<2001:db8:1::>", Family::V6).as_deref(), Some("2001:db8:1::"), "its colons are its own");
         let none = [
             "std::cout",
             "in Foo::Bad",
