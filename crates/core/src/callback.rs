@@ -27,6 +27,7 @@ pub use variables::{Timestamp, Variables};
 use self::piece::Show;
 use self::variables::scalar_text;
 use crate::net::url::UrlError;
+use crate::text::secrets::Secrets;
 use crate::update::Update;
 use crate::update::state::Fingerprint;
 
@@ -60,7 +61,31 @@ impl Callback {
 
     /// The key of the cache for this callback (E3).
     pub fn fingerprint(&self, salt: &[u8]) -> Fingerprint {
-        key::fingerprint(self, salt)
+        key::fingerprint(&self.target, self.body.as_ref(), &self.variables, salt)
+    }
+
+    /// The request for an update as it may be seen, or why there is none: a phrase that follows `the address`. With
+    /// `reveal` nothing is redacted.
+    pub fn redacted(
+        &self,
+        update: &Update<'_>,
+        now: Timestamp,
+        user_agent: &str,
+        reveal: bool,
+    ) -> Result<Redacted, String> {
+        let sent = self.render(update, now).map_err(|why| {
+            let why = why.to_string();
+            if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
+        })?;
+        if reveal {
+            return Ok(Redacted::whole(sent, user_agent));
+        }
+        let values = self.variables.with(update, now);
+        // A port that is a value of `extra` is not a number once it is redacted.
+        let url = self.target.render(&values, Show::Redacted);
+        let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));
+        let body = self.body.as_ref().map(|body| body.render(&values, Show::Redacted));
+        Ok(Redacted::hidden(Request { url, body }, user_agent))
     }
 }
 

@@ -26,21 +26,22 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Callback;
+use super::body::Body;
 use super::piece::Piece;
+use super::target::Target;
 use super::variables::{Variables, scalar_text};
 use crate::text::json::Value;
 use crate::update::state::Fingerprint;
 
-pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
-    let hash = Sha256::new().chain_update(salt).chain_update(encoded(callback)).finalize();
+pub(super) fn fingerprint(target: &Target, body: Option<&Body>, variables: &Variables, salt: &[u8]) -> Fingerprint {
+    let hash = Sha256::new().chain_update(salt).chain_update(encoded(target, body, variables)).finalize();
     let mut short = [0; 16];
     short.copy_from_slice(&hash[..16]);
     Fingerprint::new(short)
 }
 
 /// The records of a callback.
-fn encoded(Callback { target, body, variables }: &Callback) -> String {
+fn encoded(target: &Target, body: Option<&Body>, variables: &Variables) -> String {
     let mut records = String::new();
     push_pieces(&mut records, "address", &target.pieces, variables);
     if let Some(body) = body {
@@ -95,6 +96,7 @@ fn push(records: &mut String, field: &str, kind: &str, bytes: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Callback;
     use super::super::tests::callback;
     use super::*;
 
@@ -121,6 +123,10 @@ mod tests {
     }
 
     /// A variable of every kind, placeholders everywhere, and letters that need care.
+    fn records(callback: &Callback) -> String {
+        encoded(&callback.target, callback.body.as_ref(), &callback.variables)
+    }
+
     fn everything() -> Callback {
         let mut variables = Variables::new(Some(600), Some("line ü".to_owned()));
         for (name, value) in [
@@ -160,7 +166,7 @@ mod tests {
             "line string 7:line ü",
             "",
         ];
-        assert_eq!(encoded(&everything()), expected.join("\n"));
+        assert_eq!(records(&everything()), expected.join("\n"));
     }
 
     /// Changing one of these makes every installation send every address once more.
@@ -179,7 +185,7 @@ mod tests {
             (everything(), "24d0f8722708736786a41e829e4efab0"),
         ];
         for (callback, key) in cases {
-            assert_eq!(callback.fingerprint(b"a salt of 16 byt").to_string(), key, "{}", encoded(&callback));
+            assert_eq!(callback.fingerprint(b"a salt of 16 byt").to_string(), key, "{}", records(&callback));
         }
     }
 

@@ -1,13 +1,10 @@
 //! A request for somebody's eyes: rendered by the code that renders what is sent, with what the user typed as `***` unless
 //! they asked for the secrets themselves (G2).
 
-use super::piece::Show;
 use super::request::{Method, Request};
-use super::{Callback, Timestamp};
 use crate::net::proxy::Server;
 use crate::net::url::Url;
-use crate::text::secrets::{MASK, Secrets};
-use crate::update::Update;
+use crate::text::secrets::MASK;
 
 /// A request as it may be seen. What is left out of a redacted one would reveal something about a secret, or be wrong.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,41 +30,21 @@ pub struct RedactedProxy {
     pub credentials: Option<(String, String)>,
 }
 
-impl Callback {
-    /// The request for an update as it may be seen, or why there is none: a phrase that follows `the address`. With
-    /// `reveal` nothing is redacted.
-    pub fn redacted(
-        &self,
-        update: &Update<'_>,
-        now: Timestamp,
-        user_agent: &str,
-        reveal: bool,
-    ) -> Result<Redacted, String> {
-        let sent = self.render(update, now).map_err(|why| {
-            let why = why.to_string();
-            if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
-        })?;
-        if reveal {
-            return Ok(Redacted::new(sent, user_agent));
-        }
-        let values = self.variables.with(update, now);
-        // A port that is a value of `extra` is not a number once it is redacted.
-        let url = self.target.render(&values, Show::Redacted);
-        let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));
-        let body = self.body.as_ref().map(|body| body.render(&values, Show::Redacted));
-        let mut redacted = Redacted::new(Request { url, body }, user_agent);
+impl Redacted {
+    /// A request with nothing left out.
+    pub(super) fn whole(request: Request, user_agent: &str) -> Self {
+        let (method, headers) = (request.method(), request.headers(user_agent));
+        Self { method, headers, url: request.url, body: request.body, proxy: None }
+    }
+
+    /// A request that was rendered without secrets, and without what its headers would reveal of them.
+    pub(super) fn hidden(request: Request, user_agent: &str) -> Self {
+        let mut redacted = Self::whole(request, user_agent);
         redacted.headers.retain(|(name, _)| *name != "Content-Length");
         for (_, value) in redacted.headers.iter_mut().filter(|(name, _)| *name == "Authorization") {
             *value = format!("Basic {MASK}");
         }
-        Ok(redacted)
-    }
-}
-
-impl Redacted {
-    fn new(request: Request, user_agent: &str) -> Self {
-        let (method, headers) = (request.method(), request.headers(user_agent));
-        Self { method, headers, url: request.url, body: request.body, proxy: None }
+        redacted
     }
 
     /// With the proxy that would be tried first; `reveal` shows its credentials, too.

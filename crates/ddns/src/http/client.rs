@@ -8,6 +8,7 @@
 mod connect;
 mod dial;
 mod exchange;
+mod how;
 mod pool;
 mod probe;
 mod proxy;
@@ -20,54 +21,23 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ddns_core::callback::{MOST_REDIRECTS, Request};
-use ddns_core::net::family::Family;
-use ddns_core::net::proxy::{Proxies, Route, Server};
-use ddns_core::net::ssl::Ssl;
+use ddns_core::net::proxy::{Route, Server};
+use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout_at};
 
 use connect::Connector;
-pub(crate) use exchange::{BODY_LIMIT, Response, Want};
+pub(crate) use exchange::{BODY_LIMIT, Response};
+use how::endpoint;
+pub(crate) use how::{How, Over, USER_AGENT, Want};
 use pool::{Idle, Purpose, Room};
 pub(crate) use probe::Step;
 use stream::{Connection, Spoken};
 pub(crate) use tls::read_ca;
 
 use crate::clock::steady_time;
-
-/// Who we say we are (D2).
-pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
-
-/// How a request is to be sent.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct How<'a> {
-    /// How long everything may take, from connecting to the final status.
-    pub(crate) limit: Duration,
-    /// How the response's body matters.
-    pub(crate) want: Want,
-    /// Which family connections go over.
-    pub(crate) over: Over,
-    /// Which routes it may take.
-    pub(crate) proxies: &'a Proxies,
-    /// How certificates are verified.
-    pub(crate) ssl: &'a Ssl,
-    /// The address of ours to connect from; `None`: the system's choice.
-    pub(crate) from: Option<IpAddr>,
-}
-
-/// Which family a connection goes over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
-    /// Whichever the system puts first.
-    Any,
-    /// This one where the host has it, else the other.
-    Prefer(Family),
-    /// This one or none.
-    Only(Family),
-}
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -241,6 +211,11 @@ impl Client {
         self.refresh();
     }
 
+    /// Goes as far as a request would begin. The last step is the one that failed, if one did.
+    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<Step> {
+        self.connector.probe(url, how).await
+    }
+
     /// The addresses of a host that is not asked by HTTP (STUN).
     pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
         self.connector.look_up(host, over).await
@@ -270,19 +245,13 @@ fn fits<S>(connection: &Connection<S>, request: &Request, how: How<'_>) -> bool 
     over && from && how.proxies.routes(&request.url).any(|possible| possible == route)
 }
 
-/// Who got a request, and through which proxy.
-fn endpoint(origin: &str, via: Option<&Server>) -> String {
-    match via {
-        None => origin.to_owned(),
-        Some(server) => format!("{origin} (through the proxy {server})"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::time::Duration;
 
-    use ddns_core::net::url::Url;
+    use ddns_core::net::proxy::Proxies;
+    use ddns_core::net::ssl::Ssl;
     use futures_util::future::{join, join_all, select};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};

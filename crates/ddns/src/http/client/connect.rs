@@ -17,10 +17,10 @@ use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dial::{Dialer, Unreached, late, nearly};
+use super::how::{How, Over, endpoint};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls};
-use super::{How, Over, endpoint};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);

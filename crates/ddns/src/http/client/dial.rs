@@ -14,7 +14,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Over;
+use super::how::Over;
 
 /// A host gets so long at most to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);

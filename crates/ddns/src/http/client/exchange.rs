@@ -2,6 +2,7 @@
 
 mod conversation;
 mod fault;
+mod limits;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,21 +16,12 @@ use hyper::{StatusCode, Uri, Version};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 
-use super::USER_AGENT;
+use super::how::{USER_AGENT, Want};
 use crate::http::body::Whole;
 pub(super) use conversation::Conversation;
 pub(super) use fault::Fault;
 use fault::FaultKind;
-
-/// As much of a body is read (D4, F4).
-pub(crate) const BODY_LIMIT: usize = 64 * 1024;
-
-/// A head that is longer than this, or has more headers, is a failure.
-const HEAD_LIMIT: usize = 64 * 1024;
-const MOST_HEADERS: usize = 256;
-
-/// So much may come before the head of the final response is complete: the head itself, and interim responses.
-const FLOOD_LIMIT: usize = 2 * HEAD_LIMIT;
+pub(crate) use limits::BODY_LIMIT;
 
 /// How long the rest of a response is waited for whose status is known: it only decides whether the connection is kept.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -58,15 +50,6 @@ impl Response {
     pub(crate) fn relay(&self) -> Option<&Server> {
         self.via.as_deref().filter(|_| self.is_relayed)
     }
-}
-
-/// How the body of a response matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// The status decides; the body is read as far as it comes at once.
-    Status,
-    /// The body is what was asked for.
-    Body,
 }
 
 /// Sends a request and reads its response; returns whether another one can follow. A `relay` is a proxy that hands the

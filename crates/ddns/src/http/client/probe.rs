@@ -10,8 +10,9 @@ use tokio::time::{Instant, timeout};
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
+use super::connect::Connector;
+use super::how::{How, Over};
 use super::stream::{Connection, Stream};
-use super::{Client, How, Over};
 use crate::clock::unix_time;
 
 /// One step on the way to an endpoint: what was found, or why it goes no further.
@@ -20,9 +21,9 @@ pub(crate) struct Step {
     pub(crate) result: Result<String, String>,
 }
 
-impl Client {
+impl Connector {
     /// Goes as far as a request would begin. The last step is the one that failed, if one did.
-    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<Step> {
+    pub(super) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<Step> {
         let mut steps = Vec::new();
         // A proxy looks the name up itself.
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
@@ -54,7 +55,7 @@ impl Client {
     }
 
     async fn open(&self, url: &Url, how: How<'_>) -> Result<Connection, String> {
-        let opened = timeout(how.limit, self.connector.connect(url, how, Instant::now() + how.limit)).await;
+        let opened = timeout(how.limit, self.connect(url, how, Instant::now() + how.limit)).await;
         let late = || format!("no connection to {} within {}", url.origin(), duration(how.limit));
         opened.unwrap_or_else(|_| Err(late()))
     }

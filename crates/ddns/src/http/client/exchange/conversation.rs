@@ -17,7 +17,7 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fault::{Fault, FaultKind};
-use super::{BODY_LIMIT, FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
+use super::limits::{BODY_LIMIT, FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
 use crate::http::body::Whole;
 use crate::http::io::Io;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{HEAD_LIMIT, MOST_HEADERS};
+use super::limits::{HEAD_LIMIT, MOST_HEADERS};
 
 /// Why there is no response.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
+use super::limits::MOST_HEADERS;
 use super::*;
 
 fn request(url: &str, body: Option<&str>) -> Request {
