@@ -5,6 +5,8 @@
 //!
 //! `cargo bench -p ddns-callback --bench change`
 
+mod program;
+
 use std::env;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -16,6 +18,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+
+use program::program;
 
 /// How often the address changes.
 const CHANGES: usize = 7;
@@ -105,7 +109,7 @@ fn start(folder: &Path, port: u16) -> Child {
     let config = json!({"dns": "callback", "id": id, "ipv4": "home.example.com", "index4": "default",
         "proxy": "DIRECT", "log": {"level": "ERROR"}});
     fs::write(folder.join("config.json"), config.to_string()).expect("the file is written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ddns"));
+    let mut command = Command::new(program());
     command.args(["watch", "-c", "config.json"]).current_dir(folder).env_clear();
     command.env("HOME", folder).env("XDG_RUNTIME_DIR", folder).stdin(Stdio::null());
     command.spawn().expect("the program starts")

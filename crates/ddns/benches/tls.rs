@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p ddns-callback --bench tls`
 
+mod program;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -16,6 +18,8 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::json;
+
+use program::program;
 
 /// How often each is run.
 const ROUNDS: usize = 15;
@@ -113,7 +117,7 @@ fn configuration(folder: &Path, origin: &str, ca: &Path, count: usize) -> String
 }
 
 fn run(folder: &Path, file: &str, count: usize) -> Duration {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ddns"));
+    let mut command = Command::new(program());
     command.args(["-c", file]).current_dir(folder).env_clear().env("HOME", folder).stdin(Stdio::null());
     let begun = Instant::now();
     let output = command.output().expect("the program starts");

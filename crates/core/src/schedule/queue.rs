@@ -206,9 +206,12 @@ impl Queue {
 
     /// What starts until then, if nothing changes: updates that are queued, and those whose retry comes.
     pub fn starting_by(&self, then: Duration) -> Vec<Job> {
-        let is_open = |lane: &&LaneState| lane.pause.as_ref().is_none_or(|pause| pause.until <= then);
-        let queued = self.lanes.iter().filter(is_open).flat_map(|lane| lane.queued.iter().copied());
-        let queued = queued.filter(|job| matches!(self.stage(*job), Stage::Queued(_)));
+        let is_open = |lane: &LaneState| lane.pause.as_ref().is_none_or(|pause| pause.until <= then);
+        let lanes = (0..).map(Lane).zip(&self.lanes).filter(|(_, lane)| is_open(lane));
+        let queued = lanes.flat_map(|(number, lane)| {
+            // One that moved to another lane may still stand in the line of this one.
+            lane.queued.iter().copied().filter(move |job| self.stage(*job) == Stage::Queued(number))
+        });
         let retried = self.retry_times.iter().take_while(|(at, _)| *at <= then).map(|(_, job)| *job);
         queued.chain(retried).collect()
     }

@@ -284,11 +284,11 @@ impl State {
 
     fn from_document(text: &str) -> Option<Self> {
         let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
-        let (mut state, mut is_old) = (None, false);
+        let (mut state, mut is_old) = (None, None);
         for member in members {
             match (member.key.as_str(), member.node.value) {
                 ("version", Value::Number(version)) if version == VERSION || version == OLD_VERSION => {
-                    is_old = version == OLD_VERSION;
+                    is_old = Some(version == OLD_VERSION);
                 }
                 ("salt", Value::String(salt)) => state = Some(Self::new(hex::bytes(&salt)?)),
                 ("callbacks", Value::Object(callbacks)) => {
@@ -302,7 +302,7 @@ impl State {
             }
         }
         let mut state = state.filter(|state| !state.salt.is_empty())?;
-        if is_old {
+        if is_old? {
             state.callbacks.clear();
         }
         Some(state)

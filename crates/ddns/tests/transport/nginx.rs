@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
 use serde_json::{Value, json};
@@ -44,9 +46,17 @@ fn secure(port: u16, ssl: &Value) -> Value {
     with(&home(&id), &json!({"ssl": ssl, "proxy": "DIRECT", "timeout": 5}))
 }
 
-fn requests(sandbox: &Sandbox) -> Vec<String> {
-    let text = fs::read_to_string(sandbox.path("access.log")).unwrap_or_default();
-    text.lines().filter(|line| line.starts_with("GET")).map(str::to_owned).collect()
+/// The requests in nginx's log, which it writes after it has responded: so many are waited for.
+fn requests(sandbox: &Sandbox, count: usize) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        let text = fs::read_to_string(sandbox.path("access.log")).unwrap_or_default();
+        let seen: Vec<String> = text.lines().filter(|line| line.starts_with("GET")).map(str::to_owned).collect();
+        if seen.len() >= count || begun.elapsed() > Duration::from_secs(5) {
+            return seen;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
@@ -67,7 +77,7 @@ fn d6_nginx_with_a_private_ca() {
         let names: Vec<String> = (0..5).map(|number| format!("d{number}.example.com")).collect();
         let config = with(&secure(port, &json!("ca.pem")), &json!({"ipv4": names, "concurrency": 1}));
         sandbox.sync(&config).expect(0).prints("5 accepted").never_prints("warning");
-        let seen = requests(&place);
+        let seen = requests(&place, 5);
         assert_eq!(seen.len(), 5, "{seen:?}");
         assert_eq!(seen[0], format!("GET /hook?ip=203.0.113.7 HTTP/1.1 {protocol}"));
     }
@@ -88,9 +98,9 @@ fn d6_nginx_with_a_certificate_that_is_wrong() {
         for ssl in [json!(true), json!("auto")] {
             own.trusted().sync(&secure(port, &ssl)).expect(1).prints(part);
         }
-        assert_eq!(requests(&place), [""; 0], "{part}");
+        assert_eq!(requests(&place, 0), [""; 0], "{part}");
         own.trusted().sync(&secure(port, &json!(false))).expect(0);
-        assert_eq!(requests(&place).len(), 1, "{part}");
+        assert_eq!(requests(&place, 1).len(), 1, "{part}");
     }
 }
 
@@ -111,7 +121,7 @@ fn d6_nginx_with_a_certificate_that_signed_itself() {
     sandbox.sync(&secure(port, &json!("auto"))).expect(0).prints("is trusted unverified");
     sandbox.write("own.pem", pem);
     sandbox.sync(&with(&secure(port, &json!("own.pem")), &json!({"cache": false}))).expect(0).never_prints("warning");
-    assert_eq!(requests(&place).len(), 2);
+    assert_eq!(requests(&place, 2).len(), 2);
 }
 
 #[test]

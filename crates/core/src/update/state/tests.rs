@@ -49,7 +49,13 @@ fn e4_damaged_texts_are_refused_and_never_panic() {
     for end in 0..text.len() - 2 {
         assert_eq!(State::from_text(&text[..end]), None, "cut at {end}");
     }
-    let parts = [("\"version\":2", "\"version\":3"), ("203.0", "2001:"), (" A\"", " MX\""), ("1000", "\"x\"")];
+    let parts = [
+        ("\"version\":2", "\"version\":3"),
+        ("\"version\":2,", ""),
+        ("203.0", "2001:"),
+        (" A\"", " MX\""),
+        ("1000", "\"x\""),
+    ];
     for (from, to) in parts.into_iter().chain([(",7]", "]"), (",1030,7]", "]"), (",7]", ",7,7]"), (",7]", ",-7]")]) {
         assert_eq!(State::from_text(&text.replacen(from, to, 1)), None, "{from}");
     }
