@@ -1,7 +1,7 @@
 //! What strangers on the network send: STUN, SOCKS5, pages with an address, `Retry-After`.
 #![no_main]
 
-use ddns_core::address::observation::{first_address, whole_words};
+use ddns_core::address::in_text::{first_address, whole_words};
 use ddns_core::net::family::Family;
 use ddns_core::net::{socks, stun};
 use ddns_core::schedule::retry_after;
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     let id = std::array::from_fn(|at| bytes.get(at + 8).copied().unwrap_or_default());
     let _ = stun::read(bytes, &id);
     if let Some((start, _)) = bytes.split_first_chunk::<5>() {
-        let _ = socks::rest_of_reply(*start);
+        let _ = socks::rest_of_response(*start);
         let _ = socks::chosen(None, [start[0], start[1]]);
         let _ = socks::logged_in([start[0], start[1]]);
     }
