@@ -100,7 +100,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
                 Err(error) => return Err(error),
             },
             Arg::Short('h') | Arg::Long("help") => return Ok(Invocation::Show(help::page(command))),
-            Arg::Short('V') | Arg::Long("version") => {
+            // `-v` is what NewFuture/DDNS calls it.
+            Arg::Short('V' | 'v') | Arg::Long("version") => {
                 return Ok(Invocation::Show(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n").to_owned()));
             }
             Arg::Short('c') | Arg::Long("config") if command.is_none_or(|command| command.configured) => {

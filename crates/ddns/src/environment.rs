@@ -10,7 +10,12 @@ pub(crate) struct Environment {
     variables: Vec<(String, String)>,
     /// Those of ours whose value is not Unicode text.
     unreadable: Vec<String>,
+    /// Those of ours that are set in two spellings, to different values.
+    ambiguous: Vec<String>,
 }
+
+/// What the names of our own variables begin with.
+const OURS: &str = "DDNS_";
 
 /// Those that are not called `DDNS_…`.
 const OTHERS: [&str; 11] = [
@@ -30,18 +35,31 @@ const OTHERS: [&str; 11] = [
 impl Environment {
     pub(crate) fn read() -> Self {
         let is_known = |name: &str| OTHERS.contains(&name) || proxy::is_variable(name);
-        let mut environment = Self { variables: Vec::new(), unreadable: Vec::new() };
+        let mut environment = Self { variables: Vec::new(), unreadable: Vec::new(), ambiguous: Vec::new() };
         for (name, value) in env::vars_os() {
-            let Ok(name) = name.into_string() else { continue };
-            if value.is_empty() || !(name.starts_with("DDNS_") || is_known(&name)) {
+            let Ok(mut name) = name.into_string() else { continue };
+            let is_ours = name.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS));
+            if value.is_empty() || !(is_ours || is_known(&name)) {
                 continue;
             }
+            if is_ours {
+                name = plain(name);
+            }
             match value.into_string() {
-                Ok(value) => environment.variables.push((name, value)),
+                Ok(value) => match environment.get(&name).filter(|_| is_ours) {
+                    None => environment.variables.push((name, value)),
+                    Some(known) if known == value => {}
+                    Some(_) => environment.ambiguous.push(name),
+                },
                 Err(_) => environment.unreadable.push(name),
             }
         }
         environment
+    }
+
+    /// Variables of ours that are set in two spellings, to different values: each is an error.
+    pub(crate) fn ambiguous(&self) -> &[String] {
+        &self.ambiguous
     }
 
     /// Variables of ours whose value is not Unicode text: each is an error.
@@ -56,7 +74,7 @@ impl Environment {
 
     /// Every variable whose name begins with `DDNS_` and that is set to something.
     pub(crate) fn ours(&self) -> impl Iterator<Item = (&str, &str)> {
-        let ours = self.variables.iter().filter(|(name, _)| name.starts_with("DDNS_"));
+        let ours = self.variables.iter().filter(|(name, _)| name.starts_with(OURS));
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
@@ -112,4 +130,10 @@ impl Environment {
         let xdg = xdg.map(|path| path.join("ddns"));
         systemd.into_iter().chain(xdg).chain([PathBuf::from("/run/ddns"), self.temporary()]).collect()
     }
+}
+
+/// The usual spelling of one of our names: they count in any case, and with dots in place of underscores.
+fn plain(mut name: String) -> String {
+    name.make_ascii_uppercase();
+    if name.contains('.') { name.replace('.', "_") } else { name }
 }

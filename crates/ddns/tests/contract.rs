@@ -15,6 +15,7 @@ mod request {
 
 mod config {
     mod address_and_body;
+    mod coming_from;
     mod errors;
     mod fields;
     mod layers;

@@ -74,8 +74,15 @@ pub(super) fn word_too_many(command: &Command, word: &Word) -> Diagnostic {
     at(Some(command), format!("`ddns {}` takes only one {}", command.name, word.name))
 }
 
+/// `ddns task` of NewFuture/DDNS installs a timer: what takes its place, and that the timer must go first.
+const TASK: &str = "`ddns watch` keeps running; docs/running-as-a-service.md shows how to install it. Before that, remove the \
+                    timer that `ddns task` made: `systemctl disable --now ddns.timer`, or its line in `crontab -e`";
+
 /// A value that no option takes.
 pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
+    if is_first && value == "task" {
+        return wrong("there is no command `task`: ddns installs no timer").hint(TASK);
+    }
     let name = COMMANDS.iter().find(|command| command.name == value).map(|command| command.name);
     match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {
         Some(near) => wrong(format!("there is no command `{value}`")).hint(format!("did you mean `ddns {near}`?")),

@@ -12,6 +12,9 @@ use crate::environment::Environment;
 /// Names configuration files, as `-c` does.
 pub(super) const CONFIG: &str = "DDNS_CONFIG";
 
+/// When the Docker image of NewFuture/DDNS runs it.
+const CRON: &str = "DDNS_CRON";
+
 /// The files of `DDNS_CONFIG`: one, several with separators, or a JSON list.
 pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
     let Some(text) = environment.get(CONFIG) else { return Vec::new() };
@@ -31,6 +34,10 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
     for name in environment.unreadable() {
         diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), "its value is not UTF-8 text"));
     }
+    for name in environment.ambiguous() {
+        let message = "it is set twice, to different values: names of variables count in any case";
+        diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), message).hint("unset one of the two"));
+    }
     for (name, value) in environment.ours() {
         let origin = Origin::Environment(name.to_owned());
         if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
@@ -40,6 +47,10 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
                 Ok(text) => raw.set(field.key, Node::synthetic(Value::String(text)), origin),
                 Err(diagnostic) => diagnostics.push(diagnostic),
             }
+        } else if name == CRON {
+            let warning =
+                Diagnostic::warning(Place::Environment(name.to_owned()), "it has no effect: no cron is needed");
+            diagnostics.push(warning.hint("set DDNS_INTERVAL or `interval`, e.g. to 5m: ddns then keeps running"));
         } else if name != CONFIG
             && let Some(near) = nearest_variable(name)
         {
