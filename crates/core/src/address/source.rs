@@ -83,7 +83,8 @@ impl Source {
             None => (text.to_ascii_lowercase(), None),
         };
         match (form.as_str(), rest) {
-            ("default", None) => Ok(Self::Default),
+            // `local` is a word of NewFuture/DDNS.
+            ("default" | "local", None) => Ok(Self::Default),
             ("public", None) => Ok(Self::Public),
             ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
                 Err(format!("`{form}:` needs something after the colon"))
@@ -196,9 +197,14 @@ fn expression(pattern: &str) -> Result<Source, String> {
         let mut ends = pattern.char_indices().map(|(at, _)| at).rev();
         let right = ends.find(|at| Regex::new(&pattern[..*at]).is_ok()).unwrap_or(0);
         let character = pattern[..right].chars().count() + 1;
-        format!("the pattern after `regex:` is wrong at character {character}: {error}")
+        let looks_around = LOOK_AROUND.iter().any(|form| pattern.contains(form));
+        let instead = if looks_around { "; `interface:NAME` takes the best address of one interface" } else { "" };
+        format!("the pattern after `regex:` is wrong at character {character}: {error}{instead}")
     })
 }
+
+/// Patterns of other clients use them to leave out addresses.
+const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
 
 /// `stun:HOST`, `stun:HOST:PORT`, `stun:[IPV6]:PORT`.
 fn server_and_port(server: &str) -> Result<Source, String> {
@@ -264,7 +270,7 @@ fn split_sources(text: &str) -> Vec<&str> {
 
 fn begins_a_source(text: &str) -> bool {
     let item = text.split(',').next().unwrap_or_default().trim();
-    let is_word = ["default", "public"].iter().any(|word| item.eq_ignore_ascii_case(word));
+    let is_word = ["default", "local", "public"].iter().any(|word| item.eq_ignore_ascii_case(word));
     let form = item.split_once(':').map(|(form, _)| form.trim().to_ascii_lowercase());
     is_word || form.is_some_and(|form| WORDS.contains(&form.as_str()))
 }
@@ -419,6 +425,15 @@ mod tests {
             let error = Source::parse(&format!("regex:{pattern}")).expect_err(pattern);
             assert!(error.contains(&format!("at character {character}:")), "{pattern}: {error}");
         }
+    }
+
+    #[test]
+    fn b11_a_pattern_that_looks_around_gets_a_hint_at_an_interface() {
+        for pattern in ["(?!fe80).*", "2001(?=:)", "(?<=2).*", "^(?<!f).*"] {
+            let error = Source::parse(&format!("regex:{pattern}")).expect_err(pattern);
+            assert!(error.contains("look-around is not supported; `interface:NAME`"), "{pattern}: {error}");
+        }
+        assert!(!Source::parse("regex:[").expect_err("no pattern").contains("interface:"));
     }
 
     #[test]

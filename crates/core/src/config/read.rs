@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
         let Some(setting) = self.given(key) else { return default(key) };
         match &setting.node.value {
-            Value::Number(text) => Some(text),
+            Value::Number(text) => Some(value::whole(text)),
             Value::String(text) => Some(text.trim()),
             _ => {
                 self.wrong_type(key, &setting.node);
@@ -137,6 +137,7 @@ impl<'a> Reader<'a> {
             None => default(key)?,
             Some(Node { value: Value::Bool(flag), .. }) => return Some(Choice::Flag(*flag)),
             Some(Node { value: Value::String(text), .. }) => text.trim(),
+            Some(Node { value: Value::Number(text), .. }) if value::flag(text).is_some() => text,
             Some(node) => {
                 self.wrong_type(key, node);
                 return None;

@@ -100,8 +100,8 @@ fn log(reader: &mut Reader<'_>) -> Option<Log> {
 }
 
 fn level(reader: &mut Reader<'_>) -> Option<Level> {
-    let name = reader.text(Key::LogLevel)?;
-    let level = Level::parse(&name);
+    let name = reader.digits(Key::LogLevel)?;
+    let level = Level::parse(name);
     if level.is_none() {
         let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());
         reader.wrong_whole(Key::LogLevel, message, None);

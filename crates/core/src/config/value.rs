@@ -21,9 +21,15 @@ pub fn flag(word: &str) -> Option<bool> {
 pub(super) fn is_off(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => !flag,
-        Value::String(text) => text.trim().eq_ignore_ascii_case("false"),
+        Value::String(text) => ["false", "none"].iter().any(|word| text.trim().eq_ignore_ascii_case(word)),
         _ => false,
     }
+}
+
+/// A whole number that is written with a fraction of zeros, without it: `300.0` is `300`. All else stays as it is.
+pub(super) fn whole(number: &str) -> &str {
+    let is_zero = |fraction: &str| !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+    number.split_once('.').filter(|(_, fraction)| is_zero(fraction)).map_or(number, |(whole, _)| whole)
 }
 
 /// Whether the program is to decide: `auto`, in any case.
@@ -36,8 +42,41 @@ pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
     if !text.trim_start().starts_with('[') {
         return Ok(separated(text));
     }
+    let in_double_quotes = |error| {
+        if text.contains('\'') { parse(&double_quoted(text), Dialect::STRICT) } else { Err(error) }
+    };
+    let parsed = parse(text, Dialect::STRICT).or_else(in_double_quotes);
     // What begins with a bracket and is JSON is an array.
-    parse(text, Dialect::STRICT).map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
+    parsed.map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
+}
+
+/// A list in Python's writing, `['a', 'b']`, as JSON.
+fn double_quoted(text: &str) -> String {
+    let mut json = String::with_capacity(text.len());
+    let mut quote = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                json.push('"');
+            }
+            (Some(open), _) if letter == open => {
+                quote = None;
+                json.push('"');
+            }
+            (Some('\''), '"') => json += "\\\"",
+            (Some(_), '\\') => match letters.next() {
+                Some('\'') => json.push('\''),
+                next => {
+                    json.push('\\');
+                    json.extend(next);
+                }
+            },
+            _ => json.push(letter),
+        }
+    }
+    json
 }
 
 /// The items of a list that is not JSON.
@@ -127,6 +166,35 @@ mod tests {
         assert_eq!(items(r#" ["a,b", "c"]"#), ["a,b", "c"]);
         assert_eq!(items("url:http://h/?a,b"), ["url:http://h/?a,b"]);
         assert!(items("").is_empty() && list("[a]").is_err());
+    }
+
+    #[test]
+    fn b11_lists_may_have_single_quotes() {
+        let cases: [(&str, &[&str]); 6] = [
+            ("['a','b']", &["a", "b"]),
+            (" [ 'a' , \"b\" ] ", &["a", "b"]),
+            ("[\"it's\", 'x']", &["it's", "x"]),
+            (r#"['say "a"', 'it\'s', 'a\\b', "c\"d"]"#, &["say \"a\"", "it's", "a\\b", "c\"d"]),
+            ("['url:https://h/?a=1,2', 'shell:echo [1]']", &["url:https://h/?a=1,2", "shell:echo [1]"]),
+            ("['']", &[""]),
+        ];
+        for (text, expected) in cases {
+            let items = list(text).unwrap_or_else(|error| panic!("{text}: {}", error.message));
+            assert_eq!(items.iter().filter_map(|item| item.value.text()).collect::<Vec<_>>(), expected, "{text}");
+        }
+        for wrong in ["['a'", "['a',b']", "['a\\", "['a']]", "[a']", "['a' 'b']"] {
+            assert!(list(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_fraction_of_zeros() {
+        for (number, expected) in [("300", "300"), ("300.0", "300"), ("-5.000", "-5"), ("0.0", "0")] {
+            assert_eq!(whole(number), expected);
+        }
+        for other in ["1.5", "1.", "1.0e3", "1.0x", ".5"] {
+            assert_eq!(whole(other), other);
+        }
     }
 
     #[test]

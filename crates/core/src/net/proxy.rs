@@ -204,7 +204,7 @@ impl Item {
     pub fn parse(text: &str) -> Result<Self, ProxyError> {
         match text.trim().to_ascii_uppercase().as_str() {
             "" => Err(ProxyError::Empty),
-            "DIRECT" => Ok(Self::Direct),
+            "DIRECT" | "NONE" => Ok(Self::Direct),
             "SYSTEM" | "DEFAULT" => Ok(Self::System),
             _ => Server::parse(text).map(Self::Server),
         }

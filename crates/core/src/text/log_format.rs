@@ -29,8 +29,17 @@ impl Level {
         }
     }
 
-    /// Reads a name, in any case, with its usual other forms.
+    /// Reads a name, in any case, with its usual other forms, or one of Python's numbers: 10 is DEBUG, 50 CRITICAL.
     pub fn parse(name: &str) -> Option<Self> {
+        if let Ok(number) = name.trim().parse::<u16>() {
+            return Some(match number {
+                0..=10 => Self::Debug,
+                11..=20 => Self::Info,
+                21..=30 => Self::Warning,
+                31..=40 => Self::Error,
+                _ => Self::Critical,
+            });
+        }
         match name.trim().to_ascii_uppercase().as_str() {
             "DEBUG" | "NOTSET" => Some(Self::Debug),
             "INFO" => Some(Self::Info),
@@ -200,6 +209,17 @@ mod tests {
         assert_eq!(line("json"), json);
         assert_eq!(LogFormat::Short.line("", Level::Info, "a"), "a");
         assert_eq!(LogFormat::Short.line("", Level::Error, "a"), "error: a");
+    }
+
+    #[test]
+    fn b11_levels_have_names_and_numbers() {
+        for (number, name) in [("0", "notset"), ("10", "DEBUG"), ("20", "Info"), ("30", "WARN"), ("40", "error")] {
+            assert_eq!(Level::parse(number), Level::parse(name), "{number}");
+        }
+        assert_eq!((Level::parse("25"), Level::parse(" 50 ")), (Some(Level::Warning), Some(Level::Critical)));
+        for wrong in ["", "-1", "1.5", "LOUD", "70000"] {
+            assert_eq!(Level::parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

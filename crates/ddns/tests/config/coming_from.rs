@@ -1,7 +1,10 @@
 //! What users of NewFuture/DDNS have in their scripts, variables and files means the same here, or a hint says what takes its
 //! place (B11).
 
-use crate::support::given::basic;
+use serde_json::json;
+
+use crate::support::given::{basic, home, sent, targets, with};
+use crate::support::lookup::refused;
 use crate::support::{Receiver, Sandbox};
 
 #[test]
@@ -52,4 +55,72 @@ fn b11_task_is_a_hint_at_the_service_and_at_the_old_timer() {
             .prints("docs/running-as-a-service.md")
             .prints("systemctl disable --now ddns.timer");
     }
+}
+
+#[test]
+fn b11_lists_in_variables_may_have_single_quotes() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new()
+        .env("DDNS_DNS", "callback")
+        .env("DDNS_ID", receiver.url("/__DOMAIN__"))
+        .env("DDNS_IPV4", "['a.example', 'b.example']")
+        .env("DDNS_INDEX4", "['regex:(nothing', 'cmd:echo 203.0.113.7']");
+    sandbox.run(&[]).expect(2).prints("DDNS_INDEX4 (environment): error: `index4`: the pattern after `regex:`");
+    let sandbox = sandbox.env("DDNS_INDEX4", r#"['shell:echo none', "shell:echo '203.0.113.7'"]"#);
+    sandbox.run(&[]).expect(0);
+    assert_eq!(targets(&receiver), ["/a.example", "/b.example"]);
+    sandbox.run(&["--ipv4", "['c.example'", "--no-cache"]).expect(2).prints("`ipv4` starts like a JSON list");
+    sandbox.run(&["--ipv4", "['c.example']", "--no-cache"]).expect(0);
+    assert!(targets(&receiver).contains(&"/c.example".to_owned()));
+}
+
+#[test]
+fn b11_levels_of_the_log_may_be_numbers() {
+    for (level, info) in [(json!(10), true), (json!(20), true), (json!(30), false), (json!("40"), false)] {
+        let receiver = Receiver::new();
+        let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"log": {"level": level}}))).expect(0);
+        assert_eq!(run.stderr.contains("home.example.com"), info, "{level}: {}", run.stderr);
+    }
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new().env("DDNS_LOG_LEVEL", "50");
+    assert_eq!(sandbox.sync(&basic(&receiver)).expect(0).stderr, "");
+    sandbox.run(&["-c", "config.json", "--log-level", "10", "--no-cache"]).expect(0).prints("debug: ");
+}
+
+#[test]
+fn b13_numbers_stand_for_what_they_mean() {
+    assert_eq!(sent("/__TTL__/__LINE__", &json!({"ttl": 300.0, "line": 10})).target(), "/300/10");
+    for (cache, is_kept) in [(json!(1), true), (json!(0), false)] {
+        let receiver = Receiver::new();
+        let sandbox = Sandbox::new();
+        sandbox.sync(&with(&basic(&receiver), &json!({"cache": cache}))).expect(0);
+        assert_eq!(sandbox.cache_file().exists(), is_kept, "cache: {cache}");
+        assert!(!sandbox.path("1").exists());
+    }
+}
+
+#[test]
+fn f1_local_is_default_and_none_switches_a_family_off() {
+    let receiver = Receiver::new();
+    let config = with(&basic(&receiver), &json!({"ipv6": "six.example.com", "index6": "none", "index4": "local"}));
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config.to_string());
+    let run = sandbox.run(&["addresses", "--json", "-c", "config.json"]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a report");
+    let sources = report["sources"].as_array().expect("a list");
+    assert_eq!(sources.len(), 1, "IPv6 is switched off: {report:#}");
+    assert_eq!(sources[0]["source"], "default");
+}
+
+#[test]
+fn d5_proxy_none_is_direct() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new().env("http_proxy", "http://127.0.0.1:9");
+    sandbox.sync(&with(&home(&receiver.url("/")), &json!({"proxy": "none"}))).expect(0);
+    assert_eq!(receiver.only().target(), "/");
+}
+
+#[test]
+fn f5_a_pattern_that_looks_around_gets_a_hint_at_an_interface() {
+    refused(6, &json!("regex:^(?!fe80|fd).*")).prints("look-around is not supported").prints("`interface:NAME`");
 }

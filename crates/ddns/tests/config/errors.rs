@@ -61,7 +61,7 @@ fn b8_a_wrong_type_or_value_is_an_error_that_names_the_field() {
         ("$schema", json!([5, {}])),
         ("debug", json!(["perhaps", 5, [], {}])),
         ("ttl", json!(["ten", 1.5, true, [], {}])),
-        ("line", json!([5, true, [], {}])),
+        ("line", json!([true, [], {}])),
         ("ipv4", json!([5, true, {}, [5], [["a.example"]], [null]])),
         ("ipv6", json!([5, true, {}, [5], [["a.example"]], [null]])),
         ("index4", json!(["nonsense", true, {}, [{}], "url:", "cmd:", "shell:", "url:ftp://h.example/"])),
@@ -90,7 +90,7 @@ fn b8_a_wrong_type_or_value_is_an_error_that_names_the_field() {
 #[test]
 fn b8_a_wrong_type_inside_log_names_its_field() {
     for (field, values) in [
-        ("level", json!(["LOUD", 5, true, []])),
+        ("level", json!(["LOUD", -5, true, []])),
         ("file", json!([5, true, []])),
         ("format", json!([5, true, []])),
         ("datefmt", json!([5, true, []])),

@@ -20,7 +20,11 @@ impl Maker<'_, '_> {
 
     fn variables(&mut self) -> Variables {
         let ttl = self.reader.number(Key::Ttl, |_: &u32| true);
-        let mut variables = Variables::new(ttl, self.reader.text(Key::Line));
+        let line = match self.reader.setting(Key::Line).map(|setting| &setting.node.value) {
+            Some(Value::Number(number)) => Some(number.clone()),
+            _ => self.reader.text(Key::Line),
+        };
+        let mut variables = Variables::new(ttl, line);
         let members = match self.reader.object(Key::Extra).map(|node| node.value) {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),
