@@ -19,6 +19,7 @@ use self::variables::{CONFIG, configured_files};
 use crate::cli::Settings;
 use crate::environment::Environment;
 use crate::http::{Client, read_ca};
+use crate::output::complain;
 
 /// Everything that was read, and what was made of it.
 pub(crate) struct Examined {
@@ -30,6 +31,16 @@ pub(crate) struct Examined {
 
 /// Every configuration that is to be run, or everything that is wrong.
 pub(crate) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
+
+/// What a run begins with: the configurations, the environment and a client. Says what is wrong, and gives the exit status
+/// then.
+pub(crate) async fn begin(settings: Settings) -> Result<(Vec<Valid>, Environment, Client), u8> {
+    let (environment, client) = (Environment::read(), Client::default());
+    match load(settings, &environment, &client).await {
+        Ok(configs) => Ok((configs, environment, client)),
+        Err(wrong) => Err(complain(&wrong)),
+    }
+}
 
 /// Loads every configuration that is to be run, at least one, or gives everything that is wrong.
 pub(crate) async fn load(settings: Settings, environment: &Environment, client: &Client) -> Loaded {

@@ -24,7 +24,6 @@ use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
-use crate::output::complain;
 use crate::output::fail;
 use crate::output::log::Log;
 use crate::sync::{self, Sync};
@@ -40,13 +39,10 @@ const INTERVAL: Duration = Duration::from_secs(300);
 
 /// Runs until a signal stops it. 0 then; 1 where another service uses its cache; 2 for a wrong configuration.
 pub(crate) async fn run(settings: Settings) -> u8 {
-    let environment = Environment::read();
-    let client = Client::default();
-    let configs = match load::load(settings.clone(), &environment, &client).await {
-        Ok(configs) => configs,
-        Err(wrong) => return complain(&wrong),
-    };
-    serve(settings, configs, environment, client).await
+    match load::begin(settings.clone()).await {
+        Ok((configs, environment, client)) => serve(settings, configs, environment, client).await,
+        Err(code) => code,
+    }
 }
 
 /// The same with configurations that are loaded already.

@@ -2,7 +2,7 @@
 
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE};
+use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, Name};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
 use crate::output::layout::broken;
@@ -65,7 +65,7 @@ fn page_of(command: &Command) -> String {
         help += &rows::option(&choice.usage(), choice.help);
     }
     if command.configured {
-        help += &rows::lettered(&CONFIG);
+        help += &rows::lettered(&command.config());
     }
     help += &rows::lettered(&EVERYWHERE[0]);
     if command.configured {
@@ -81,7 +81,7 @@ pub(crate) fn usage(command: &Command) -> String {
         Some(word) => format!(" [{}]", word.name),
         None => String::new(),
     };
-    let files = if command.configured { " [-c FILE…]" } else { "" };
+    let files = if command.configured && command.which != Name::Init { " [-c FILE…]" } else { "" };
     let options = if command.configured || !command.options.is_empty() { " [OPTION…]" } else { "" };
     format!("ddns {}{word}{files}{options}", command.name)
 }

@@ -283,6 +283,17 @@ pub(crate) const EVERYWHERE: [(char, Choice); 2] =
 pub(crate) const NEGATIONS: [(&str, Key); 2] = [("no-cache", Key::Cache), ("no-ssl", Key::Ssl)];
 
 impl Command {
+    /// What `-c` is for this command.
+    pub(crate) fn config(&self) -> (char, Choice) {
+        let (value, help) = match self.which {
+            Name::Init => ("FILE", "The same as FILE"),
+            Name::Status | Name::Sync => ("FILE…", "Only the service that runs this configuration"),
+            Name::Watch => return CONFIG,
+            _ => ("FILE…", "Configuration files, or http(s) URLs; several are allowed"),
+        };
+        (CONFIG.0, Choice { name: CONFIG.1.name, value, help })
+    }
+
     /// The row of what was typed.
     pub(crate) fn typed(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name)

@@ -173,6 +173,17 @@ fn help_names_every_option() {
     assert!(help.contains("--no-cache") && help.contains("-c, --config"), "{help}");
 }
 
+/// `ddns init` runs no file, and asks no service.
+#[test]
+fn help_says_what_a_file_is_for_in_each_command() {
+    let page = |name: &str| help::about(Some(name)).expect("a page");
+    assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("all of them are run"));
+    assert!(page("init").contains("-c, --config FILE ") && page("init").contains("Usage: ddns init [FILE] [OPTION…]"));
+    for name in ["init", "status", "sync", "check", "preview", "addresses"] {
+        assert!(!page(name).contains("are run"), "{}", page(name));
+    }
+}
+
 /// The topics list what the program has.
 #[test]
 fn help_explains_every_placeholder_and_source() {

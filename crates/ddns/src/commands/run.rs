@@ -6,21 +6,16 @@ use ddns_core::schedule::lookups::Due;
 use ddns_core::update::outcome::Tally;
 
 use crate::cli::Settings;
-use crate::environment::Environment;
-use crate::http::Client;
 use crate::load;
-use crate::output::complain;
 use crate::output::log::Log;
 use crate::output::progress::Progress;
 use crate::sync::{self, Sync};
 use crate::watch;
 
 pub(crate) async fn run(settings: Settings) -> u8 {
-    let environment = Environment::read();
-    let client = Client::default();
-    let configs = match load::load(settings.clone(), &environment, &client).await {
-        Ok(configs) => configs,
-        Err(wrong) => return complain(&wrong),
+    let (configs, environment, client) = match load::begin(settings.clone()).await {
+        Ok(begun) => begun,
+        Err(code) => return code,
     };
     if configs.iter().any(|(config, _)| config.interval.is_some()) {
         return Box::pin(watch::serve(settings, configs, environment, client)).await;
