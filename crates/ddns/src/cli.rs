@@ -107,6 +107,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
             Arg::Short('c') | Arg::Long("config") if command.is_none_or(|command| command.configured) => {
                 given.settings.files.extend(fields::values(&mut parser, "--config")?);
             }
+            Arg::Short('q') | Arg::Long("quiet") if command.is_none_or(|command| command.configured) => {
+                fields::quiet(&mut given.settings.options);
+            }
             Arg::Short(letter) => return Err(mistakes::unknown_letter(command, letter)),
             Arg::Long(name) => {
                 let name = name.to_owned();

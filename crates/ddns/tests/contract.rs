@@ -85,6 +85,7 @@ mod commands {
     mod init;
     mod listen;
     mod preview;
+    mod quiet;
 }
 
 mod docs {

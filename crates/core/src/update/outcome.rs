@@ -71,6 +71,11 @@ impl Tally {
         }
     }
 
+    /// Whether anything happened: not every update was up to date already.
+    pub fn is_news(self) -> bool {
+        self.accepted + self.failed + self.without_address > 0
+    }
+
     /// 0: every update was accepted or already up to date. 1: at least one was not (E7).
     pub fn exit_code(self) -> u8 {
         u8::from(self.failed + self.without_address > 0)
@@ -102,6 +107,7 @@ mod tests {
     fn e7_one_failure_makes_the_exit_status_1() {
         let good = Tally { accepted: 3, up_to_date: 2, ..Tally::default() };
         assert_eq!(good.exit_code(), 0);
+        assert!(good.is_news() && !Tally { up_to_date: 9, ..Tally::default() }.is_news());
         assert_eq!(
             good.plus(Tally { accepted: 1, up_to_date: 5, ..good }).to_string(),
             "4 accepted, 0 failed, 7 already up to date"

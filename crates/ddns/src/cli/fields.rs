@@ -7,10 +7,11 @@ use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Node, Value};
+use ddns_core::text::log_format::Level;
 use lexopt::{Parser, ValueExt as _};
 
 use super::mistakes::wrong;
-use super::table::NEGATIONS;
+use super::table::{NEGATIONS, QUIET};
 
 /// Takes the value of an option and sets its field; `false` if there is no such option.
 pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<bool, Diagnostic> {
@@ -31,6 +32,13 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
     };
     options.set(field.key, Node::synthetic(value), Origin::Option(option));
     Ok(true)
+}
+
+/// `--quiet`: the level of the log, whatever a file says.
+pub(super) fn quiet(options: &mut Raw) {
+    let origin = || Origin::Option(format!("--{}", QUIET.1.name));
+    options.set(Key::LogLevel, Node::synthetic(Value::string(Level::Warning.as_str())), origin());
+    options.set(Key::Debug, Node::synthetic(Value::Bool(false)), origin());
 }
 
 /// One value may be a list in itself, with separators or in JSON; several values, and repeated options, add up.

@@ -2,7 +2,7 @@
 
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, Name};
+use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, Name, QUIET};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
 use crate::output::layout::broken;
@@ -46,7 +46,7 @@ fn overview() -> String {
         help += &rows::command(command.name, command.summary);
     }
     help += "\nOptions:\n";
-    for choice in [CONFIG].iter().chain(&EVERYWHERE) {
+    for choice in [CONFIG, QUIET].iter().chain(&EVERYWHERE) {
         help += &rows::lettered(choice);
     }
     let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
@@ -66,6 +66,9 @@ fn page_of(command: &Command) -> String {
     }
     if command.configured {
         help += &rows::lettered(&command.config());
+    }
+    if command.which == Name::Watch {
+        help += &rows::lettered(&QUIET);
     }
     help += &rows::lettered(&EVERYWHERE[0]);
     if command.configured {

@@ -269,6 +269,8 @@ pub(crate) const COMMANDS: &[Command] = &[
 /// Options that set no field and that every synchronization takes: letter, name, value, help.
 pub(crate) const CONFIG: (char, Choice) =
     ('c', Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) URLs; all of them are run" });
+/// The option for timers: sets the level of the log.
+pub(crate) const QUIET: (char, Choice) = ('q', flag("quiet", "Log warnings and errors only"));
 /// The option that writes a template and does nothing else; its value may be left out.
 pub(crate) const NEW_CONFIG: Choice = Choice {
     name: "new-config",

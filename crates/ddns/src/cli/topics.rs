@@ -26,6 +26,7 @@ pub(crate) const TOPICS: [Topic; 5] = [
 fn options() -> String {
     let mut help = "Options of `ddns`, and of every command that reads a configuration:\n".to_owned();
     help += &rows::lettered(&table::CONFIG);
+    help += &rows::lettered(&table::QUIET);
     for field in &FIELDS {
         if let Some(usage) = usage_of(field) {
             help += &rows::option(&usage, field.help);

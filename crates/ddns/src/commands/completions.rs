@@ -4,7 +4,9 @@
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 
 use crate::cli::Given;
-use crate::cli::table::{COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Name, negation_help};
+use crate::cli::table::{
+    COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Name, QUIET, negation_help,
+};
 use crate::cli::topics::TOPICS;
 use crate::output::print;
 
@@ -75,8 +77,8 @@ fn configured() -> Vec<Offer> {
         behind: Behind::Nothing,
         is_list: false,
     });
-    let files = Offer::own(Some(CONFIG.0), &CONFIG.1);
-    [files].into_iter().chain(FIELDS.iter().filter_map(Offer::field)).chain(negations).collect()
+    let lettered = [CONFIG, QUIET].map(|(letter, choice)| Offer::own(Some(letter), &choice));
+    lettered.into_iter().chain(FIELDS.iter().filter_map(Offer::field)).chain(negations).collect()
 }
 
 /// What a synchronization takes, and no command does.

@@ -3,7 +3,9 @@
 use ddns_core::config::fields::FIELDS;
 
 use crate::cli::help::{EXAMPLES, usage};
-use crate::cli::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, negation_help, usage_of};
+use crate::cli::table::{
+    COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, negation_help, usage_of,
+};
 use crate::cli::topics::TOPICS;
 use crate::output::print;
 
@@ -28,7 +30,7 @@ fn page() -> String {
         page += &section(command);
     }
     page += ".SH OPTIONS\n";
-    for (letter, choice) in [CONFIG].into_iter().chain(EVERYWHERE) {
+    for (letter, choice) in [CONFIG, QUIET].into_iter().chain(EVERYWHERE) {
         page += &row(&format!("-{letter}, {}", choice.usage()), choice.help);
     }
     for field in &FIELDS {

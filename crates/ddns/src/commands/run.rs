@@ -1,8 +1,10 @@
 //! `ddns` without a command: one synchronization, or a service where `interval` is set.
 
+use std::io::{self, IsTerminal as _};
 use std::rc::Rc;
 
 use ddns_core::schedule::lookups::Due;
+use ddns_core::text::log_format::Level;
 use ddns_core::update::outcome::Tally;
 
 use crate::cli::Settings;
@@ -35,8 +37,13 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     }
     let mut all = Tally::default();
     for (tally, log) in sync.finish().iter().zip(&logs) {
-        log.info(tally.to_string());
+        log.line(level_of(*tally, log), || tally.to_string());
         all = all.plus(*tally);
     }
     all.exit_code()
+}
+
+/// The summary is for somebody who waits for it, or for a file. A timer would send a mail about nothing.
+fn level_of(tally: Tally, log: &Log<'_>) -> Level {
+    if tally.is_news() || log.is_file() || io::stderr().is_terminal() { Level::Info } else { Level::Debug }
 }

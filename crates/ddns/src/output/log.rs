@@ -108,6 +108,11 @@ impl<'a> Log<'a> {
         level >= self.level
     }
 
+    /// Whether lines go to a file.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(*self.sink.borrow(), Sink::File(_))
+    }
+
     pub(crate) fn error(&self, message: impl AsRef<str>) {
         self.write(Level::Error, message.as_ref());
     }

@@ -4,52 +4,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use crate::support::tools::{inside, skipped, tool};
+use crate::support::terminal::at_terminal;
+use crate::support::tools::inside;
 use crate::support::{Receiver, Run, Sandbox, mode};
 
-/// Answers one question after the other, as a person at a terminal does.
-const TYPIST: &str = r#"
-import os, pty, select, sys, time
-answers, program = sys.argv[1].split("\x1f"), sys.argv[2:]
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(program[0], program)
-printed, end = b"", time.time() + 30
-while time.time() < end:
-    ready, _, _ = select.select([terminal], [], [], 0.05)
-    if ready:
-        try:
-            more = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not more:
-            break
-        printed += more
-    elif printed.endswith(b": ") and answers:
-        answer = answers.pop(0)
-        os.write(terminal, b"\x04" if answer == "EOF" else answer.encode() + b"\n")
-else:
-    os.kill(pid, 9)
-_, status = os.waitpid(pid, 0)
-sys.stdout.buffer.write(printed.replace(b"\r\n", b"\n"))
-sys.exit(os.waitstatus_to_exitcode(status) & 255)
-"#;
-
-/// Runs the program at a terminal of its own; none where the system cannot.
+/// Runs `ddns init` at a terminal; none where the system cannot.
 fn typed(sandbox: &Sandbox, args: &[&str], answers: &[&str]) -> Option<Run> {
-    let Some(python) = tool("python3") else {
-        skipped("`python3` is not installed");
-        return None;
-    };
-    let mut command = Command::new(python);
-    command.args(["-c", TYPIST, &answers.join("\x1f"), env!("CARGO_BIN_EXE_ddns"), "init"]).args(args);
-    command.current_dir(sandbox.path(".")).env_clear().env("HOME", sandbox.path(".")).stdin(Stdio::null());
-    let output = command.output().expect("python starts");
-    Some(Run {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+    at_terminal(sandbox, 80, &[&[env!("CARGO_BIN_EXE_ddns"), "init"], args].concat(), answers)
 }
 
 /// The options that are needed where no questions can be asked.

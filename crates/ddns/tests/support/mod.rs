@@ -12,6 +12,7 @@ mod receiver;
 mod sandbox;
 pub mod scripted;
 pub mod secret_forms;
+pub mod terminal;
 pub mod tools;
 pub mod watching;
 

@@ -103,6 +103,12 @@ impl Run {
         self
     }
 
+    /// Fails the test unless everything was up to date already: nothing is said then.
+    #[track_caller]
+    pub fn is_up_to_date(self) {
+        assert_eq!((self.code, self.stdout.as_str(), self.stderr.as_str()), (0, "", ""), "not quiet");
+    }
+
     /// Fails the test if any output holds `text`.
     #[track_caller]
     pub fn never_prints(self, text: &str) -> Self {

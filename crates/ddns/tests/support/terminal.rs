@@ -1,0 +1,54 @@
+//! Running a program at a terminal of its own, as a person does.
+
+use std::process::{Command, Stdio};
+
+use crate::support::tools::{skipped, tool};
+use crate::support::{Run, Sandbox};
+
+/// Answers one question after the other.
+const TYPIST: &str = r#"
+import fcntl, os, pty, select, struct, sys, termios, time
+answers, columns, program = sys.argv[1].split("\x1f"), int(sys.argv[2]), sys.argv[3:]
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.execvp(program[0], program)
+printed, end = b"", time.time() + 30
+while time.time() < end:
+    ready, _, _ = select.select([terminal], [], [], 0.05)
+    if ready:
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        printed += more
+    elif printed.endswith(b": ") and answers:
+        answer = answers.pop(0)
+        os.write(terminal, b"\x04" if answer == "EOF" else answer.encode() + b"\n")
+else:
+    os.kill(pid, 9)
+_, status = os.waitpid(pid, 0)
+sys.stdout.buffer.write(printed.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(status) & 255)
+"#;
+
+/// Runs a program, and types these answers, at a terminal that is so many columns wide; 0 columns where it does not know.
+/// All of the output is in `stdout`. None where the system cannot.
+pub fn at_terminal(sandbox: &Sandbox, columns: u16, program: &[&str], answers: &[&str]) -> Option<Run> {
+    let Some(python) = tool("python3") else {
+        skipped("`python3` is not installed");
+        return None;
+    };
+    let mut command = Command::new(python);
+    command.args(["-c", TYPIST, &answers.join("\x1f"), &columns.to_string()]).args(program);
+    command.current_dir(sandbox.path(".")).env_clear().env("HOME", sandbox.path(".")).stdin(Stdio::null());
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display());
+    let output = command.env("PATH", path).env("NO_COLOR", "1").output().expect("python starts");
+    Some(Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
