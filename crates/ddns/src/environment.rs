@@ -18,7 +18,7 @@ pub(crate) struct Environment {
 const OURS: &str = "DDNS_";
 
 /// Those that are not called `DDNS_…`.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "HOME",
     "STATE_DIRECTORY",
     "XDG_STATE_HOME",
@@ -30,6 +30,7 @@ const OTHERS: [&str; 11] = [
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
     "WATCHDOG_PID",
+    "JOURNAL_STREAM",
 ];
 
 impl Environment {
@@ -86,6 +87,13 @@ impl Environment {
     /// Whether lines may have colours, as far as the environment decides.
     pub(crate) fn allows_colour(&self) -> bool {
         self.get("NO_COLOR").is_none() && self.get("TERM") != Some("dumb")
+    }
+
+    /// Whether standard error leads to systemd's journal, which adds the time to each line.
+    pub(crate) fn has_journal(&self) -> bool {
+        let named = self.get("JOURNAL_STREAM").and_then(|text| text.split_once(':'));
+        let (Some((device, inode)), Ok(stderr)) = (named, rustix::fs::fstat(std::io::stderr())) else { return false };
+        (device.parse(), inode.parse()) == (Ok(stderr.st_dev), Ok(stderr.st_ino))
     }
 
     /// Whether a line on a terminal may be written over.

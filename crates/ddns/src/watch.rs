@@ -65,7 +65,7 @@ pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environme
 
 /// Runs on these configurations until it stops, or others take their place.
 async fn serve_once(service: &mut Service<'_>, configs: &[Valid], events: &mut Events) -> End {
-    let logs: Vec<Log<'_>> = configs.iter().map(|valid| Log::open(valid, service.environment)).collect();
+    let logs: Vec<Log<'_>> = configs.iter().map(|valid| Log::of_service(valid, service.environment)).collect();
     let Some(log) = logs.first() else { return End::Stop(0) };
     let senders = sync::senders(configs, &logs, service.client);
     let intervals: Vec<Duration> = configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect();

@@ -65,11 +65,25 @@ enum Sink {
 impl<'a> Log<'a> {
     /// Opens the log of one configuration, whose warnings are its first lines. If the file cannot be opened, that is a
     /// warning, and standard error is used instead.
-    pub(crate) fn open((config, warnings): &'a Valid, environment: &Environment) -> Self {
+    pub(crate) fn open(valid: &'a Valid, environment: &Environment) -> Self {
+        Self::with(valid, valid.0.log.format.clone(), environment)
+    }
+
+    /// The same for a service: lines have the time, unless systemd's journal adds it, or a format was chosen.
+    pub(crate) fn of_service(valid: &'a Valid, environment: &Environment) -> Self {
+        match &valid.0.log.format {
+            LogFormat::Short if !environment.has_journal() => {
+                Self::with(valid, LogFormat::parse(LogFormat::TIMED).0, environment)
+            }
+            _ => Self::open(valid, environment),
+        }
+    }
+
+    fn with((config, warnings): &'a Valid, format: LogFormat, environment: &Environment) -> Self {
         let settings = &config.log;
         let log = Self {
             level: settings.level,
-            format: settings.format.clone(),
+            format,
             datefmt: settings.datefmt.clone(),
             may_colour: settings.format == LogFormat::Short && environment.allows_colour(),
             colour: OnceCell::new(),

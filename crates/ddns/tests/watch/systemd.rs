@@ -3,6 +3,7 @@
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -186,4 +187,30 @@ fn watch_goes_on_where_systemd_does_not_listen() {
     let watch = start(&sandbox, &endpoint.config(&json!({})), &[("NOTIFY_SOCKET", &nowhere)]);
     endpoint.wait(1, SOON);
     watch.stop();
+}
+
+/// Lines of a service have the time, unless they go to the journal, which adds it.
+#[test]
+fn g3_watch_writes_the_time_unless_the_journal_adds_it() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let is_timed = |line: &str| line.starts_with("20") && line.contains(" INFO ");
+    let config = endpoint.config(&json!({"cache": false}));
+    // Inherited from a service whose output this is not.
+    let elsewhere = start(&sandbox, &config, &[("JOURNAL_STREAM", "8:1")]);
+    elsewhere.prints("accepted");
+    let log = elsewhere.stop();
+    assert!(log.lines().all(is_timed), "{log}");
+    let line = format!(
+        "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec '{}' watch -c config.json",
+        env!("CARGO_BIN_EXE_ddns")
+    );
+    let mut shell = sandbox.command(&[]);
+    let folder = sandbox.path(".");
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).current_dir(folder).env_clear().stdin(Stdio::null());
+    command.envs(shell.env("PATH", "/usr/bin:/bin").get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let journal = Watch::run(command);
+    journal.prints("accepted");
+    let log = journal.stop();
+    assert!(!log.lines().any(is_timed), "{log}");
 }
