@@ -8,12 +8,14 @@ pub(crate) mod table;
 pub(crate) mod topics;
 
 use std::ffi::OsString;
+use std::io;
 
 use ddns_core::config::fields::Kind;
 use ddns_core::config::raw::Raw;
 use ddns_core::text::diagnostic::Diagnostic;
 use lexopt::{Arg, Parser};
 
+use crate::output::layout::{WIDE, width_of};
 use table::{Command, NEW_CONFIG, Name};
 
 /// What the user asked for.
@@ -70,7 +72,8 @@ impl Given {
 
     /// For commands with `--json` and `--wide`.
     pub(crate) fn form(&self) -> Form {
-        Form { json: self.has("json"), wide: self.has("wide") }
+        let wide = self.has("wide");
+        Form { json: self.has("json"), wide, width: if wide { WIDE } else { width_of(io::stdout()) } }
     }
 }
 
@@ -79,8 +82,10 @@ impl Given {
 pub(crate) struct Form {
     /// As JSON, for programs.
     pub(crate) json: bool,
-    /// Without breaking lines that are wider than 80 columns.
+    /// Everything, on lines of any length.
     pub(crate) wide: bool,
+    /// How wide lines may be.
+    pub(crate) width: usize,
 }
 
 /// Reads the arguments that follow the program's name.
@@ -99,7 +104,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
                 Ok(word) => take_word(&mut given, command, word)?,
                 Err(error) => return Err(error),
             },
-            Arg::Short('h') | Arg::Long("help") => return Ok(Invocation::Show(help::page(command))),
+            Arg::Short('h') | Arg::Long("help") => {
+                return Ok(Invocation::Show(help::page(command, width_of(io::stdout()))));
+            }
             // `-v` is what NewFuture/DDNS calls it.
             Arg::Short('V' | 'v') | Arg::Long("version") => {
                 return Ok(Invocation::Show(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n").to_owned()));

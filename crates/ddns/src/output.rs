@@ -22,10 +22,10 @@ pub(crate) fn print(text: &str) -> u8 {
     }
 }
 
-/// Prints everything that is wrong with the configuration or the command line; on a terminal in lines of 80 columns.
+/// Prints everything that is wrong with the configuration or the command line; on a terminal in lines that fit.
 pub(crate) fn complain(wrong: &[Diagnostic]) -> u8 {
-    let is_wide = !io::stderr().is_terminal();
-    let text: String = wrong.iter().map(|wrong| layout::complaint(wrong, is_wide)).collect();
+    let width = if io::stderr().is_terminal() { layout::width_of(io::stderr()) } else { layout::WIDE };
+    let text: String = wrong.iter().map(|wrong| layout::complaint(wrong, width)).collect();
     let _ = io::stderr().write_all(text.as_bytes());
     USAGE
 }

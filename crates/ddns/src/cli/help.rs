@@ -5,7 +5,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, Name, QUIET};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
-use crate::output::layout::broken;
+use crate::output::layout::{broken, fitted};
 
 /// Three ways to begin.
 pub(crate) const EXAMPLES: &str = "  \
@@ -20,59 +20,60 @@ const FURTHER: &str = "\
 ";
 
 /// The page of a command, or the first one.
-pub(crate) fn page(command: Option<&Command>) -> String {
-    command.map_or_else(overview, page_of)
+pub(crate) fn page(command: Option<&Command>, width: usize) -> String {
+    command.map_or_else(|| overview(width), |command| page_of(command, width))
 }
 
 /// The page of `ddns help`, or of the command or topic that follows it.
-pub(crate) fn about(word: Option<&str>) -> Result<String, Diagnostic> {
-    let Some(word) = word else { return Ok(overview()) };
+pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnostic> {
+    let Some(word) = word else { return Ok(overview(width)) };
     if let Some(command) = Command::typed(word) {
-        return Ok(page_of(command));
+        return Ok(page_of(command, width));
     }
     if let Some(topic) = TOPICS.iter().find(|topic| topic.name == word) {
-        return Ok((topic.page)());
+        return Ok((topic.page)(width));
     }
     let known = COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name));
     Err(mistakes::unknown_topic(word, known))
 }
 
 /// The text of `ddns --help`: a screen full.
-fn overview() -> String {
-    let mut help =
-        format!("Sends this host's address to any HTTP endpoint when it changes.\n\n{EXAMPLES}\nCommands:\n");
-    help += &rows::command("(none)", "Synchronize once: look up the address, send what changed");
+fn overview(width: usize) -> String {
+    let mut help = "Sends this host's address to any HTTP endpoint when it changes.\n\n".to_owned();
+    help += &format!("{}\nCommands:\n", fitted(EXAMPLES, width));
+    help += &rows::command("(none)", "Synchronize once: look up the address, send what changed", width);
     for command in COMMANDS {
-        help += &rows::command(command.name, command.summary);
+        help += &rows::command(command.name, command.summary, width);
     }
     help += "\nOptions:\n";
     for choice in [CONFIG, QUIET].iter().chain(&EVERYWHERE) {
-        help += &rows::lettered(choice);
+        help += &rows::lettered(choice, width);
     }
     let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
-    help + "\n" + FURTHER + &broken(&format!("Topics of `ddns help`: {}.", topics.join(", ")), 0)
+    help + "\n" + &fitted(FURTHER, width) + &broken(&format!("Topics of `ddns help`: {}.", topics.join(", ")), 0, width)
 }
 
 /// The text of `ddns COMMAND --help`.
-fn page_of(command: &Command) -> String {
-    let mut help = format!("{}.\n\nUsage: {}\n\n{}", command.summary, usage(command), broken(command.about, 0));
+fn page_of(command: &Command, width: usize) -> String {
+    let mut help = format!("{}.\n\nUsage: {}\n\n{}", command.summary, usage(command), broken(command.about, 0, width));
     if let Some(word) = &command.word {
         help += "\n";
-        help += &rows::option(word.name, word.help);
+        help += &rows::option(word.name, word.help, width);
     }
     help += "\nOptions:\n";
     for choice in command.options {
-        help += &rows::option(&choice.usage(), choice.help);
+        help += &rows::option(&choice.usage(), choice.help, width);
     }
     if command.configured {
-        help += &rows::lettered(&command.config());
+        help += &rows::lettered(&command.config(), width);
     }
     if command.which == Name::Watch {
-        help += &rows::lettered(&QUIET);
+        help += &rows::lettered(&QUIET, width);
     }
-    help += &rows::lettered(&EVERYWHERE[0]);
+    help += &rows::lettered(&EVERYWHERE[0], width);
     if command.configured {
-        help += "\nEvery field of a configuration is an option too: `ddns help options`.\n";
+        help += "\n";
+        help += &broken("Every field of a configuration is an option too: `ddns help options`.", 0, width);
     }
     help + &format!("\nExample:\n  {}\n", command.example)
 }

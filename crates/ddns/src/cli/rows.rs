@@ -8,16 +8,16 @@ pub(crate) const NAMES: usize = 15;
 /// The column in which the help of an option begins.
 const OPTIONS: usize = 28;
 
-pub(super) fn command(name: &str, summary: &str) -> String {
-    beside(&format!("  {name}"), summary, NAMES)
+pub(super) fn command(name: &str, summary: &str, width: usize) -> String {
+    beside(&format!("  {name}"), summary, NAMES, width)
 }
 
 /// An option, or a word, and its help.
-pub(super) fn option(usage: &str, help: &str) -> String {
-    beside(&format!("  {usage}"), help, OPTIONS)
+pub(super) fn option(usage: &str, help: &str, width: usize) -> String {
+    beside(&format!("  {usage}"), help, OPTIONS, width)
 }
 
 /// An option that has a letter too.
-pub(super) fn lettered((letter, choice): &(char, Choice)) -> String {
-    option(&format!("-{letter}, {}", choice.usage()), choice.help)
+pub(super) fn lettered((letter, choice): &(char, Choice), width: usize) -> String {
+    option(&format!("-{letter}, {}", choice.usage()), choice.help, width)
 }

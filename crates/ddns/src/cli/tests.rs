@@ -114,7 +114,7 @@ fn a_command_has_its_own_options_and_those_of_the_fields() {
 fn help_can_be_asked_for_in_every_way() {
     let text = |arguments: &[&str]| match parsed(arguments) {
         Ok(Invocation::Show(text)) => text,
-        Ok(Invocation::Command(Name::Help, given)) => help::about(given.word()).expect("a page"),
+        Ok(Invocation::Command(Name::Help, given)) => help::about(given.word(), WIDTH).expect("a page"),
         other => panic!("{arguments:?}: {other:?}"),
     };
     assert_eq!(text(&["--help"]), text(&["help"]));
@@ -128,10 +128,10 @@ fn help_can_be_asked_for_in_every_way() {
         }
     }
     for (typed, meant) in [("placeholder", "placeholders"), ("adresses", "addresses"), ("exit-code", "exit-codes")] {
-        let error = help::about(Some(typed)).expect_err("no such page").shown();
+        let error = help::about(Some(typed), WIDTH).expect_err("no such page").shown();
         assert!(error.contains(&format!("did you mean `ddns help {meant}`?")), "{error}");
     }
-    let error = help::about(Some("S3cret-value-of-mine")).expect_err("no such page").shown();
+    let error = help::about(Some("S3cret-value-of-mine"), WIDTH).expect_err("no such page").shown();
     assert!(error.contains("exit-codes") && !error.contains("S3cret"), "{error}");
 }
 
@@ -150,13 +150,13 @@ fn each_command_fits_a_line_of_help() {
 /// Every page fits the width of a screen, and the first one its height.
 #[test]
 fn help_fits_a_screen() {
-    let overview = help::about(None).expect("a page");
+    let overview = help::about(None, WIDTH).expect("a page");
     assert!(overview.lines().count() <= 40, "{overview}");
     for command in COMMANDS {
         assert!(overview.contains(&format!("\n  {} ", command.name)), "{overview}");
     }
     let names = COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name));
-    for page in names.map(|name| help::about(Some(name)).expect("a page")).chain([overview]) {
+    for page in names.map(|name| help::about(Some(name), WIDTH).expect("a page")).chain([overview]) {
         for line in page.lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
             assert_eq!(line.trim_end(), line, "a blank at the end");
@@ -166,7 +166,7 @@ fn help_fits_a_screen() {
 
 #[test]
 fn help_names_every_option() {
-    let help = help::about(Some("options")).expect("a page");
+    let help = help::about(Some("options"), WIDTH).expect("a page");
     for field in &FIELDS {
         assert!(field.option.is_none_or(|option| help.contains(&format!("--{option}"))), "{}", field.name);
     }
@@ -176,7 +176,7 @@ fn help_names_every_option() {
 /// `ddns init` runs no file, and asks no service.
 #[test]
 fn help_says_what_a_file_is_for_in_each_command() {
-    let page = |name: &str| help::about(Some(name)).expect("a page");
+    let page = |name: &str| help::about(Some(name), WIDTH).expect("a page");
     assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("all of them are run"));
     assert!(page("init").contains("-c, --config FILE ") && page("init").contains("Usage: ddns init [FILE] [OPTION…]"));
     for name in ["init", "status", "sync", "check", "preview", "addresses"] {
@@ -187,11 +187,11 @@ fn help_says_what_a_file_is_for_in_each_command() {
 /// The topics list what the program has.
 #[test]
 fn help_explains_every_placeholder_and_source() {
-    let placeholders = help::about(Some("placeholders")).expect("a page");
+    let placeholders = help::about(Some("placeholders"), WIDTH).expect("a page");
     for name in ["__DOMAIN__", "__IP__", "__RECORDTYPE__", "__TTL__", "__LINE__", "__TIMESTAMP__"] {
         assert!(placeholders.contains(name), "{placeholders}");
     }
-    let sources = help::about(Some("sources")).expect("a page");
+    let sources = help::about(Some("sources"), WIDTH).expect("a page");
     for name in ["default", "public", "url:", "interface:", "regex:", "cmd:", "shell:", "stun:", "quorum:", "false"] {
         assert!(sources.contains(&format!("\n  {name}")), "{name}: {sources}");
     }
@@ -199,7 +199,7 @@ fn help_explains_every_placeholder_and_source() {
 
 #[test]
 fn b11_the_topic_names_every_variable_that_names_a_file() {
-    let page = help::about(Some("config")).expect("a page");
+    let page = help::about(Some("config"), WIDTH).expect("a page");
     for (_, variable) in ddns_core::config::fields::file_variables() {
         assert!(page.contains(variable), "{variable}");
     }

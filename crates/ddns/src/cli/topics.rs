@@ -4,41 +4,42 @@ use ddns_core::config::fields::FIELDS;
 
 use super::rows;
 use super::table::{self, NEGATIONS, NEW_CONFIG, negation_help, usage_of};
-use crate::output::layout::broken;
+use crate::output::layout::{broken, fitted};
 
 /// A page of help about one thing.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
     /// As a heading of the manual page.
     pub(crate) title: &'static str,
-    pub(crate) page: fn() -> String,
+    /// For a screen of this width.
+    pub(crate) page: fn(usize) -> String,
 }
 
 /// All of them, in the order of the help.
 pub(crate) const TOPICS: [Topic; 5] = [
     Topic { name: "options", title: "OPTIONS", page: options },
-    Topic { name: "config", title: "CONFIGURATION", page: || CONFIG.to_owned() },
-    Topic { name: "placeholders", title: "PLACEHOLDERS", page: || PLACEHOLDERS.to_owned() },
-    Topic { name: "sources", title: "SOURCES OF THE ADDRESS", page: || SOURCES.to_owned() },
-    Topic { name: "exit-codes", title: "EXIT STATUS", page: || EXIT_CODES.to_owned() },
+    Topic { name: "config", title: "CONFIGURATION", page: |width| fitted(CONFIG, width) },
+    Topic { name: "placeholders", title: "PLACEHOLDERS", page: |width| fitted(PLACEHOLDERS, width) },
+    Topic { name: "sources", title: "SOURCES OF THE ADDRESS", page: |width| fitted(SOURCES, width) },
+    Topic { name: "exit-codes", title: "EXIT STATUS", page: |width| fitted(EXIT_CODES, width) },
 ];
 
-fn options() -> String {
+fn options(width: usize) -> String {
     let mut help = "Options of `ddns`, and of every command that reads a configuration:\n".to_owned();
-    help += &rows::lettered(&table::CONFIG);
-    help += &rows::lettered(&table::QUIET);
+    help += &rows::lettered(&table::CONFIG, width);
+    help += &rows::lettered(&table::QUIET, width);
     for field in &FIELDS {
         if let Some(usage) = usage_of(field) {
-            help += &rows::option(&usage, field.help);
+            help += &rows::option(&usage, field.help, width);
         }
     }
     for (option, key) in NEGATIONS {
-        help += &rows::option(&format!("--{option}"), &negation_help(key));
+        help += &rows::option(&format!("--{option}"), &negation_help(key), width);
     }
-    help += &rows::option(&NEW_CONFIG.usage(), NEW_CONFIG.help);
+    help += &rows::option(&NEW_CONFIG.usage(), NEW_CONFIG.help, width);
     let note = "Each can also be set in the configuration file or in the environment (DDNS_ID, DDNS_TOKEN, …): see \
                 `ddns help config`. An option that takes a list can have several values, and can be repeated.";
-    help + "\n" + &broken(note, 0)
+    help + "\n" + &broken(note, 0, width)
 }
 
 const CONFIG: &str = "\

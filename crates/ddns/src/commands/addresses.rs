@@ -18,7 +18,7 @@ use crate::http::Client;
 use crate::load;
 use crate::lookup::{self, Lookup, Query};
 use crate::output::complain;
-use crate::output::layout::{WIDTH, broken};
+use crate::output::layout::broken;
 use crate::output::print;
 
 /// What the sources of these domains give.
@@ -63,7 +63,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         }
     }
     let report = Report { local, lists };
-    print(&if form.json { pretty(&report.json()) } else { report.text(form.wide) })
+    print(&if form.json { pretty(&report.json()) } else { report.text(form.width) })
 }
 
 /// Sources can be tried without a configuration: what else one needs is filled in, and not used.
@@ -97,29 +97,29 @@ async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<L
 }
 
 impl List {
-    fn text(&self, wide: bool) -> String {
+    fn text(&self, width: usize) -> String {
         let domains = match self.domains.as_slice() {
             [] => String::new(),
             [one] => format!("for {one}"),
             [one, .., last] => format!("for {one} to {last} ({} domains)", self.domains.len()),
         };
-        let mut text = fitted(&format!("\n{} ({})", self.family, self.family.record_type()), &domains, wide);
+        let mut text = fitted(&format!("\n{} ({})", self.family, self.family.record_type()), &domains, width);
         for attempt in &self.lookup.attempts {
             let took = attempt.took.as_millis();
             let result = match &attempt.result {
                 Ok(choice) => format!("{} ({took} ms): {}", choice.ip, choice.why),
                 Err(why) => format!("no address ({took} ms): {why}"),
             };
-            text += &fitted(&format!("  {}", attempt.source), &result, wide);
+            text += &fitted(&format!("  {}", attempt.source), &result, width);
         }
         let Some((source, choice)) = self.lookup.found() else {
             return text + "  => No address found: nothing would be sent.\n";
         };
         let verdict = format!("{} would be sent: {source} is the first source with an address.", choice.ip);
-        text += &fitted("  =>", &verdict, wide);
+        text += &fitted("  =>", &verdict, width);
         if is_private(choice.ip) {
             let hint = "It is private: the internet cannot reach it. `public` or `stun:` give the router's address.";
-            text += &fitted("    ", hint, wide);
+            text += &fitted("    ", hint, width);
         }
         text
     }
@@ -169,7 +169,7 @@ impl Report {
         ])
     }
 
-    fn text(&self, wide: bool) -> String {
+    fn text(&self, width: usize) -> String {
         let mut text = String::from("Addresses of this host\n");
         let widest =
             |of: &dyn Fn(&LocalAddress) -> String| self.local.iter().map(|row| of(row).len()).max().unwrap_or(0);
@@ -185,14 +185,14 @@ impl Report {
                 None => "usable".to_owned(),
                 Some(why) => format!("not usable: {why}"),
             };
-            text += &fitted(&head, &format!("{verdict} ({})", described(row)), wide);
+            text += &fitted(&head, &format!("{verdict} ({})", described(row)), width);
         }
         for family in Family::ALL {
             if !self.lists.iter().any(|list| list.family == family) {
                 text += &format!("\n{family} ({}): no domains, or switched off\n", family.record_type());
             }
             for list in self.lists.iter().filter(|list| list.family == family) {
-                text += &list.text(wide);
+                text += &list.text(width);
             }
         }
         text
@@ -200,13 +200,13 @@ impl Report {
 }
 
 /// `head  rest` on one line or, where that is too wide, `rest` below it, broken between words.
-fn fitted(head: &str, rest: &str, wide: bool) -> String {
+fn fitted(head: &str, rest: &str, width: usize) -> String {
     let one = format!("{head}  {rest}");
-    if wide || one.chars().count() <= WIDTH {
+    if one.chars().count() <= width {
         return format!("{}\n", one.trim_end());
     }
     let head = if head.trim().is_empty() { String::new() } else { format!("{}\n", head.trim_end()) };
-    head + &broken(rest, 6)
+    head + &broken(rest, 6, width)
 }
 
 /// Scope, flags and lifetimes in words.

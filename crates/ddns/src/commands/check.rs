@@ -86,7 +86,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         }
     }
     report.diagnostics = without_repeats(report.diagnostics);
-    match print(&if form.json { report.json() } else { report.text(form.wide) }) {
+    match print(&if form.json { report.json() } else { report.text(form.width) }) {
         0 => report.exit_code(),
         code => code,
     }

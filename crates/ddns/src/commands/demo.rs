@@ -23,7 +23,7 @@ use crate::environment::Environment;
 use crate::http::server::{Response, Verdict, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
-use crate::output::layout::{WIDTH, broken, folded};
+use crate::output::layout::{broken, folded, width_of};
 use crate::output::log::Log;
 use crate::sync::{self, Sync};
 
@@ -67,13 +67,14 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
     let v4 = v4.unwrap_or(SPARE_V4);
 
+    let width = width_of(io::stdout());
     let intro = "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.";
     let place = format!("The endpoint of this demo is {origin}: nothing leaves this machine.");
-    writeln!(out, "{}", broken(&format!("{intro} {place}"), 0))?;
+    writeln!(out, "{}", broken(&format!("{intro} {place}"), 0, width))?;
     writeln!(out, "The configuration has two callbacks, one GET and one POST:\n\n{}", indented(&text))?;
 
     let first = format!("1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.");
-    writeln!(out, "{}", broken(&first, 0))?;
+    writeln!(out, "{}", broken(&first, 0, width))?;
     round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "2. No address changes, so nothing is sent.\n")?;
     round(&mut sync, [v4, v6], &received, out).await?;
@@ -82,7 +83,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
         response the next run sends it again.";
     let keys = "Keys in a configuration show as *** in every log, as they do above.";
-    writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0))?;
+    writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0, width))?;
     writeln!(out, "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.")
 }
 
@@ -160,9 +161,9 @@ fn show_received((line, body): &(String, String), out: &mut impl Write) -> io::R
     writeln!(out, "     response  204 No Content: accepted, and remembered\n")
 }
 
-/// Lines beside a label, in 80 columns.
+/// Lines beside a label.
 fn show_lines<'a>(label: &str, lines: impl Iterator<Item = &'a str>, out: &mut impl Write) -> io::Result<()> {
-    for (at, line) in lines.flat_map(|line| folded(line, WIDTH - 15)).enumerate() {
+    for (at, line) in lines.flat_map(|line| folded(line, width_of(io::stdout()) - 15)).enumerate() {
         let label = if at == 0 { label } else { "" };
         writeln!(out, "{}", format!("     {label:<9} {line}").trim_end())?;
     }

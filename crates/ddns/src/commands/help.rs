@@ -1,12 +1,15 @@
 //! `ddns help`: a command or a topic, explained.
 
+use std::io;
+
 use crate::cli::{Given, help};
 use crate::output::complain;
+use crate::output::layout::width_of;
 use crate::output::print;
 
 /// Prints the page that was asked for; 2 where there is none.
 pub(crate) fn run(given: &Given) -> u8 {
-    match help::about(given.word()) {
+    match help::about(given.word(), width_of(io::stdout())) {
         Ok(page) => print(&page),
         Err(error) => complain(&[error]),
     }

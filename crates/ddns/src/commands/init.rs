@@ -22,7 +22,7 @@ use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::{Query, look_up, own_address};
 use crate::output::complain;
-use crate::output::layout::broken;
+use crate::output::layout::{broken, width_of};
 use crate::output::print;
 
 /// Shown where no address was found: addresses for documentation.
@@ -123,16 +123,17 @@ fn unanswered(missing: &[&str], takes_suggestions: bool) -> Diagnostic {
 
 /// Asks what is left to ask. Fails where the answers end.
 async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &Client) -> Result<(), String> {
-    show(
-        "A few questions. Enter accepts the suggestion in [brackets]. Nothing is sent,\nand nothing is written before the end.\n",
-    );
+    let width = width_of(io::stdout());
+    let intro = "A few questions. Enter accepts the suggestion in [brackets]. Nothing is sent, and nothing is written before \
+                 the end.";
+    show(&broken(intro, 0, width));
     while let Some(question) = interview.question() {
         let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();
-        show(&format!("\n{}{}{suggested}: ", broken(&question.why, 0), question.asks));
+        show(&format!("\n{}{}{suggested}: ", broken(&question.why, 0, width), question.asks));
         match interview.answer(&line()?) {
-            Ok(warnings) => warnings.iter().for_each(|warning| show(&broken(&format!("Note: {warning}"), 2))),
+            Ok(warnings) => warnings.iter().for_each(|warning| show(&broken(&format!("Note: {warning}"), 2, width))),
             Err(why) => {
-                why.lines().for_each(|line| show(&broken(&format!("Not possible: {line}"), 2)));
+                why.lines().for_each(|line| show(&broken(&format!("Not possible: {line}"), 2, width)));
                 continue;
             }
         }
@@ -170,13 +171,15 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     }
     *looked = Looked { sources: entry.sources_of(family).to_vec(), ip: None };
     let lookup = look_up(Query::new(entry, family), client).await;
+    let width = width_of(io::stdout());
     for (source, why) in lookup.failed() {
-        show(&broken(&format!("{family}: no address from {source}: {why}"), 2));
+        show(&broken(&format!("{family}: no address from {source}: {why}"), 2, width));
     }
     if let Some((source, choice)) = lookup.found() {
-        show(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2));
+        show(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2, width));
         if is_private(choice.ip) {
-            show("  It is private: it cannot be reached from outside. `public` gives the router's.\n");
+            let hint = "It is private: it cannot be reached from outside. `public` gives the router's.";
+            show(&broken(hint, 2, width));
         }
         looked.ip = Some(choice.ip);
     }
@@ -237,6 +240,7 @@ fn taken(name: &str) -> Diagnostic {
 
 /// What was written, what it sends, and how to go on.
 fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
+    let width = width_of(io::stdout());
     let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
     for entry in entries {
         for family in Family::ALL {
@@ -246,7 +250,7 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
             let update = Update { domain, family, ip };
             let note = if looked[family.index()].ip.is_some() { "" } else { " (an example: no address was found)" };
             text += "\n";
-            text += &broken(&format!("What is sent for {update}{note}; what you typed shows as ***:"), 0);
+            text += &broken(&format!("What is sent for {update}{note}; what you typed shows as ***:"), 0, width);
             text += "\n";
             text += &sent(entry, &update);
             if entry.domains_of(family).len() > 1 {
@@ -256,9 +260,9 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
     }
     let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", quoted(&target.name)) };
     let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
-    let width = preview.chars().count();
+    let column = preview.chars().count();
     text + &format!(
-        "\nNext:\n  {preview}   show every request, send none\n  {run:<width$}   look up the address, send what changed\n"
+        "\nNext:\n  {preview}   show every request, send none\n  {run:<column$}   look up the address, send what changed\n"
     )
 }
 

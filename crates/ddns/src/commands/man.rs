@@ -7,6 +7,7 @@ use crate::cli::table::{
     COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, negation_help, usage_of,
 };
 use crate::cli::topics::TOPICS;
+use crate::output::layout::WIDTH;
 use crate::output::print;
 
 /// Prints the page.
@@ -45,7 +46,7 @@ fn page() -> String {
     }
     page += &row(&NEW_CONFIG.usage(), NEW_CONFIG.help);
     for topic in TOPICS.iter().filter(|topic| topic.name != "options") {
-        page += &format!(".SH \"{}\"\n{}", topic.title, verbatim(&(topic.page)()));
+        page += &format!(".SH \"{}\"\n{}", topic.title, verbatim(&(topic.page)(WIDTH)));
     }
     page
 }

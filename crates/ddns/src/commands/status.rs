@@ -12,13 +12,13 @@ use ddns_core::update::Update;
 use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::status::{Phase, Row, Status};
 
-use crate::cli::Given;
+use crate::cli::{Form, Given};
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::complain;
-use crate::output::layout::{WIDTH, broken};
+use crate::output::layout::broken;
 use crate::output::print;
 use crate::sync::{Caches, Remembered};
 use crate::watch::{closed_folder, services};
@@ -55,7 +55,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     let text = if form.json {
         pretty(&Value::list(all.iter().map(Status::to_json)))
     } else {
-        all.iter().map(|status| shown(status, form.wide)).collect::<Vec<_>>().join("\n")
+        all.iter().map(|status| shown(status, form)).collect::<Vec<_>>().join("\n")
     };
     let code = if is_running { u8::from(!is_good) } else { NOT_RUNNING };
     print(&text).max(code)
@@ -111,7 +111,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     Status { process: None, configs, next: None, errors: Vec::new(), rows }
 }
 
-fn shown(status: &Status, wide: bool) -> String {
+fn shown(status: &Status, form: Form) -> String {
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
             let next = next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
@@ -120,12 +120,12 @@ fn shown(status: &Status, wide: bool) -> String {
         (None, _) => "No running service found. The cache remembers:\n\n".to_owned(),
     };
     if !status.errors.is_empty() {
-        let errors = status.errors.iter().map(|error| broken(error, 2)).collect::<String>();
+        let errors = status.errors.iter().map(|error| broken(error, 2, form.width)).collect::<String>();
         text += &format!("The configuration changed but cannot be used; the previous one still is:\n{errors}\n");
     }
     let now = unix_time().seconds;
     let mut table = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
-    let is_long = status.rows.len() > MOST_ROWS && !wide;
+    let is_long = status.rows.len() > MOST_ROWS && !form.wide;
     // Of very many, those that are not up to date matter.
     let rows = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
     table.extend(rows.map(|row| {
@@ -146,7 +146,7 @@ fn shown(status: &Status, wide: bool) -> String {
         }
     }
     for row in &table {
-        text += &line(row, widths, wide);
+        text += &line(row, widths, form.width);
     }
     if is_long {
         text += &format!("{} more are up to date (--wide shows them)\n", status.rows.len() + 1 - table.len());
@@ -155,19 +155,19 @@ fn shown(status: &Status, wide: bool) -> String {
 }
 
 /// One row on one line; where that is too wide, what does not fit stands below.
-fn line(row: &[String; 5], widths: [usize; 4], wide: bool) -> String {
+fn line(row: &[String; 5], widths: [usize; 4], width: usize) -> String {
     let [domain, kind, address, accepted, state] = row;
     let [first, second, third, fourth] = widths;
     let line = format!("{domain:first$}  {kind:second$}  {address:third$}  {accepted:fourth$}  {state}");
     let line = line.trim_end();
-    if wide || line.chars().count() <= WIDTH {
+    if line.chars().count() <= width {
         return format!("{line}\n");
     }
     let below = format!("    {kind:second$}  {address:third$}  {accepted:fourth$}");
-    let rest = if below.chars().count() + 2 + state.chars().count() <= WIDTH {
+    let rest = if below.chars().count() + 2 + state.chars().count() <= width {
         format!("{below}  {state}\n")
     } else {
-        format!("{}\n{}", below.trim_end(), broken(state, 4))
+        format!("{}\n{}", below.trim_end(), broken(state, 4, width))
     };
     format!("{domain}\n{rest}")
 }

@@ -1,89 +1,135 @@
-//! Text on a screen of 80 columns.
+//! Text on a screen: as wide as the terminal, 80 columns where there is none. A word is never broken.
+
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 use ddns_core::text::diagnostic::Diagnostic;
+use rustix::termios::tcgetwinsize;
 
-/// No line is wider, unless a word is.
+/// Where there is no terminal, or it does not know.
 pub(crate) const WIDTH: usize = 80;
 
+/// A terminal that is narrower breaks lines by itself: there would be no room beside names.
+const NARROWEST: usize = 40;
+
+/// For `--wide`: no line is broken.
+pub(crate) const WIDE: usize = usize::MAX / 2;
+
+/// How wide text to this stream may be.
+pub(crate) fn width_of(stream: impl AsFd + IsTerminal) -> usize {
+    let columns = if stream.is_terminal() { tcgetwinsize(stream).map_or(0, |size| size.ws_col.into()) } else { 0 };
+    if columns == 0 { WIDTH } else { columns.max(NARROWEST) }
+}
+
 /// Breaks a text between words; every line begins with `indent` blanks.
-pub(crate) fn broken(text: &str, indent: usize) -> String {
+pub(crate) fn broken(text: &str, indent: usize, width: usize) -> String {
     let margin = " ".repeat(indent);
     let mut lines = String::new();
     let mut line = String::new();
+    let mut columns = indent;
     for word in text.split_whitespace() {
-        if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
+        let more = word.chars().count();
+        if !line.is_empty() && columns + 1 + more > width {
             lines += &format!("{margin}{line}\n");
             line.clear();
+            columns = indent;
         }
         if !line.is_empty() {
             line.push(' ');
+            columns += 1;
         }
         line.push_str(word);
+        columns += more;
     }
     lines + &format!("{margin}{line}\n")
 }
 
 /// `head` and, from a column on, `text`: on one line where both fit, else broken between words; below `head` where that
 /// is too long.
-pub(crate) fn beside(head: &str, text: &str, column: usize) -> String {
-    let width = head.chars().count();
-    let text = broken(text, column);
-    if width < column { format!("{head}{}", text.get(width..).unwrap_or_default()) } else { format!("{head}\n{text}") }
+pub(crate) fn beside(head: &str, text: &str, column: usize, width: usize) -> String {
+    let size = head.chars().count();
+    let text = broken(text, column, width);
+    if size < column { format!("{head}{}", text.get(size..).unwrap_or_default()) } else { format!("{head}\n{text}") }
 }
 
-/// A text with few blanks (an address, JSON, a long name) in lines of so many columns at most: broken behind a comma or a
-/// blank and before `&` or `?`; inside a word only if it is longer than a line. Lines after the first one are indented by
-/// two columns.
+/// A page whose lines are laid out already, on a screen that may be narrower: what does not fit continues below, in the
+/// column in which the last part of its line begins.
+pub(crate) fn fitted(page: &str, width: usize) -> String {
+    let mut text = String::new();
+    for line in page.lines() {
+        let margin = line.len() - line.trim_start().len();
+        let column = line.rfind("  ").map_or(0, |at| at + 2).max(margin);
+        let (head, rest) = line.split_at(column);
+        if line.chars().count() <= width || rest.is_empty() {
+            text += &format!("{line}\n");
+        } else {
+            text += &beside(head.trim_end(), rest, column, width);
+        }
+    }
+    text
+}
+
+/// A text with few blanks (an address, JSON, a long name) in lines of so many columns: broken behind a comma or a blank
+/// and before `&` or `?`. A longer word has a line of its own. Lines after the first one are indented by two columns.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
+    let letters: Vec<char> = printable(text).chars().collect();
+    let mut rest = letters.as_slice();
     let mut lines: Vec<String> = Vec::new();
-    let mut rest: Vec<char> = printable(text).chars().collect();
     loop {
         let margin = if lines.is_empty() { "" } else { "  " };
-        let most = width - margin.len();
-        if rest.len() <= most {
-            lines.push(format!("{margin}{}", rest.iter().collect::<String>()));
+        let at = end_of_line(rest, width.saturating_sub(margin.len()).max(1));
+        let (line, behind) = rest.split_at(at);
+        let line: String = line.iter().collect();
+        if behind.is_empty() {
+            lines.push(format!("{margin}{line}"));
             return lines;
         }
-        let is_break = |at: &usize| matches!(rest[at - 1], ',' | ' ') || matches!(rest[*at], '&' | '?');
-        let is_blank = |at: &usize| rest[at - 1] == ' ';
-        let near = (most.saturating_sub(30).max(1)..=most).rev().find(is_break);
-        // No word is broken that a line could hold.
-        let at = near.or_else(|| (1..=most).rev().find(is_blank)).unwrap_or(most);
-        let line: String = rest.drain(..at).collect();
         lines.push(format!("{margin}{}", line.trim_end()));
+        rest = behind;
     }
 }
 
-/// What is wrong, as [`Diagnostic::shown`] has it, in lines of 80 columns at most: sentences are broken, and of a long line
-/// the part around its place is shown.
-pub(crate) fn complaint(diagnostic: &Diagnostic, wide: bool) -> String {
-    if wide {
-        return format!("{}\n", diagnostic.shown());
+/// How many letters stand on the first line, where it has room for `most`.
+fn end_of_line(rest: &[char], most: usize) -> usize {
+    if rest.len() <= most {
+        return rest.len();
     }
+    let is_blank = |at: &usize| rest[at - 1] == ' ';
+    let is_break = |at: &usize| is_blank(at) || rest[at - 1] == ',' || matches!(rest[*at], '&' | '?');
+    let near = (most.saturating_sub(30).max(1)..=most).rev().find(is_break);
+    near.or_else(|| (1..=most).rev().find(is_blank))
+        .or_else(|| (1..=most).rev().find(is_break))
+        .or_else(|| (most..rest.len()).find(is_break))
+        .unwrap_or(rest.len())
+}
+
+/// What is wrong, as [`Diagnostic::shown`] has it: sentences are broken, and of a long line the part around its place is
+/// shown.
+pub(crate) fn complaint(diagnostic: &Diagnostic, width: usize) -> String {
     let mut text = String::new();
     let mut lines = diagnostic.shown().lines().map(str::to_owned).collect::<Vec<_>>().into_iter().peekable();
     while let Some(line) = lines.next() {
         let is_caret = |line: &String| line.contains(" | ") && line.trim_end().ends_with('^');
         if let Some(caret) = lines.next_if(is_caret) {
-            text += &around_caret(&line, &caret);
+            text += &around_caret(&line, &caret, width);
             continue;
         }
         let margin = line.len() - line.trim_start().len();
         let blank = " ".repeat(margin);
-        text.extend(folded(line.trim_start(), WIDTH - margin).iter().map(|line| format!("{blank}{line}\n")));
+        text.extend(folded(line.trim_start(), width - margin).iter().map(|line| format!("{blank}{line}\n")));
     }
     text
 }
 
 /// A line of a file and the line below it that marks a place, both cut in the same way.
-fn around_caret(line: &str, caret: &str) -> String {
+fn around_caret(line: &str, caret: &str, width: usize) -> String {
     let head = caret.find(" | ").map_or(0, |at| at + 3);
-    let skip = caret.chars().count().saturating_sub(WIDTH);
+    let skip = caret.chars().count().saturating_sub(width);
     let cut = |text: &str, mark: &str| {
         let (front, rest) = (text.chars().take(head), text.chars().skip(head + skip));
         // The mark takes the place of one letter.
         let rest: String = if skip == 0 { rest.collect() } else { mark.chars().chain(rest.skip(1)).collect() };
-        let whole: String = front.chain(rest.chars()).take(WIDTH).collect();
+        let whole: String = front.chain(rest.chars()).take(width).collect();
         format!("{}\n", whole.trim_end())
     };
     cut(line, "…") + &cut(caret, " ")
@@ -112,17 +158,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_word_is_folded_and_nothing_is_lost() {
+    fn a_text_is_folded_between_words_and_nothing_is_lost() {
         let long = "x".repeat(200);
-        for text in ["", "short", "https://h/a?name=home.example.com&ip=203.0.113.7&key=***", long.as_str()] {
+        for text in ["", "short", "https://h/a?name=home.example&ip=203.0.113.7&key=***", long.as_str()] {
             let lines = folded(text, 20);
-            assert!(lines.iter().all(|line| line.chars().count() <= 20), "{lines:?}");
+            assert!(lines.iter().all(|line| line.chars().count() <= 20) || text == long, "{lines:?}");
             let whole: String = lines.iter().map(|line| line.trim_start()).collect();
             assert_eq!(whole, text);
         }
         assert_eq!(folded("https://h/a?name=home.example.com&ip=203.0.113.7", 40)[1], "  &ip=203.0.113.7");
         let word = "b".repeat(36);
         assert_eq!(folded(&format!("aaaa {word}"), 40), ["aaaa".to_owned(), format!("  {word}")]);
+        assert_eq!(folded(&format!("aaaa {long} bbbb"), 40), ["aaaa".to_owned(), format!("  {long}"), "  bbbb".to_owned()]);
+        assert_eq!(folded(&long, 40), [long.as_str()], "a word stays whole, however long it is");
+        assert_eq!(folded("a b", WIDE), ["a b"]);
         assert_eq!(folded("a\u{1b}[2J\n", 40), ["a\u{fffd}[2J\u{fffd}"]);
     }
 
@@ -135,7 +184,8 @@ mod tests {
             let start = text.find("[]").expect("the place");
             let place = Place::in_file("config.json", &text, Span { start, end: start + 2 }, true);
             let wrong = Diagnostic::error(place, "a sentence of five words ".repeat(9)).hint("write it ".repeat(20));
-            let shown = complaint(&wrong, false);
+            let shown = complaint(&wrong, WIDTH);
+            assert_eq!(complaint(&wrong, WIDE), format!("{}\n", wrong.shown()));
             assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");
             let lines: Vec<&str> = shown.lines().collect();
             let at = lines.iter().position(|line| line.ends_with("^^")).expect("a caret");
@@ -155,11 +205,20 @@ mod tests {
     fn no_line_is_too_wide() {
         let text = "word ".repeat(60);
         for (head, column) in [("--option", 28), ("--a-rather-long-option VALUE…", 28), ("", 5)] {
-            for line in beside(head, &text, column).lines() {
-                assert!(line.chars().count() <= WIDTH, "{line}");
+            for width in [40, WIDTH, 200] {
+                let lines = beside(head, &text, column, width);
+                assert!(lines.lines().all(|line| line.chars().count() <= width), "{lines}");
             }
         }
-        assert_eq!(beside("ab", "c d", 4), "ab  c d\n");
-        assert_eq!(beside("abcd", "c d", 4), "abcd\n    c d\n");
+        assert_eq!(beside("ab", "c d", 4, WIDTH), "ab  c d\n");
+        assert_eq!(beside("abcd", "c d", 4, WIDTH), "abcd\n    c d\n");
+    }
+
+    #[test]
+    fn a_page_fits_a_narrow_screen_and_stays_as_it_is_on_a_wide_one() {
+        let page = "Some words that are more than fit on one line.\n\n  name   what it is, in a few words more\n";
+        let narrow = "Some words that are more\nthan fit on one line.\n\n  name   what it is, in a\n         few words more\n";
+        assert_eq!(fitted(page, 25), narrow);
+        assert_eq!(fitted(page, WIDTH), page);
     }
 }

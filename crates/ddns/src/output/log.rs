@@ -19,6 +19,7 @@ use jiff::Zoned;
 use jiff::fmt::strtime;
 use rustix::fs::OFlags;
 
+use super::layout::{folded, width_of};
 use super::progress::Progress;
 use crate::environment::Environment;
 
@@ -30,9 +31,11 @@ pub(crate) struct Log<'a> {
     level: Level,
     format: LogFormat,
     datefmt: String,
+    /// Whether no form was chosen: at a terminal its lines are for people.
+    is_plain: bool,
     may_colour: bool,
-    /// Asked of the terminal when the first line is written.
-    colour: OnceCell<bool>,
+    /// Whether standard error is a terminal; asked when the first line is written.
+    is_terminal: OnceCell<bool>,
     secrets: Mask<'a>,
     sink: RefCell<Sink>,
     /// Where the file is.
@@ -85,8 +88,9 @@ impl<'a> Log<'a> {
             level: settings.level,
             format,
             datefmt: settings.datefmt.clone(),
-            may_colour: settings.format == LogFormat::Short && environment.allows_colour(),
-            colour: OnceCell::new(),
+            is_plain: settings.format == LogFormat::Short,
+            may_colour: environment.allows_colour(),
+            is_terminal: OnceCell::new(),
             secrets: Mask { config, all: OnceCell::new(), long: OnceCell::new() },
             sink: RefCell::new(Sink::Stderr),
             path: settings.file.as_deref().map(|file| environment.path(file)),
@@ -162,8 +166,9 @@ impl<'a> Log<'a> {
         let message = self.secrets.long().mask(message);
         let time = if self.format.has_time() { now(&self.datefmt) } else { String::new() };
         let mut line = self.format.line(&time, level, &printable(&message));
-        if self.may_colour && *self.colour.get_or_init(|| io::stderr().is_terminal()) {
-            line = coloured(level, &line);
+        if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {
+            line = folded(&line, width_of(io::stderr())).join("\n");
+            line = if self.may_colour { coloured(level, &line) } else { line };
         }
         line.push('\n');
         // One call for one line: lines of two processes do not mix, and a closed pipe is no reason to stop.

@@ -5,7 +5,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::json::{Value, pretty};
 
 use super::{Online, Report};
-use crate::output::layout::{WIDTH, complaint, folded, grouped, printable};
+use crate::output::layout::{complaint, folded, grouped, printable};
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
@@ -14,26 +14,26 @@ const ORIGINS: usize = 56;
 const MOST_LINES: usize = 4;
 
 impl Report {
-    pub(super) fn text(&self, wide: bool) -> String {
+    pub(super) fn text(&self, width: usize) -> String {
         let mut text = String::new();
         for (name, sections) in &self.listings {
             let name = if name.is_empty() { "Environment and options" } else { name };
             for section in sections {
                 let entry = section.entry.map(|entry| format!(", providers[{entry}]")).unwrap_or_default();
                 let title = format!("{name}{entry}");
-                text += &lines(&title, 0, wide);
+                text += &lines(&title, 0, width);
                 let column = section.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-                text.extend(section.rows.iter().map(|row| setting(row, column, wide)));
+                text.extend(section.rows.iter().map(|row| setting(row, column, width)));
                 text.push('\n');
             }
         }
         if let Some(online) = &self.online {
-            text += &online.text(wide);
+            text += &online.text(width);
         } else if self.is_left_out {
             text += "Nothing was tried online: fix the errors first.\n\n";
         }
         for diagnostic in &self.diagnostics {
-            text += &complaint(diagnostic, wide);
+            text += &complaint(diagnostic, width);
         }
         text + &self.closing()
     }
@@ -92,9 +92,9 @@ impl Report {
 }
 
 /// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.
-fn setting(row: &Row, column: usize, wide: bool) -> String {
+fn setting(row: &Row, column: usize, width: usize) -> String {
     let indent = column + 5;
-    let mut lines = if wide { vec![printable(&row.value)] } else { folded(&row.value, WIDTH - indent) };
+    let mut lines = folded(&row.value, width - indent);
     let more = lines.len().saturating_sub(MOST_LINES);
     if more > 1 {
         lines.truncate(MOST_LINES);
@@ -102,13 +102,13 @@ fn setting(row: &Row, column: usize, wide: bool) -> String {
     }
     let last = lines.last().map_or(0, |line| indent + line.chars().count());
     let origin = printable(&row.origin);
-    let room = WIDTH.saturating_sub(origin.chars().count()).min(ORIGINS);
-    if wide || last + 2 + origin.chars().count() <= WIDTH {
+    let room = width.saturating_sub(origin.chars().count()).min(ORIGINS);
+    if last + 2 + origin.chars().count() <= width {
         let blanks = " ".repeat(room.saturating_sub(last).max(2));
         lines.last_mut().into_iter().for_each(|line| *line += &format!("{blanks}{origin}"));
     } else {
         let blanks = " ".repeat(room.saturating_sub(indent));
-        let below = folded(&origin, WIDTH - indent - blanks.len());
+        let below = folded(&origin, width - indent - blanks.len());
         lines.extend(below.iter().map(|line| format!("{blanks}{line}")));
     }
     let mut text = format!("  {:<column$} = ", row.name);
@@ -118,28 +118,28 @@ fn setting(row: &Row, column: usize, wide: bool) -> String {
 }
 
 /// A text of any length behind so many blanks.
-fn lines(detail: &str, indent: usize, wide: bool) -> String {
-    let all = if wide { vec![printable(detail)] } else { folded(detail, WIDTH - indent) };
+fn lines(detail: &str, indent: usize, width: usize) -> String {
+    let all = folded(detail, width - indent);
     let blank = " ".repeat(indent);
     all.iter().flat_map(|line| [&blank, line.as_str(), "\n"]).collect()
 }
 
 /// `  ✓ TLS          TLS 1.3; the certificate is verified`
-fn step(name: &str, result: &Result<String, String>, wide: bool) -> String {
+fn step(name: &str, result: &Result<String, String>, width: usize) -> String {
     match result {
-        Ok(detail) => marked('✓', name, detail, wide),
-        Err(why) => marked('✗', name, why, wide),
+        Ok(detail) => marked('✓', name, detail, width),
+        Err(why) => marked('✗', name, why, width),
     }
 }
 
-fn marked(mark: char, name: &str, detail: &str, wide: bool) -> String {
+fn marked(mark: char, name: &str, detail: &str, width: usize) -> String {
     const COLUMN: usize = 17;
-    let detail = lines(detail, COLUMN, wide);
+    let detail = lines(detail, COLUMN, width);
     format!("{:<COLUMN$}{}", format!("  {mark} {name}"), detail.trim_start())
 }
 
 impl Online {
-    fn text(&self, wide: bool) -> String {
+    fn text(&self, width: usize) -> String {
         let mut text = String::from("Addresses\n");
         if self.addresses.is_empty() {
             text += "  none needed: every family with domains is switched off\n";
@@ -148,16 +148,16 @@ impl Online {
             for (source, why) in lookup.failed() {
                 // One that is passed over does no harm.
                 let mark = if lookup.address().is_some() { '·' } else { '✗' };
-                text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), wide);
+                text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), width);
             }
             if let Some((source, choice)) = lookup.found() {
-                text += &step(&family.to_string(), &Ok(format!("{}, from {source}: {}", choice.ip, choice.why)), wide);
+                text += &step(&family.to_string(), &Ok(format!("{}, from {source}: {}", choice.ip, choice.why)), width);
             }
         }
         for (origin, steps) in &self.origins {
             text.push('\n');
-            text += &lines(origin, 0, wide);
-            text.extend(steps.iter().map(|one| step(one.name, &one.result, wide)));
+            text += &lines(origin, 0, width);
+            text.extend(steps.iter().map(|one| step(one.name, &one.result, width)));
         }
         text.push('\n');
         text

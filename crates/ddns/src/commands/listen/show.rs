@@ -9,7 +9,7 @@ use jiff::Zoned;
 use super::options::Options;
 use crate::cli::Form;
 use crate::http::server::{Received, Refusal, Response};
-use crate::output::layout::{WIDTH, beside, broken};
+use crate::output::layout::{beside, broken};
 use crate::output::report::with_reason;
 
 /// Headers of every request, which are left out.
@@ -30,7 +30,7 @@ pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> S
         return line(&Value::object([("listening", Value::string(origin)), ("call", call)]));
     }
     let responses = format!("It responds with {}; Ctrl-C ends it.", statuses.join(", then "));
-    let responses = if form.wide { responses + "\n" } else { broken(&responses, 0) };
+    let responses = broken(&responses, 0, form.width);
     format!("Listening on {origin}\n{responses}To send it this host's {record} address:\n\n")
         + &format!("  {first} \\\n       {second}\n\n")
 }
@@ -43,20 +43,20 @@ pub(super) fn request(request: &Received, response: &Response, number: usize, fo
         return json(request, response, number, path, &query);
     }
     let time = Zoned::now().strftime("%H:%M:%S").to_string();
-    let mut text = broken_hard(&format!("{number}. {time}  {} {}", request.method, path), 0, form.wide);
+    let mut text = broken_hard(&format!("{number}. {time}  {} {}", request.method, path), 0, form.width);
     let widest = query.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(20);
     let rows = query.iter().map(|(name, value)| format!("{name:<widest$} = {value}"));
-    text += &labelled("query", rows, form.wide);
+    text += &labelled("query", rows, form.width);
     let unusual = request.headers.iter().filter(|(name, _)| !USUAL.contains(&name.to_ascii_lowercase().as_str()));
-    text += &labelled("header", unusual.map(|(name, value)| format!("{name}: {value}")), form.wide);
-    text += &labelled("body", body(&request.body), form.wide);
+    text += &labelled("header", unusual.map(|(name, value)| format!("{name}: {value}")), form.width);
+    text += &labelled("body", body(&request.body), form.width);
     let after = match response.delay.as_millis() {
         0 => String::new(),
         millis => format!(", after {millis} ms"),
     };
     let status = format!("{}{after}", with_reason(response.status));
     let headers = response.headers.iter().map(|(name, value)| format!("{name}: {value}"));
-    text + &labelled("response", [status].into_iter().chain(headers), form.wide) + "\n"
+    text + &labelled("response", [status].into_iter().chain(headers), form.width) + "\n"
 }
 
 /// What came and is not a request.
@@ -72,7 +72,7 @@ pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
     }
     let response = refusal.status.map(|status| format!("; it got {}", with_reason(status))).unwrap_or_default();
     let text = format!("{}{response}", refusal.why);
-    if form.wide { format!("-  {text}\n\n") } else { beside("-", &text, 3) + "\n" }
+    beside("-", &text, 3, form.width) + "\n"
 }
 
 fn json(request: &Received, response: &Response, number: usize, path: &str, query: &[(String, String)]) -> String {
@@ -157,11 +157,11 @@ fn decoded(text: &str) -> String {
 }
 
 /// `   query    name = value`, the label on the first line alone; nothing where there are no rows.
-fn labelled(label: &str, rows: impl IntoIterator<Item = String>, wide: bool) -> String {
+fn labelled(label: &str, rows: impl IntoIterator<Item = String>, width: usize) -> String {
     let mut text = String::new();
     for (at, row) in rows.into_iter().enumerate() {
         let head = if at == 0 { format!("   {label}") } else { String::new() };
-        let row = broken_hard(&row, COLUMN, wide);
+        let row = broken_hard(&row, COLUMN, width);
         text += &head;
         text += row.get(head.len()..).unwrap_or_default();
     }
@@ -170,19 +170,19 @@ fn labelled(label: &str, rows: impl IntoIterator<Item = String>, wide: bool) -> 
 
 /// A line in which nothing can drive a terminal, behind `indent` blanks; where it is too wide it continues below, two
 /// blanks further in: a key or an address has no blanks to break it at.
-fn broken_hard(line: &str, indent: usize, wide: bool) -> String {
-    let room = WIDTH - indent;
+fn broken_hard(line: &str, indent: usize, width: usize) -> String {
+    let room = width - indent;
     let mut text = " ".repeat(indent);
     let mut column = 0;
     for piece in line.chars().map(printable) {
-        let width = piece.chars().count();
-        if !wide && column + width > room {
+        let more = piece.chars().count();
+        if column + more > room {
             text += "\n";
             text += &" ".repeat(indent + 2);
             column = 2;
         }
         text += &piece;
-        column += width;
+        column += more;
     }
     text.truncate(text.trim_end().len().max(indent));
     text + "\n"
@@ -203,6 +203,7 @@ fn is_harmless(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::layout::{WIDE, WIDTH};
 
     #[test]
     fn parameters_are_decoded_and_nothing_panics() {
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn nothing_that_came_drives_the_terminal() {
         let line = "a\u{1b}[2J\r\n\t\u{202e}b\u{9b}c\u{7f}\u{200b}ä…";
-        let text = broken_hard(line, 3, true);
+        let text = broken_hard(line, 3, WIDE);
         assert_eq!(text, "   a\\u{1b}[2J\\r\\n\\t\\u{202e}b\\u{9b}c\\u{7f}\\u{200b}ä…\n");
         let json = super::line(&Value::string(line));
         assert_eq!(json, "\"a\\u001b[2J\\r\\n\\t\\u202eb\\u009bc\\u007f\\u200bä…\"\n");
@@ -226,10 +227,10 @@ mod tests {
 
     #[test]
     fn long_lines_go_on_below() {
-        let text = broken_hard(&"x".repeat(200), COLUMN, false);
+        let text = broken_hard(&"x".repeat(200), COLUMN, WIDTH);
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
         assert_eq!(text.matches('x').count(), 200);
         assert_eq!(text.lines().nth(1).map(|line| line.find('x')), Some(Some(COLUMN + 2)));
-        assert_eq!(broken_hard(&"x".repeat(200), COLUMN, true).lines().count(), 1);
+        assert_eq!(broken_hard(&"x".repeat(200), COLUMN, WIDE).lines().count(), 1);
     }
 }

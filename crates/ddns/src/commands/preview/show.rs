@@ -10,7 +10,7 @@ use ddns_core::update::plan::Verdict;
 use super::{Batch, Item};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
-use crate::output::layout::{WIDTH, folded, grouped, printable};
+use crate::output::layout::{WIDE, folded, grouped};
 
 /// Of updates that are alike, so many are shown in full.
 const MOST_ALIKE: usize = 20;
@@ -54,7 +54,7 @@ pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
         commands(batches, options, now)
     } else {
         let several = batches.iter().any(|batch| batch.number > 0 || batch.config.name != batches[0].config.name);
-        let shown: String = batches.iter().map(|batch| shown(batch, several, options.form.wide, now)).collect();
+        let shown: String = batches.iter().map(|batch| shown(batch, several, options.form.width, now)).collect();
         shown + &closing(batches, now)
     };
     (text, has_all)
@@ -79,9 +79,9 @@ impl Kind {
 }
 
 /// The updates of one family of one entry; where they are many, the first of each kind.
-fn shown(batch: &Batch<'_>, several: bool, wide: bool, now: u64) -> String {
+fn shown(batch: &Batch<'_>, several: bool, width: usize, now: u64) -> String {
     let kinds: Vec<Kind> = batch.domains().iter().map(|domain| Kind::of(batch.verdict(domain, now).as_ref())).collect();
-    let block = |(domain, _): (_, &Kind)| block(batch, &batch.item(domain, now), several, wide, now);
+    let block = |(domain, _): (_, &Kind)| block(batch, &batch.item(domain, now), several, width, now);
     if kinds.len() <= MOST_ALIKE {
         return batch.domains().iter().zip(&kinds).map(block).collect();
     }
@@ -98,10 +98,10 @@ fn shown(batch: &Batch<'_>, several: bool, wide: bool, now: u64) -> String {
 }
 
 /// One update: its name, and a row for each value.
-fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64) -> String {
+fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u64) -> String {
     let mut text = String::new();
     let name = format!("{} {}", item.domain, batch.family.record_type());
-    push(&mut text, "", &name, wide, 0);
+    push(&mut text, "", &name, width, 0);
     let mut rows = Vec::new();
     if several {
         rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
@@ -116,16 +116,16 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, wide: bool, now: u64
         rows.push(("route", format!("through the proxy {}", proxy.address)));
     }
     for (label, row) in rows {
-        push(&mut text, label, &row, wide, COLUMN);
+        push(&mut text, label, &row, width, COLUMN);
     }
     if let Some(Ok(request)) = &item.request {
-        push(&mut text, "request", &format!("{} {}", request.method.as_str(), request.url), wide, COLUMN);
+        push(&mut text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
         for (name, value) in &request.headers {
-            push(&mut text, "", &format!("{name}: {value}"), wide, COLUMN);
+            push(&mut text, "", &format!("{name}: {value}"), width, COLUMN);
         }
         if let Some(body) = &request.body {
             text.push('\n');
-            push(&mut text, "", body, wide, COLUMN);
+            push(&mut text, "", body, width, COLUMN);
         }
     }
     text.push('\n');
@@ -142,8 +142,8 @@ fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
 }
 
 /// One row: a label and, from a column on, a text of any length.
-fn push(text: &mut String, label: &str, row: &str, wide: bool, column: usize) {
-    let mut lines = if wide { vec![printable(row)] } else { folded(row, WIDTH - column) };
+fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) {
+    let mut lines = folded(row, width - column);
     let more = lines.len().saturating_sub(MOST_LINES);
     if more > 1 {
         lines.truncate(MOST_LINES);
@@ -185,7 +185,7 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
 fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     let mut text = String::new();
     let comment = |text: &mut String, row: &str| {
-        let lines = if options.form.wide { vec![printable(row)] } else { folded(row, WIDTH - 2) };
+        let lines = folded(row, options.form.width - 2);
         text.extend(lines.iter().map(|line| format!("# {line}\n")));
     };
     if !options.reveal {
@@ -196,7 +196,7 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
             let row = sentence(batch, &item, now);
             comment(&mut text, &format!("{} {}: {row}", item.domain, batch.family.record_type()));
             if let Some(Ok(request)) = &item.request {
-                text += &command(batch, request, options.form.wide);
+                text += &command(batch, request, options.form.width);
                 text.push('\n');
             }
         }
@@ -204,8 +204,8 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     text
 }
 
-fn command(batch: &Batch<'_>, request: &Redacted, wide: bool) -> String {
-    curl::quoted(&curl::words(request, &batch.entry.ssl), (!wide).then_some(WIDTH))
+fn command(batch: &Batch<'_>, request: &Redacted, width: usize) -> String {
+    curl::quoted(&curl::words(request, &batch.entry.ssl), (width < WIDE).then_some(width))
 }
 
 /// One update for programs.
@@ -235,7 +235,7 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         ("request", request.map_or(Value::Null, request_json)),
     ];
     if options.curl {
-        members.push(("curl", request.map_or(Value::Null, |request| Value::string(command(batch, request, true)))));
+        members.push(("curl", request.map_or(Value::Null, |request| Value::string(command(batch, request, WIDE)))));
     }
     Value::object(members)
 }
