@@ -86,6 +86,7 @@ mod commands {
     mod listen;
     mod preview;
     mod quiet;
+    mod terminal;
 }
 
 mod docs {

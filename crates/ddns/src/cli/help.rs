@@ -75,7 +75,7 @@ fn page_of(command: &Command, width: usize) -> String {
         help += "\n";
         help += &broken("Every field of a configuration is an option too: `ddns help options`.", 0, width);
     }
-    help + &format!("\nExample:\n  {}\n", command.example)
+    help + "\nExample:\n" + &fitted(&format!("  {}", command.example), width)
 }
 
 /// `ddns listen [ADDRESS] [OPTION…]`
