@@ -10,7 +10,7 @@ use ddns_core::text::json::{Node, Value};
 use ddns_core::text::log_format::Level;
 use lexopt::{Parser, ValueExt as _};
 
-use super::mistakes::wrong;
+use super::mistakes::{no_domain, wrong};
 use super::table::{NEGATIONS, QUIET};
 
 /// Takes the value of an option and sets its field; `false` if there is no such option.
@@ -27,7 +27,15 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
             Some(text) => Value::String(text),
             None => Value::Bool(true),
         },
-        Kind::List | Kind::Sources => list(options, field.key, values(parser, &option)?),
+        Kind::List | Kind::Sources => {
+            let values = values(parser, &option)?;
+            if matches!(field.key, Key::Ipv4 | Key::Ipv6)
+                && let Some(error) = values.iter().find_map(|value| no_domain(&option, value))
+            {
+                return Err(error);
+            }
+            list(options, field.key, values)
+        }
         _ => Value::String(text(parser.value().map_err(|_| missing_value(field))?)?),
     };
     options.set(field.key, Node::synthetic(value), Origin::Option(option));

@@ -102,6 +102,29 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     }
 }
 
+/// A word that a list of domains took, because it takes every word up to the next option: a file, an address, a command.
+/// What may be a secret is not shown.
+pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
+    let is_file = [".json", ".jsonc", ".json5"].iter().any(|ending| value.ends_with(ending));
+    let (message, hint) = if value.contains("://") {
+        ("a URL is not a domain name".to_owned(), "pass the URL of the callback with --id".to_owned())
+    } else if is_file {
+        let hint = format!("name a file before {option}, or with -c: a list takes every word up to the next option");
+        (format!("`{value}` is a file, not a domain name"), hint)
+    } else if value.contains('/') {
+        let hint = format!("name a file before {option}, or with -c: a list takes every word up to the next option");
+        ("a path is not a domain name".to_owned(), hint)
+    } else if Command::typed(value).is_some() {
+        (
+            format!("`{value}` is a command, not a domain name"),
+            format!("a command comes first: `ddns {value} {option} …`"),
+        )
+    } else {
+        return None;
+    };
+    Some(Diagnostic::error(Place::Option(option.to_owned()), message).hint(hint))
+}
+
 /// A topic without a page.
 pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
     let error = Diagnostic::error(Place::Nowhere, format!("there is no help on this topic{}", shown(value)));

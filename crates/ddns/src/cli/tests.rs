@@ -87,6 +87,11 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["--no-cache=s3cret"], "--no-cache takes no value"),
         (vec!["help", "demo", "s3cret"], "takes only one TOPIC"),
         (vec!["run"], "`ddns --help` lists every command"),
+        (vec!["init", "--ipv4", "a.example", "init.json"], "--ipv4: `init.json` is a file, not a domain name"),
+        (vec!["--ipv6", "a.example", "./s3cret"], "--ipv6: a path is not a domain name"),
+        (vec!["--ipv4", "a.example", "/etc/ddns.json"], "or with -c"),
+        (vec!["--ipv4", "a.example", "https://u:s3cret@h/x.json"], "with --id"),
+        (vec!["--ipv4", "a.example", "status"], "a command comes first: `ddns status --ipv4 …`"),
     ];
     for (arguments, part) in cases {
         let error = parsed(&arguments).expect_err("a mistake").shown();
