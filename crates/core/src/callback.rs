@@ -24,8 +24,8 @@ pub use request::{Method, Request};
 pub use target::{Target, TargetError};
 pub use variables::{Timestamp, Variables};
 
-use self::piece::Show;
-use self::variables::scalar_text;
+use self::piece::{Piece, Show};
+use self::variables::{Variable, scalar_text};
 use crate::net::url::UrlError;
 use crate::text::secrets::Secrets;
 use crate::update::Update;
@@ -57,6 +57,12 @@ impl Callback {
         secrets.extend(self.body.iter().flat_map(|body| piece::secrets(&body.pieces)));
         secrets.extend(self.variables.extra().iter().map(|(_, value)| scalar_text(value).into_owned()));
         secrets
+    }
+
+    /// Whether the address is part of the request.
+    pub fn has_address(&self) -> bool {
+        let pieces = self.target.pieces.iter().chain(self.body.iter().flat_map(|body| &body.pieces));
+        pieces.into_iter().any(|piece| matches!(piece, Piece::Variable(_, Variable::Ip)))
     }
 
     /// The key of the cache for this callback (E3).

@@ -26,6 +26,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
     for (raw, entry) in raws.into_iter().zip(&config.entries) {
         let mut reader = Reader { layers: around.layers(raw, file), diagnostics: &mut warnings };
         warn_plain(&mut reader, entry);
+        warn_without_address(&mut reader, entry);
         for key in [Key::Ipv4, Key::Ipv6] {
             warn_twice(&mut reader, key);
         }
@@ -45,6 +46,17 @@ fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
     let name = Field::of(key).name;
     let message = format!("`{name}` is an unencrypted http address: anyone on the path to {host} can read your keys");
     reader.warn_whole(key, message, "use https:// if the endpoint supports it");
+}
+
+/// A request that does not hold the address. Some endpoints take that of the connection instead.
+fn warn_without_address(reader: &mut Reader<'_>, entry: &Entry) {
+    if entry.callback.has_address() {
+        return;
+    }
+    let key = if reader.setting(Key::Id).is_some() { Key::Id } else { Key::Endpoint };
+    let message = "neither `id` nor `token` contains __IP__: the endpoint is not told the address";
+    let hint = "e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection";
+    reader.warn_whole(key, message, hint);
 }
 
 /// An address that an entry calls, where it has one without knowing the real values.
@@ -133,37 +145,49 @@ mod tests {
 
     #[test]
     fn each_warning_stands_at_its_place() {
-        let cases: [(&str, &[&str]); 8] = [
-            (r#"{"dns":"callback","id":"https://h.example/?k=1","ipv4":"a.example"}"#, &[]),
+        let cases: [(&str, &[&str]); 11] = [
+            (r#"{"dns":"callback","id":"https://h.example/?k=1&ip=__IP__","ipv4":"a.example"}"#, &[]),
             (r#"{"dns":"callback","id":"http://h.example/?ip=__IP__","ipv4":"a.example"}"#, &[]),
-            (r#"{"dns":"callback","id":"http://192.168.1.1/?k=1","ipv4":"a.example"}"#, &[]),
+            (r#"{"dns":"callback","id":"http://192.168.1.1/?k=1&__IP__","ipv4":"a.example"}"#, &[]),
             (
-                r#"{"dns":"callback","id":"http://h.example/?k=1","ipv4":"a.example"}"#,
+                r#"{"dns":"callback","id":"http://h.example/?k=1&__IP__","ipv4":"a.example"}"#,
                 &[
                     "c.json:1:24: `id` is an unencrypted http address: anyone on the path to h.example can read your keys \
                    (use https:// if the endpoint supports it)",
                 ],
             ),
             (
-                r#"{"dns":"callback","endpoint":"http://u:p@h.example","id":"x","ipv6":"a.example"}"#,
+                r#"{"dns":"callback","endpoint":"http://u:p@h.example","id":"__IP__","ipv6":"a.example"}"#,
                 &[
                     "c.json:1:30: `endpoint` is an unencrypted http address: anyone on the path to h.example can read your keys \
                    (use https:// if the endpoint supports it)",
                 ],
             ),
             (
-                r#"{"dns":"callback","id":"https://h/","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
+                r#"{"dns":"callback","id":"https://h/__IP__","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
                 &["c.json:1:69: `ipv4`: a.example is listed twice; it is updated once"],
             ),
             (
-                r#"{"id":"https://h/","providers":[{"provider":"callback","ipv4":"a.example"},
+                r#"{"id":"https://h/__IP__","providers":[{"provider":"callback","ipv4":"a.example"},
                     {"provider":"callback","ipv4":["b.example","a.example"],"ipv6":"a.example"}]}"#,
                 &["c.json: entry 2 sends a.example A to the same endpoint as entry 1 (remove it from one of them)"],
             ),
             (
-                r#"{"id":"https://h/","ipv4":"a.example","providers":[{"provider":"callback"},
+                r#"{"id":"https://h/__IP__","ipv4":"a.example","providers":[{"provider":"callback"},
                     {"provider":"callback","ttl":5}]}"#,
                 &[],
+            ),
+            (r#"{"dns":"callback","id":"https://h/","token":{"a":["__IP__"]},"ipv4":"a.example"}"#, &[]),
+            (
+                r#"{"dns":"callback","id":"https://h/?d=__DOMAIN__","ipv4":"a.example"}"#,
+                &["c.json:1:24: neither `id` nor `token` contains __IP__: the endpoint is not told the address \
+                   (e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection)"],
+            ),
+            (
+                // A key of the body is not substituted, nor is `endpoint`.
+                r#"{"dns":"callback","endpoint":"https://h/__IP__","token":{"__IP__":"x"},"ipv4":"a.example"}"#,
+                &["c.json:1:30: neither `id` nor `token` contains __IP__: the endpoint is not told the address \
+                   (e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection)"],
             ),
         ];
         for (text, expected) in cases {

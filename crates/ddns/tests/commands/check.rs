@@ -71,6 +71,20 @@ No errors, 2 warnings.
 }
 
 #[test]
+fn check_warns_where_the_endpoint_is_not_told_the_address() {
+    let sandbox = Sandbox::new();
+    let base = json!({"dns": "callback", "ipv4": "a.example.com"});
+    let told = "neither `id` nor `token` contains __IP__";
+    for id in ["https://h.example/hook", "https://h.example/hook?name=__DOMAIN__"] {
+        let run = check(&sandbox, &with(&base, &json!({"id": id})), &[]).expect(0);
+        assert!(run.stdout.contains(told) && run.stdout.contains("No errors, 1 warning."), "{}", run.stdout);
+        let body = json!({"id": id, "token": {"deep": ["__IP__"]}});
+        let run = check(&sandbox, &with(&base, &body), &[]).expect(0);
+        assert!(run.stdout.contains("No errors, no warnings."), "{}", run.stdout);
+    }
+}
+
+#[test]
 fn check_in_a_terminal_prints_the_same() {
     let Some(script) = tool("script") else { return skipped("script is not installed") };
     let sandbox = Sandbox::new();
