@@ -6,26 +6,38 @@ use ddns_core::update::Update;
 use ddns_core::update::outcome::Outcome;
 use hyper::StatusCode;
 
-/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`; with `origin` if there are several endpoints. A `relay` is
-/// a proxy that may have responded in the endpoint's place.
-pub(crate) fn line(
-    update: &Update<'_>,
-    outcome: &Outcome,
-    took: Duration,
-    origin: Option<&str>,
-    relay: Option<&str>,
-) -> String {
-    let took = took.as_millis();
-    let endpoint = origin.unwrap_or("the endpoint");
+/// What is known of an update that was sent.
+pub(crate) struct Report<'a> {
+    pub(crate) update: &'a Update<'a>,
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) took: Duration,
+    /// Where it went, if there are several endpoints.
+    pub(crate) origin: Option<&'a str>,
+    /// A proxy that may have responded in the endpoint's place.
+    pub(crate) relay: Option<&'a str>,
+    /// Whether it was a POST.
+    pub(crate) has_body: bool,
+    /// What the endpoint allows, as it was written.
+    pub(crate) allow: Option<&'a str>,
+}
+
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`
+pub(crate) fn line(report: &Report<'_>) -> String {
+    let Report { update, outcome, origin, .. } = report;
+    let took = report.took.as_millis();
     match outcome {
         Outcome::Accepted(status) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
             format!("{update}: accepted{by} ({status}, {took} ms)")
         }
         Outcome::Refused(status) => {
-            let advice = advice(*status);
+            let endpoint = origin.unwrap_or("the endpoint");
+            let advice = match status {
+                405 => allowed(report.has_body, report.allow.unwrap_or_default()),
+                _ => advice(*status).to_owned(),
+            };
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
-            let relay = relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
+            let relay = report.relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
                 "{update}: failed: {endpoint} responded with {}{relay} ({took} ms).{advice} --debug shows the response.",
                 with_reason(*status)
@@ -47,7 +59,40 @@ fn advice(status: u16) -> &'static str {
         300..=399 => " The redirect cannot be followed: is the URL in `id` right?",
         401 | 403 => " Are the keys in `id` or `token` right?",
         404 => " Is the path in `id` right?",
-        405 => " It may want a POST (set `token`) or a GET (leave `token` out).",
         _ => "",
+    }
+}
+
+/// What to do where the method is not allowed. Of what the endpoint wrote, only methods that we know are shown.
+fn allowed(has_body: bool, allow: &str) -> String {
+    const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    let written: Vec<&str> = allow.split(',').map(str::trim).collect();
+    let methods: Vec<&str> = METHODS.into_iter().filter(|method| written.contains(method)).collect();
+    let list = methods.join(", ");
+    match has_body {
+        _ if methods.is_empty() => " It may want a POST (set `token`) or a GET (leave `token` out).".to_owned(),
+        false if methods.contains(&"POST") => format!(" It allows {list}: set `token` to send a POST."),
+        true if methods.contains(&"GET") => format!(" It allows {list}: leave `token` out to send a GET."),
+        _ => format!(" It allows {list}: is the path in `id` right?"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_after_405_follows_what_is_allowed() {
+        let cases = [
+            (false, "POST, OPTIONS", " It allows POST: set `token` to send a POST."),
+            (true, "HEAD,GET , PUT", " It allows GET, PUT: leave `token` out to send a GET."),
+            (true, "PUT", " It allows PUT: is the path in `id` right?"),
+            (false, "GET", " It allows GET: is the path in `id` right?"),
+            (false, "", " It may want a POST (set `token`) or a GET (leave `token` out)."),
+            (true, "S3cret\u{1b}, post", " It may want a POST (set `token`) or a GET (leave `token` out)."),
+        ];
+        for (has_body, allow, expected) in cases {
+            assert_eq!(allowed(has_body, allow), expected, "{allow}");
+        }
     }
 }

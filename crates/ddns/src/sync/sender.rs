@@ -42,6 +42,8 @@ pub(super) struct Sent<'a> {
     pub(super) origin: Option<String>,
     /// The proxy that may have responded in the endpoint's place.
     pub(super) relay: Option<String>,
+    /// What the endpoint allows, for a 405.
+    pub(super) allow: Option<String>,
     pub(super) took: Duration,
 }
 
@@ -75,7 +77,7 @@ impl<'a> Sender<'a> {
                 self.log.debug(|| format!("> {line}"));
             }
         }
-        let (mut retry_after, mut relay) = (None, None);
+        let (mut retry_after, mut relay, mut allow) = (None, None, None);
         let request = self.entry.callback.render(&update, now);
         let outcome = match &request {
             Err(why) => {
@@ -89,6 +91,7 @@ impl<'a> Sender<'a> {
                     relay = response.relay().map(ToString::to_string);
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
+                    allow = response.allow;
                     Outcome::of_status(response.status)
                 }
                 Err(failure) => {
@@ -98,15 +101,22 @@ impl<'a> Sender<'a> {
             },
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-        Sent { update, start, outcome, retry_after, origin, relay, took: began.elapsed() }
+        Sent { update, start, outcome, retry_after, origin, relay, allow, took: began.elapsed() }
     }
 
     /// Logs how it ended, and when it is retried.
     pub(super) fn report(&self, sent: &Sent<'_>, retry: Option<Duration>) {
         let level = if sent.outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
-            let line =
-                report::line(&sent.update, &sent.outcome, sent.took, sent.origin.as_deref(), sent.relay.as_deref());
+            let line = report::line(&report::Report {
+                update: &sent.update,
+                outcome: &sent.outcome,
+                took: sent.took,
+                origin: sent.origin.as_deref(),
+                relay: sent.relay.as_deref(),
+                has_body: self.entry.callback.body.is_some(),
+                allow: sent.allow.as_deref(),
+            });
             match retry {
                 Some(retry) => format!("{line}; retry in {}", duration(retry)),
                 None => line,

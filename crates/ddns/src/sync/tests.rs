@@ -85,7 +85,16 @@ fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
         sync.look_up(&Due::everything(1));
         sync.looked_up(&finished(Some("203.0.113.2"), Family::V4, 2));
         let outcome = Outcome::Accepted(200);
-        sync.sent(&Sent { update, start, outcome, retry_after: None, origin: None, relay: None, took: Duration::ZERO });
+        sync.sent(&Sent {
+            update,
+            start,
+            outcome,
+            retry_after: None,
+            origin: None,
+            relay: None,
+            allow: None,
+            took: Duration::ZERO,
+        });
         assert_eq!(sync.queue.open(), 1, "the newer address follows");
         assert!(matches!(sync.updates.judge(0, &update), Verdict::UpToDate(_)), "until the newer one is sent");
         sync.start();

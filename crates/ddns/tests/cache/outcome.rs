@@ -87,6 +87,20 @@ fn e1_every_status_from_200_to_299_is_a_success_and_is_not_sent_again() {
     assert_eq!(receiver.take().len(), 0, "nothing is sent again");
 }
 
+#[test]
+fn e1_after_405_the_advice_is_what_the_endpoint_allows() {
+    let cases = [
+        (json!(null), "POST", "It allows POST: set `token` to send a POST."),
+        (json!({"ip": "__IP__"}), "GET, HEAD", "It allows GET: leave `token` out to send a GET."),
+        (json!(null), "S3cret", "It may want a POST (set `token`) or a GET (leave `token` out)."),
+    ];
+    for (token, allow, advice) in cases {
+        let receiver = Receiver::responding(move |_| Response::status(405).header("Allow", allow));
+        let config = with(&home(&receiver.url("/?ip=__IP__")), &json!({"token": token}));
+        Sandbox::new().sync(&config).expect(1).prints(advice).never_prints("S3cret");
+    }
+}
+
 /// A4 speaks of the final response: what comes before it is no outcome, and what is never followed by one is a failure.
 #[test]
 fn e1_an_informational_status_is_not_the_final_one() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ddns_core::callback::{Method, Request};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
-use hyper::header::{self, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
+use hyper::header::{self, ALLOW, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,6 +37,8 @@ pub(crate) struct Response {
     pub(super) location: Option<String>,
     /// `Retry-After`, as it was written.
     pub(crate) retry_after: Option<String>,
+    /// `Allow`, as it was written.
+    pub(crate) allow: Option<String>,
     /// Warnings about who got the request; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
     /// The proxy it came through.
@@ -84,6 +86,7 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
         is_whole,
         location: text(LOCATION),
         retry_after: text(RETRY_AFTER),
+        allow: text(ALLOW),
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),
