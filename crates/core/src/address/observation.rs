@@ -51,6 +51,11 @@ pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
     }
 }
 
+/// Why an address that the user's own source gave is hardly meant (F7); none where it may well be.
+pub fn doubtful(ip: IpAddr) -> Option<String> {
+    unusable(ip, Trust::Own).map(|why| format!("{why}: other hosts cannot reach it"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,10 +70,10 @@ mod tests {
             assert!(unusable(ip(text), Trust::User).is_some() && unusable(ip(text), Trust::Own).is_some(), "{text}");
         }
         for text in user_only {
-            assert!(unusable(ip(text), Trust::User).is_none() && unusable(ip(text), Trust::Own).is_some(), "{text}");
+            assert!(unusable(ip(text), Trust::User).is_none() && doubtful(ip(text)).is_some(), "{text}");
         }
         for text in always {
-            assert!(unusable(ip(text), Trust::Own).is_none(), "{text}");
+            assert!(doubtful(ip(text)).is_none(), "{text}");
         }
     }
 }

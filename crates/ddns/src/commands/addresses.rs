@@ -4,6 +4,7 @@
 use std::io::{self, Write as _};
 
 use ddns_core::address::local::is_private;
+use ddns_core::address::observation::doubtful;
 use ddns_core::config::Config;
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::raw::Origin;
@@ -120,6 +121,9 @@ impl List {
         if is_private(choice.ip) {
             let hint = "It is private: the internet cannot reach it. `public` or `stun:` give the router's address.";
             text += &fitted("    ", hint, width);
+        }
+        if let Some(why) = doubtful(choice.ip) {
+            text += &fitted("    ", &format!("Warning: {why}."), width);
         }
         text
     }

@@ -1,7 +1,9 @@
 //! The lookups of all senders: which are under way, which result is news, and what is logged of it.
 
+use std::net::IpAddr;
 use std::task::{Context, Poll};
 
+use ddns_core::address::observation::doubtful;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::Due;
 use ddns_core::text::log_format::Level;
@@ -27,6 +29,8 @@ struct SenderState {
     begun: [u32; 2],
     /// Whether the last one gave no address, and that was logged.
     is_missing: [bool; 2],
+    /// An address that was warned about.
+    doubted: [Option<IpAddr>; 2],
 }
 
 /// A lookup that has ended.
@@ -103,7 +107,7 @@ impl<'a> Lookups<'a> {
     }
 
     /// Once for all that share a lookup, and as a warning only while one of them has not been warned yet.
-    pub(super) fn log(&self, finished: &Finished) {
+    pub(super) fn log(&mut self, finished: &Finished) {
         let family = finished.family;
         let is_missing = |at: usize| self.states[at].is_missing[family.index()];
         let fresh = finished.senders.iter().map(|(at, _)| *at).find(|at| !is_missing(*at));
@@ -114,6 +118,16 @@ impl<'a> Lookups<'a> {
         }
         if let Some((source, choice)) = finished.lookup.found() {
             log.debug(|| format!("{family}: {}, from {source}: {}", choice.ip, choice.why));
+            let doubt = doubtful(choice.ip);
+            let doubted = doubt.is_some().then_some(choice.ip);
+            let mut is_news = false;
+            for (at, _) in &finished.senders {
+                let before = std::mem::replace(&mut self.states[*at].doubted[family.index()], doubted);
+                is_news |= before != doubted;
+            }
+            if let Some(why) = doubt.filter(|_| is_news) {
+                log.warning(format!("{family}: {} from {source}: {why}", choice.ip));
+            }
         }
     }
 }

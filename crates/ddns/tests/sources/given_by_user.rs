@@ -52,6 +52,26 @@ fn usable_from_outside(address: IpAddr) -> bool {
     !(local || address.is_loopback() || address.is_unspecified() || address.is_multicast())
 }
 
+/// It is the user's decision (F7), but hardly meant: a page behind a proxy on this host, for example.
+#[test]
+fn f7_a_loopback_address_from_a_page_is_sent_with_a_warning() {
+    let page = Receiver::responding(|_| Response::with_body(200, "127.0.0.1"));
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
+    let source = format!("url:{}", page.url("/page"));
+    let config = with(&home(&receiver.url("/__IP__")), &json!({"index4": source}));
+    let warning = "it is a loopback address: other hosts cannot reach it";
+    let run = sandbox.sync(&config).expect(0);
+    assert_eq!(run.stderr.matches(warning).count(), 1, "{}", run.stderr);
+    run.prints(&format!("warning: IPv4: 127.0.0.1 from {source}"));
+    assert_eq!(receiver.only().target(), "/127.0.0.1");
+    for args in [&["addresses", "--wide"][..], &["preview", "--wide"], &["check", "--online", "--wide"]] {
+        let run = sandbox.run(args).expect(0);
+        assert!(run.stdout.contains(warning), "{args:?}: {}", run.stdout);
+    }
+    let usual = with(&config, &json!({"index4": receiver.index4(), "cache": false}));
+    sandbox.sync(&usual).expect(0).never_prints("warning");
+}
+
 #[test]
 fn f2_default_is_the_address_toward_the_internet() {
     let expected = kernel_address("0.0.0.0:0", "198.51.100.1:9").filter(|address| usable_from_outside(*address));

@@ -1,5 +1,6 @@
 //! A check as text and as JSON.
 
+use ddns_core::address::observation::doubtful;
 use ddns_core::config::listing::Row;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::json::{Value, pretty};
@@ -152,6 +153,9 @@ impl Online {
             }
             if let Some((source, choice)) = lookup.found() {
                 text += &step(&family.to_string(), &Ok(format!("{}, from {source}: {}", choice.ip, choice.why)), width);
+                if let Some(why) = doubtful(choice.ip) {
+                    text += &marked('!', "", &format!("warning: {why}"), width);
+                }
             }
         }
         for (origin, steps) in &self.origins {

@@ -1,5 +1,6 @@
 //! A preview as text, as commands of curl, and as JSON.
 
+use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -109,6 +110,7 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
     rows.push(("verdict", sentence(batch, item, now)));
     if let Some((source, choice)) = batch.lookup.found() {
         rows.push(("address", format!("{}, from {source}: {}", choice.ip, choice.why)));
+        rows.extend(doubtful(choice.ip).map(|why| ("warning", why)));
     } else {
         rows.extend(batch.lookup.failed().map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
     }
