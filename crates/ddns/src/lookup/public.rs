@@ -40,17 +40,18 @@ pub(super) async fn ask(family: Family, limit: Duration, client: &Client) -> Res
         Family::V6 => SERVICES_V6,
     };
     let limits = Limits { time: limit.min(PATIENCE), ssl: &Ssl::Verify };
-    let mut refused = Vec::new();
+    // One reason is enough: where none can be reached, it is the same for all.
+    let mut first = None;
     for service in services {
         match page(service, family, limits, Over::Only(family), client).await {
             Ok(ip) => match unusable(ip, Trust::Own) {
                 None => return Ok(Choice { ip, why: format!("{service} saw it") }),
-                Some(why) => refused.push(format!("{service} saw {ip}, but {why}")),
+                Some(why) => first.get_or_insert(format!("{service} saw {ip}, but {why}")),
             },
-            Err(why) => refused.push(format!("{service}: {why}")),
-        }
+            Err(why) => first.get_or_insert(format!("{service}: {why}")),
+        };
     }
-    Err(refused.join("; "))
+    Err(format!("none of {} services gave one; {}", services.len(), first.unwrap_or_default()))
 }
 
 #[cfg(test)]
