@@ -163,7 +163,8 @@ impl Interview {
     fn about_source(&self, family: Family) -> (String, String, Option<String>) {
         let asks = format!("Source of the {family} address");
         if let Some(answered) = self.text(index_key(family)) {
-            return (format!("Enter keeps {answered}. Or type another source."), asks, Some(answered.to_owned()));
+            let why = "It gave no address. Enter keeps it all the same; or type another source.";
+            return (why.to_owned(), asks, Some(answered.to_owned()));
         }
         let (why, suggested) = match self.own[family.index()] {
             Some(ip) if is_private(ip) => {
@@ -232,7 +233,14 @@ impl Interview {
                 Ok(Vec::new())
             }
             Subject::Domains(family) => self.set(domains_key(family), text),
-            Subject::Source(family) => self.set(index_key(family), text),
+            Subject::Source(family) => {
+                let is_kept = self.text(index_key(family)) == Some(text);
+                let mut warnings = self.set(index_key(family), text)?;
+                if is_kept {
+                    warnings.push("It is kept, although it gave no address.".to_owned());
+                }
+                Ok(warnings)
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ddns_core::address::local::is_private;
+use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
 use ddns_core::config::interview::{Interview, Subject};
 use ddns_core::config::{Entry, starter};
@@ -33,6 +34,17 @@ const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
 struct Looked {
     sources: Vec<Source>,
     ip: Option<IpAddr>,
+}
+
+impl Looked {
+    /// Whether sources were tried, and gave no address.
+    fn is_missing(&self) -> bool {
+        !self.sources.is_empty() && self.ip.is_none()
+    }
+
+    fn named(&self) -> String {
+        self.sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The file that is to be written.
@@ -181,6 +193,9 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
             let hint = "It is private: it cannot be reached from outside. `public` gives the router's.";
             show(&broken(hint, 2, width));
         }
+        if let Some(why) = doubtful(choice.ip) {
+            show(&broken(&format!("Warning: {why}."), 2, width));
+        }
         looked.ip = Some(choice.ip);
     }
 }
@@ -257,6 +272,13 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
                 text += &format!("\nAnd the same for {} more.\n", entry.domains_of(family).len() - 1);
             }
         }
+    }
+    for family in Family::ALL.into_iter().filter(|family| looked[family.index()].is_missing()) {
+        let (index, sources) = (["index4", "index6"][family.index()], looked[family.index()].named());
+        let note = format!("No {family} address was found. The file still says {sources} (`{index}`): try it with");
+        let again = "`ddns addresses`, or change it there. Until it gives an address, nothing is sent.";
+        text += "\n";
+        text += &broken(&format!("{note} {again}"), 0, width);
     }
     let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", quoted(&target.name)) };
     let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));

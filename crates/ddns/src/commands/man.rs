@@ -3,9 +3,7 @@
 use ddns_core::config::fields::FIELDS;
 
 use crate::cli::help::{EXAMPLES, usage};
-use crate::cli::table::{
-    COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, negation_help, usage_of,
-};
+use crate::cli::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, negation_help, usage_of};
 use crate::cli::topics::TOPICS;
 use crate::output::layout::WIDTH;
 use crate::output::print;

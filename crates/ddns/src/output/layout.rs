@@ -169,7 +169,10 @@ mod tests {
         assert_eq!(folded("https://h/a?name=home.example.com&ip=203.0.113.7", 40)[1], "  &ip=203.0.113.7");
         let word = "b".repeat(36);
         assert_eq!(folded(&format!("aaaa {word}"), 40), ["aaaa".to_owned(), format!("  {word}")]);
-        assert_eq!(folded(&format!("aaaa {long} bbbb"), 40), ["aaaa".to_owned(), format!("  {long}"), "  bbbb".to_owned()]);
+        assert_eq!(
+            folded(&format!("aaaa {long} bbbb"), 40),
+            ["aaaa".to_owned(), format!("  {long}"), "  bbbb".to_owned()]
+        );
         assert_eq!(folded(&long, 40), [long.as_str()], "a word stays whole, however long it is");
         assert_eq!(folded("a b", WIDE), ["a b"]);
         assert_eq!(folded("a\u{1b}[2J\n", 40), ["a\u{fffd}[2J\u{fffd}"]);
@@ -217,7 +220,8 @@ mod tests {
     #[test]
     fn a_page_fits_a_narrow_screen_and_stays_as_it_is_on_a_wide_one() {
         let page = "Some words that are more than fit on one line.\n\n  name   what it is, in a few words more\n";
-        let narrow = "Some words that are more\nthan fit on one line.\n\n  name   what it is, in a\n         few words more\n";
+        let narrow =
+            "Some words that are more\nthan fit on one line.\n\n  name   what it is, in a\n         few words more\n";
         assert_eq!(fitted(page, 25), narrow);
         assert_eq!(fitted(page, WIDTH), page);
     }

@@ -141,7 +141,8 @@ fn init_a_folder_that_cannot_be_written_to_is_a_sentence() {
 fn init_a_source_that_gives_nothing_is_reported_and_the_file_is_written() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&options("https://example.com/update", "shell:exit 1")).expect(0);
-    for part in ["no address from shell", "an example", "The address is not part of it"] {
+    let kept = "No IPv4 address was found. The file still says shell:… (`index4`)";
+    for part in ["no address from shell", "an example", "The address is not part of it", kept] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     assert!(sandbox.path("config.json").exists());
@@ -175,6 +176,19 @@ fn init_at_a_terminal_asks_and_asks_again() {
     assert_eq!(mode(&sandbox.path("my.json")), 0o600);
     sandbox.run(&["-c", "my.json"]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().target(), "/update?key=S3cret&name=home.example.com&type=A&ip=203.0.113.7");
+}
+
+#[test]
+fn init_at_a_terminal_a_source_that_failed_is_not_kept_without_a_word() {
+    let sandbox = Sandbox::new();
+    let args = ["--id", "https://example.com/?ip=__IP__", "--token", ""];
+    let answers = ["home.example.com", "none", "interface:nothing0", ""];
+    let Some(run) = typed(&sandbox, &args, &answers) else { return };
+    let text = run.expect(0).stdout;
+    let parts = ["It gave no address. Enter keeps it", "Note: It is kept, although it gave no address."];
+    for part in parts.into_iter().chain(["No IPv4 address was found. The file still says interface:nothing0"]) {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 #[test]

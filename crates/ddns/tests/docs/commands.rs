@@ -143,7 +143,8 @@ impl Reader {
         let code = if is_failure { 1 } else { 2 * i32::from(output.contains("error:")) };
         assert_eq!(run.code, code, "{page}: `{}`\n{printed}", shown.line);
         let has_python = tool("python3").is_some();
-        let is_seen = |line: &&String| !line.is_empty() && *line != "…" && (has_python || !line.starts_with(NOTHING_NEW));
+        let is_seen =
+            |line: &&String| !line.is_empty() && *line != "…" && (has_python || !line.starts_with(NOTHING_NEW));
         for line in shown.output.iter().filter(is_seen) {
             let line = without_times(line);
             assert!(printed.contains(&line), "{page}: `{}` does not say\n{line}\nbut\n{printed}", shown.line);

@@ -100,6 +100,8 @@ fn a_source_that_gives_nothing_is_asked_for_again() {
     interview.answer("interface:eth7").expect("right");
     interview.reconsider(Family::V4);
     assert_eq!(interview.question().and_then(|question| question.suggested).as_deref(), Some("interface:eth7"));
-    interview.answer("").expect("kept");
+    assert_eq!(interview.answer("").expect("kept"), ["It is kept, although it gave no address."]);
     assert_eq!(interview.question(), None);
+    interview.reconsider(Family::V4);
+    assert_eq!(interview.answer("public").expect("another one"), [""; 0]);
 }
