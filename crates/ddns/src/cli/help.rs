@@ -39,8 +39,8 @@ pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnost
 
 /// The text of `ddns --help`: a screen full.
 fn overview(width: usize) -> String {
-    let mut help = "Sends this host's address to any HTTP endpoint when it changes.\n\n".to_owned();
-    help += &format!("{}\nCommands:\n", fitted(EXAMPLES, width));
+    let mut help = broken("Sends this host's address to any HTTP endpoint when it changes.", 0, width);
+    help += &format!("\n{}\nCommands:\n", fitted(EXAMPLES, width));
     help += &rows::command("(none)", "Synchronize once: look up the address, send what changed", width);
     for command in COMMANDS {
         help += &rows::command(command.name, command.summary, width);
@@ -55,7 +55,8 @@ fn overview(width: usize) -> String {
 
 /// The text of `ddns COMMAND --help`.
 fn page_of(command: &Command, width: usize) -> String {
-    let mut help = format!("{}.\n\nUsage: {}\n\n{}", command.summary, usage(command), broken(command.about, 0, width));
+    let mut help = broken(&format!("{}.", command.summary), 0, width);
+    help += &format!("\nUsage: {}\n\n{}", usage(command), broken(command.about, 0, width));
     if let Some(word) = &command.word {
         help += "\n";
         help += &rows::option(word.name, word.help, width);

@@ -1,6 +1,7 @@
 //! Text on a screen: as wide as the terminal, 80 columns where there is none. A word is never broken.
 
 use std::io::IsTerminal;
+use std::iter;
 use std::os::fd::AsFd;
 
 use ddns_core::text::diagnostic::Diagnostic;
@@ -52,18 +53,26 @@ pub(crate) fn beside(head: &str, text: &str, column: usize, width: usize) -> Str
     if size < column { format!("{head}{}", text.get(size..).unwrap_or_default()) } else { format!("{head}\n{text}") }
 }
 
-/// A page whose lines are laid out already, on a screen that may be narrower: what does not fit continues below, in the
-/// column in which the last part of its line begins.
+/// A page that is laid out already, on a screen that may be narrower. Paragraphs are broken anew. Of other lines, what does
+/// not fit continues below, in the column in which the last part of the line begins.
 pub(crate) fn fitted(page: &str, width: usize) -> String {
+    let is_wide = |line: &&str| line.chars().count() > width;
+    let is_prose = |line: &&str| !line.is_empty() && !line.starts_with(' ');
     let mut text = String::new();
-    for line in page.lines() {
-        let margin = line.len() - line.trim_start().len();
-        let column = line.rfind("  ").map_or(0, |at| at + 2).max(margin);
-        let (head, rest) = line.split_at(column);
-        if line.chars().count() <= width || rest.is_empty() {
-            text += &format!("{line}\n");
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        if is_prose(&line) {
+            let paragraph: Vec<&str> = iter::once(line).chain(iter::from_fn(|| lines.next_if(is_prose))).collect();
+            let is_wide = paragraph.iter().any(is_wide);
+            let paragraph = paragraph.join("\n");
+            text += &if is_wide { broken(&paragraph, 0, width) } else { paragraph + "\n" };
+        } else if is_wide(&line) {
+            let column = line.rfind("  ").map_or(0, |at| at + 2);
+            let (head, rest) = line.split_at(column);
+            let head = head.trim_end();
+            text += &if head.is_empty() { broken(rest, column, width) } else { beside(head, rest, column, width) };
         } else {
-            text += &beside(head.trim_end(), rest, column, width);
+            text += &format!("{line}\n");
         }
     }
     text
@@ -116,7 +125,9 @@ pub(crate) fn complaint(diagnostic: &Diagnostic, width: usize) -> String {
         }
         let margin = line.len() - line.trim_start().len();
         let blank = " ".repeat(margin);
-        text.extend(folded(line.trim_start(), width - margin).iter().map(|line| format!("{blank}{line}\n")));
+        text.extend(
+            folded(line.trim_start(), width.saturating_sub(margin)).iter().map(|line| format!("{blank}{line}\n")),
+        );
     }
     text
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::support::given::{basic, with};
-use crate::support::terminal::at_terminal;
+use crate::support::terminal::{at_terminal, fits};
 use crate::support::{Receiver, Response, Sandbox};
 
 /// A name that is longer than a line of the narrow terminal.
@@ -21,15 +21,6 @@ fn printed(sandbox: &Sandbox, args: &[&str]) -> Option<Vec<(usize, String)>> {
     let widths = [50, 80, 200];
     let runs = widths.map(|width| Some((width.into(), at_terminal(sandbox, width, &program, &[])?.stdout)));
     runs.into_iter().collect()
-}
-
-/// Every line fits, unless it is one word.
-#[track_caller]
-fn fits(width: usize, text: &str) {
-    for line in text.lines() {
-        let is_word = line.split_whitespace().count() == 1;
-        assert!(line.chars().count() <= width || is_word, "wider than {width}: {line}\n{text}");
-    }
 }
 
 #[test]

@@ -52,3 +52,13 @@ pub fn at_terminal(sandbox: &Sandbox, columns: u16, program: &[&str], answers: &
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
 }
+
+/// Fails the test unless every line fits. Only a long word at its end may be too much for a line: words are not broken.
+#[track_caller]
+pub fn fits(width: usize, text: &str) {
+    for line in text.lines() {
+        let (before, word) = line.rsplit_once(' ').unwrap_or(("", line));
+        let is_word = before.chars().count() <= width && word.chars().count() > 30;
+        assert!(line.chars().count() <= width || is_word, "wider than {width}: {line}\n{text}");
+    }
+}

@@ -11,6 +11,9 @@ use crate::output::layout::{complaint, folded, grouped, printable};
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
 
+/// So many columns are left for them on a narrow screen.
+const BESIDE: usize = 24;
+
 /// So many lines of a value are shown.
 const MOST_LINES: usize = 4;
 
@@ -103,7 +106,7 @@ fn setting(row: &Row, column: usize, width: usize) -> String {
     }
     let last = lines.last().map_or(0, |line| indent + line.chars().count());
     let origin = printable(&row.origin);
-    let room = width.saturating_sub(origin.chars().count()).min(ORIGINS);
+    let room = width.saturating_sub(origin.chars().count()).min(ORIGINS).min(width - BESIDE);
     if last + 2 + origin.chars().count() <= width {
         let blanks = " ".repeat(room.saturating_sub(last).max(2));
         lines.last_mut().into_iter().for_each(|line| *line += &format!("{blanks}{origin}"));
