@@ -165,7 +165,7 @@ mod tests {
             ),
             (
                 r#"{"dns":"callback","id":"https://h/__IP__","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
-                &["c.json:1:69: `ipv4`: a.example is listed twice; it is updated once"],
+                &["c.json:1:75: `ipv4`: a.example is listed twice; it is updated once"],
             ),
             (
                 r#"{"id":"https://h/__IP__","providers":[{"provider":"callback","ipv4":"a.example"},

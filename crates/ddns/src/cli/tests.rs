@@ -11,7 +11,7 @@ use super::rows::NAMES;
 use super::table::{COMMANDS, Name};
 use super::topics::TOPICS;
 use super::{Invocation, Settings, help, parse};
-use crate::output::layout::WIDTH;
+use crate::output::layout::{WIDE, WIDTH};
 
 fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
     parse(arguments.iter().map(OsString::from))
@@ -87,8 +87,8 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["--no-cache=s3cret"], "--no-cache takes no value"),
         (vec!["help", "demo", "s3cret"], "takes only one TOPIC"),
         (vec!["run"], "`ddns --help` lists every command"),
-        (vec!["init", "--ipv4", "a.example", "init.json"], "--ipv4: `init.json` is a file, not a domain name"),
-        (vec!["--ipv6", "a.example", "./s3cret"], "--ipv6: a path is not a domain name"),
+        (vec!["init", "--ipv4", "a.example", "init.json"], "--ipv4: error: `init.json` is a file"),
+        (vec!["--ipv6", "a.example", "./s3cret"], "--ipv6: error: a path is not a domain name"),
         (vec!["--ipv4", "a.example", "/etc/ddns.json"], "or with -c"),
         (vec!["--ipv4", "a.example", "https://u:s3cret@h/x.json"], "with --id"),
         (vec!["--ipv4", "a.example", "status"], "a command comes first: `ddns status --ipv4 …`"),
@@ -181,7 +181,7 @@ fn help_names_every_option() {
 /// `ddns init` runs no file, and asks no service.
 #[test]
 fn help_says_what_a_file_is_for_in_each_command() {
-    let page = |name: &str| help::about(Some(name), WIDTH).expect("a page");
+    let page = |name: &str| help::about(Some(name), WIDE).expect("a page");
     assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("all of them are run"));
     assert!(page("init").contains("-c, --config FILE ") && page("init").contains("Usage: ddns init [FILE] [OPTION…]"));
     for name in ["init", "status", "sync", "check", "preview", "addresses"] {

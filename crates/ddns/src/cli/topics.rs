@@ -25,7 +25,7 @@ pub(crate) const TOPICS: [Topic; 5] = [
 ];
 
 fn options(width: usize) -> String {
-    let mut help = "Options of `ddns`, and of every command that reads a configuration:\n".to_owned();
+    let mut help = broken("Options of `ddns`, and of every command that reads a configuration:", 0, width);
     help += &rows::lettered(&table::CONFIG, width);
     help += &rows::lettered(&table::QUIET, width);
     for field in &FIELDS {

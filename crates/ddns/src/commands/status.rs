@@ -115,13 +115,14 @@ fn shown(status: &Status, form: Form) -> String {
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
             let next = next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
-            format!("{} (process {process}{next})\n\n", status.summary())
+            broken(&format!("{} (process {process}{next})", status.summary()), 0, form.width) + "\n"
         }
         (None, _) => "No running service found. The cache remembers:\n\n".to_owned(),
     };
     if !status.errors.is_empty() {
         let errors = status.errors.iter().map(|error| broken(error, 2, form.width)).collect::<String>();
-        text += &format!("The configuration changed but cannot be used; the previous one still is:\n{errors}\n");
+        let note = "The configuration changed but cannot be used; the previous one still is:";
+        text += &format!("{}{errors}\n", broken(note, 0, form.width));
     }
     let now = unix_time().seconds;
     let mut table = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];

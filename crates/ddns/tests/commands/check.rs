@@ -127,12 +127,13 @@ fn check_warns_of_likely_mistakes() {
     let cases = [
         (json!({}), None),
         (json!({"ssl": false}), Some("`ssl` is off")),
-        (json!({"id": "http://h.example/?key=my-secret-key"}), Some("`id` is an unencrypted http address")),
+        (json!({"id": "http://h.example/__IP__?key=my-secret-key"}), Some("`id` is an unencrypted http address")),
         (json!({"id": "http://h.example/?ip=__IP__"}), None),
-        (json!({"id": "http://10.0.0.1/?key=my-secret-key"}), None),
-        (json!({"id": "https://h.example/?ip=__ip__"}), Some("__ip__ is not a placeholder")),
+        (json!({"id": "http://10.0.0.1/__IP__?key=my-secret-key"}), None),
+        (json!({"id": "https://h.example/?ip=__ip__&of=__IP__"}), Some("__ip__ is not a placeholder")),
         (json!({"ipv4": ["a.example", "b.example", "A.example"]}), Some("a.example is listed twice")),
-        (json!({"endpoint": "https://e.example/__IP__", "id": "x"}), Some("`endpoint` contains __IP__")),
+        (json!({"endpoint": "https://e.example/__IP__", "id": "__IP__"}), Some("`endpoint` contains __IP__")),
+        (json!({"id": "https://h.example/hook"}), Some("the endpoint is not told the address")),
         (json!({"tokn": 1}), Some("unknown field `tokn`")),
     ];
     for (more, expected) in cases {
@@ -299,7 +300,7 @@ fn check_fits_eighty_columns() {
 fn check_of_ten_thousand_is_short_and_quick() {
     let sandbox = Sandbox::new();
     let domains: Vec<String> = (0..10_000).map(|n| format!("d{n}.example.com")).collect();
-    let config = with(&home("https://h.example/?d=__DOMAIN__"), &json!({"ipv4": domains}));
+    let config = with(&home("https://h.example/?d=__DOMAIN__&ip=__IP__"), &json!({"ipv4": domains}));
     let begun = Instant::now();
     let run = check(&sandbox, &config, &[]).expect(0);
     assert!(run.stdout.lines().count() < 15, "{}", run.stdout);

@@ -6,7 +6,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::json::{Value, pretty};
 
 use super::{Online, Report};
-use crate::output::layout::{complaint, folded, grouped, printable};
+use crate::output::layout::{broken, complaint, folded, grouped, printable};
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
@@ -39,7 +39,7 @@ impl Report {
         for diagnostic in &self.diagnostics {
             text += &complaint(diagnostic, width);
         }
-        text + &self.closing()
+        text + if self.diagnostics.is_empty() { "" } else { "\n" } + &broken(&self.closing(), 0, width)
     }
 
     /// `No errors, 2 warnings.`
@@ -53,13 +53,12 @@ impl Report {
                 _ => format!("{} {name}s", grouped(count)),
             }
         };
-        let blank = if self.diagnostics.is_empty() { "" } else { "\n" };
         let online = match &self.online {
             Some(online) if !online.is_fine() => " Online, not everything works: see ✗ above.",
             _ => "",
         };
-        let counts = format!("{}, {}.{online}\n", count(Severity::Error), count(Severity::Warning));
-        format!("{blank}{}", counts.replacen("no e", "No e", 1))
+        let counts = format!("{}, {}.{online}", count(Severity::Error), count(Severity::Warning));
+        counts.replacen("no e", "No e", 1)
     }
 
     pub(super) fn json(&self) -> String {

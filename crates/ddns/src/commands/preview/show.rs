@@ -11,7 +11,7 @@ use ddns_core::update::plan::Verdict;
 use super::{Batch, Item};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
-use crate::output::layout::{WIDE, folded, grouped};
+use crate::output::layout::{WIDE, broken, folded, grouped};
 
 /// Of updates that are alike, so many are shown in full.
 const MOST_ALIKE: usize = 20;
@@ -56,7 +56,7 @@ pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
     } else {
         let several = batches.iter().any(|batch| batch.number > 0 || batch.config.name != batches[0].config.name);
         let shown: String = batches.iter().map(|batch| shown(batch, several, options.form.width, now)).collect();
-        shown + &closing(batches, now)
+        shown + &broken(&closing(batches, now), 0, options.form.width)
     };
     (text, has_all)
 }
@@ -166,7 +166,7 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
     };
     let of = |kind: Kind| kinds().filter(|other| *other == kind).count();
     if kinds().next().is_none() {
-        return "Nothing would be sent: every family that has domains is switched off.\n".to_owned();
+        return "Nothing would be sent: every family that has domains is switched off.".to_owned();
     }
     let mut text = format!(
         "Nothing was sent. A run now would send {} of {} updates",
@@ -180,7 +180,7 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
             if of(Kind::Without) == 1 { "has" } else { "have" }
         );
     }
-    text + ".\n"
+    text + "."
 }
 
 /// A script: a command for each update, with the verdict in a comment.
