@@ -152,7 +152,7 @@ fn e4_a_failed_update_leaves_other_entries_in_the_file() {
     let (sandbox, config) = (Sandbox::new(), home(&receiver.url("/")));
     sandbox.sync(&config).expect(0);
     sandbox.sync(&home("http://127.0.93.8:9/")).expect(1);
-    sandbox.sync(&config).is_up_to_date();
+    sandbox.sync(&config).says_nothing();
 }
 
 /// Runs with these variables; returns the sandbox.

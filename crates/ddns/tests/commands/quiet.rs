@@ -13,10 +13,10 @@ fn g3_a_run_in_which_nothing_happened_says_nothing() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let config = basic(&receiver);
     sandbox.sync(&config).expect(0).prints("1 accepted, 0 failed, 0 already up to date");
-    sandbox.sync(&config).is_up_to_date();
+    sandbox.sync(&config).says_nothing();
     let summary = "0 accepted, 0 failed, 1 already up to date";
     sandbox.run(&["--debug"]).expect(0).prints(summary);
-    sandbox.run(&["--log-file", "log"]).is_up_to_date();
+    sandbox.run(&["--log-file", "log"]).says_nothing();
     assert!(sandbox.read("log").contains(summary), "a file keeps what happened when");
     let Some(run) = at_terminal(&sandbox, 80, &[env!("CARGO_BIN_EXE_ddns")], &[]) else { return };
     assert_eq!(run.expect(0).stdout, format!("{summary}\n"));
@@ -27,7 +27,7 @@ fn g3_quiet_leaves_warnings_and_errors() {
     let (sandbox, (receiver, status)) = (Sandbox::new(), switched(200));
     let config = with(&basic(&receiver), &json!({"debug": true, "log": {"level": "INFO"}}));
     sandbox.write("config.json", config.to_string());
-    sandbox.run(&["-q"]).is_up_to_date();
+    sandbox.run(&["-q"]).says_nothing();
     assert_eq!(receiver.take().len(), 1, "it was sent all the same");
     sandbox.run(&["--no-cache", "--quiet", "--debug"]).expect(0).prints("debug: ");
     status.store(500, Ordering::SeqCst);

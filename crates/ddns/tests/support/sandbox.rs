@@ -103,9 +103,9 @@ impl Run {
         self
     }
 
-    /// Fails the test unless everything was up to date already: nothing is said then.
+    /// Fails the test unless it ended well without a word, as it does where everything was up to date already.
     #[track_caller]
-    pub fn is_up_to_date(self) {
+    pub fn says_nothing(self) {
         assert_eq!((self.code, self.stdout.as_str(), self.stderr.as_str()), (0, "", ""), "not quiet");
     }
 
