@@ -15,6 +15,7 @@ pub mod secret_forms;
 pub mod terminal;
 pub mod tools;
 pub mod watching;
+mod wire;
 
 pub use receiver::{Received, Receiver, Response};
 pub use sandbox::{Run, Sandbox, mode};

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_linger;
+use rustls::ServerConfig;
 use serde_json::Value;
 
+use crate::support::watching::{SOON, until};
+use crate::support::wire::Wire;
 use crate::support::{Run, Sandbox};
 
 /// What the server does next on a connection.
@@ -22,6 +25,10 @@ pub enum Step {
     Pause(Duration),
     /// Reads the body of the request.
     TakeBody,
+    /// Reads so many bytes.
+    Take(usize),
+    /// Reads a byte at a time, with this pause before each, until the client is gone.
+    Sip(Duration),
     /// Sends this again and again until the client is gone.
     Flood(Vec<u8>),
     /// Keeps the connection and neither reads nor speaks until the client is gone.
@@ -33,7 +40,7 @@ pub enum Step {
     Reset,
 }
 
-use Step::{Close, Flood, Note, Pause, Reset, Stall, TakeBody, Trickle};
+use Step::{Close, Flood, Note, Pause, Reset, Sip, Stall, Take, TakeBody, Trickle};
 
 /// Longer than any run takes: a server that waits is not what ends a test.
 const LONG: Duration = Duration::from_secs(30);
@@ -45,11 +52,22 @@ pub fn say(text: impl AsRef<[u8]>) -> Step {
 /// What arrives on a port, and what is sent back.
 pub struct Server {
     address: SocketAddr,
+    listener: Mutex<Option<Arc<TcpListener>>>,
+    /// Connections that fill the backlog.
+    waiting: Mutex<Vec<TcpStream>>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    first: Vec<Step>,
+    script: Box<Script>,
+    tls: Option<Arc<ServerConfig>>,
     /// The targets of all requests whose head was read.
-    seen: Arc<Mutex<Vec<String>>>,
-    connections: Arc<AtomicUsize>,
+    seen: Mutex<Vec<String>>,
+    connections: AtomicUsize,
+    open: Mutex<Vec<Weak<TcpStream>>>,
     /// From now on every response is a 204.
-    is_mended: Arc<AtomicBool>,
+    is_mended: AtomicBool,
 }
 
 type Script = dyn Fn(&str) -> Vec<Step> + Send + Sync;
@@ -66,34 +84,127 @@ impl Server {
     }
 
     pub fn start(first: Vec<Step>, script: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        Self::on("127.0.0.1:0", None, first, script)
+    }
+
+    /// The same at another address; over TLS, which begins after the first steps, where there is a certificate.
+    pub fn on(
+        address: &str,
+        tls: Option<Arc<ServerConfig>>,
+        first: Vec<Step>,
+        script: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port on loopback");
+        let shared = Shared {
+            first,
+            script: Box::new(script),
+            tls,
+            seen: Mutex::default(),
+            connections: AtomicUsize::default(),
+            open: Mutex::default(),
+            is_mended: AtomicBool::default(),
+        };
         let address = listener.local_addr().expect("the port that was bound");
-        let server = Self { address, seen: Arc::default(), connections: Arc::default(), is_mended: Arc::default() };
-        let (seen, connections, is_mended) =
-            (server.seen.clone(), server.connections.clone(), server.is_mended.clone());
-        let script: Arc<Script> = Arc::new(script);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                connections.fetch_add(1, Ordering::SeqCst);
-                let (seen, is_mended, script, first) = (seen.clone(), is_mended.clone(), script.clone(), first.clone());
-                thread::spawn(move || converse(stream, &first, &*script, &seen, &is_mended));
-            }
-        });
+        let server = Self { address, listener: Mutex::default(), waiting: Mutex::default(), shared: Arc::new(shared) };
+        server.serve(listener);
         server
     }
 
+    fn serve(&self, listener: TcpListener) {
+        let listener = Arc::new(listener);
+        *self.listener.lock().expect("no test thread failed") = Some(listener.clone());
+        let shared = self.shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                shared.connections.fetch_add(1, Ordering::SeqCst);
+                let socket = Arc::new(stream);
+                shared.open.lock().expect("no test thread failed").push(Arc::downgrade(&socket));
+                let shared = shared.clone();
+                thread::spawn(move || converse(socket, &shared));
+            }
+        });
+    }
+
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 
     pub fn mend(&self) {
-        self.is_mended.store(true, Ordering::SeqCst);
+        self.shared.is_mended.store(true, Ordering::SeqCst);
+    }
+
+    /// Follows its script again.
+    pub fn spoil(&self) {
+        self.shared.is_mended.store(false, Ordering::SeqCst);
+    }
+
+    /// Refuses connections from now on. Those that are open stay so.
+    pub fn close(&self) {
+        self.waiting.lock().expect("no test thread failed").clear();
+        let Some(listener) = self.listener.lock().expect("no test thread failed").take() else { return };
+        let _ = rustix::net::shutdown(&*listener, rustix::net::Shutdown::Both);
+        let listener = Arc::downgrade(&{ listener });
+        until(SOON, "nobody listens", || listener.strong_count() == 0);
+    }
+
+    /// Leaves connections unanswered from now on: its backlog is full.
+    pub fn hang(&self) {
+        self.close();
+        let listener = TcpListener::bind(self.address).expect("its port is free");
+        rustix::net::listen(&listener, 0).expect("a short backlog");
+        let mut waiting = self.waiting.lock().expect("no test thread failed");
+        while let Ok(one) = TcpStream::connect_timeout(&self.address, Duration::from_millis(200)) {
+            waiting.push(one);
+        }
+        *self.listener.lock().expect("no test thread failed") = Some(Arc::new(listener));
+    }
+
+    /// Accepts connections again.
+    pub fn reopen(&self) {
+        self.close();
+        self.serve(TcpListener::bind(self.address).expect("its port is free"));
+    }
+
+    /// The connections that are open.
+    fn open(&self) -> Vec<Weak<TcpStream>> {
+        self.shared.open.lock().expect("no test thread failed").clone()
+    }
+
+    /// Ends all open connections, while they are idle.
+    pub fn end_idle(&self) {
+        self.drop_idle(|socket| socket.shutdown(Shutdown::Both).is_ok());
+    }
+
+    /// Resets all open connections, while they are idle.
+    pub fn reset_idle(&self) {
+        self.drop_idle(|socket| {
+            // Who reads it sees an end, and drops it.
+            set_socket_linger(socket, Some(Duration::ZERO)).is_ok() && socket.shutdown(Shutdown::Read).is_ok()
+        });
+    }
+
+    fn drop_idle(&self, end: impl Fn(&TcpStream) -> bool) {
+        let open = self.open();
+        for socket in open.iter().filter_map(Weak::upgrade) {
+            // One that the client has ended is over already.
+            let _ = end(&socket);
+        }
+        until(SOON, "the end of all connections", || open.iter().all(|socket| socket.strong_count() == 0));
+    }
+
+    /// Sends this on all open connections, while they are idle.
+    pub fn say_idle(&self, bytes: &[u8]) {
+        for socket in self.open().iter().filter_map(Weak::upgrade) {
+            // One that the client has ended is over already.
+            let _ = (&*socket).write_all(bytes);
+        }
     }
 
     /// How often each target was asked for since the last call of this.
     pub fn take(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
-        for target in self.seen.lock().expect("no test thread failed").drain(..) {
+        for target in self.shared.seen.lock().expect("no test thread failed").drain(..) {
             *counts.entry(target).or_default() += 1;
         }
         counts
@@ -101,20 +212,24 @@ impl Server {
 
     /// How many connections were made since the last call of this.
     pub fn take_connections(&self) -> usize {
-        self.connections.swap(0, Ordering::SeqCst)
+        self.shared.connections.swap(0, Ordering::SeqCst)
     }
 }
 
 /// One connection, request after request, until a step or the client ends it.
-fn converse(stream: TcpStream, first: &[Step], script: &Script, seen: &Mutex<Vec<String>>, is_mended: &AtomicBool) {
-    let mut reader = BufReader::new(stream);
-    if !is_mended.load(Ordering::SeqCst) && !first.iter().all(|step| take_step(step, &mut reader, 0)) {
+fn converse(socket: Arc<TcpStream>, shared: &Shared) {
+    let mut reader = BufReader::new(Wire::plain(socket));
+    let is_mended = || shared.is_mended.load(Ordering::SeqCst);
+    if !is_mended() && !shared.first.iter().all(|step| take_step(step, &mut reader, 0)) {
         return;
     }
+    if let Some(config) = &shared.tls {
+        reader = BufReader::new(reader.into_inner().secured(config));
+    }
     while let Some((target, length)) = read_head(&mut reader) {
-        seen.lock().expect("no test thread failed").push(target.clone());
+        shared.seen.lock().expect("no test thread failed").push(target.clone());
         let good = [TakeBody, say("HTTP/1.1 204 No Content\r\n\r\n")];
-        let steps = if is_mended.load(Ordering::SeqCst) { good.to_vec() } else { script(&target) };
+        let steps = if is_mended() { good.to_vec() } else { (shared.script)(&target) };
         if !steps.iter().all(|step| take_step(step, &mut reader, length)) {
             return;
         }
@@ -122,7 +237,7 @@ fn converse(stream: TcpStream, first: &[Step], script: &Script, seen: &Mutex<Vec
 }
 
 /// The target of the next request and the length of its body; none at the end of the connection.
-fn read_head(reader: &mut BufReader<TcpStream>) -> Option<(String, usize)> {
+fn read_head(reader: &mut BufReader<Wire>) -> Option<(String, usize)> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -139,7 +254,7 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> Option<(String, usize)> {
 }
 
 /// False where the connection is over.
-fn take_step(step: &Step, reader: &mut BufReader<TcpStream>, body: usize) -> bool {
+fn take_step(step: &Step, reader: &mut BufReader<Wire>, body: usize) -> bool {
     let begun = Instant::now();
     match step {
         Step::Say(bytes) => reader.get_mut().write_all(bytes).is_ok(),
@@ -152,15 +267,26 @@ fn take_step(step: &Step, reader: &mut BufReader<TcpStream>, body: usize) -> boo
             true
         }
         TakeBody => reader.read_exact(&mut vec![0; body]).is_ok(),
+        Take(length) => reader.read_exact(&mut vec![0; *length]).is_ok(),
+        Sip(pause) => {
+            while begun.elapsed() < LONG {
+                thread::sleep(*pause);
+                if reader.read_exact(&mut [0]).is_err() {
+                    break;
+                }
+            }
+            false
+        }
         Flood(bytes) => {
             while reader.get_mut().write_all(bytes).is_ok() && begun.elapsed() < LONG {}
             false
         }
         Stall => {
             // What is unread keeps a plain read from seeing the end: an error on the socket ends the wait as well.
-            while begun.elapsed() < LONG && reader.get_ref().take_error().is_ok_and(|error| error.is_none()) {
+            let socket = reader.get_ref().socket();
+            while begun.elapsed() < LONG && socket.take_error().is_ok_and(|error| error.is_none()) {
                 thread::sleep(Duration::from_millis(50));
-                let peeked = reader.get_ref().set_nonblocking(true).and_then(|()| reader.get_ref().peek(&mut [0]));
+                let peeked = socket.set_nonblocking(true).and_then(|()| socket.peek(&mut [0]));
                 if matches!(peeked, Ok(0)) {
                     break;
                 }
@@ -173,7 +299,7 @@ fn take_step(step: &Step, reader: &mut BufReader<TcpStream>, body: usize) -> boo
         }
         Close => false,
         Reset => {
-            set_socket_linger(reader.get_ref(), Some(Duration::ZERO)).expect("a socket can be set to reset");
+            set_socket_linger(reader.get_ref().socket(), Some(Duration::ZERO)).expect("a socket can be set to reset");
             false
         }
     }

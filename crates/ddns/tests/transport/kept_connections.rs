@@ -2,14 +2,10 @@
 //! taken for that of another request, and nothing is delivered twice.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use rustls::{ServerConnection, StreamOwned, version};
+use rustls::version;
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
@@ -188,60 +184,20 @@ fn a4_what_arrives_on_an_idle_connection_is_not_a_response() {
     });
 }
 
-/// The same over TLS: a port, how many connections were made, and what was asked for.
-#[derive(Clone)]
-struct Secured {
-    port: u16,
-    connections: Arc<AtomicUsize>,
-    seen: Arc<Mutex<Vec<String>>>,
+/// The same over TLS.
+fn secured(authority: &Authority, script: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Server {
+    let config = authority.config(&params_for("127.0.0.1"), &[&version::TLS13, &version::TLS12]);
+    Server::on("127.0.0.1:0", Some(config), Vec::new(), script)
 }
 
-/// The response to a target, and whether the connection stays open after it.
-type Reply = dyn Fn(&str) -> (Vec<u8>, bool) + Send + Sync;
-
-impl Secured {
-    fn start(authority: &Authority, reply: impl Fn(&str) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
-        let config = authority.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]);
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
-        let port = listener.local_addr().expect("the port that was bound").port();
-        let server = Self { port, connections: Arc::default(), seen: Arc::default() };
-        let (running, reply): (_, Arc<Reply>) = (server.clone(), Arc::new(reply));
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                running.connections.fetch_add(1, Ordering::SeqCst);
-                let session = ServerConnection::new(config.clone()).expect("a server side");
-                let (server, reply) = (running.clone(), reply.clone());
-                thread::spawn(move || server.converse(StreamOwned::new(session, stream), &*reply));
-            }
-        });
-        server
-    }
-
-    fn converse(&self, stream: StreamOwned<ServerConnection, TcpStream>, reply: &Reply) {
-        let mut reader = BufReader::new(stream);
-        let mut head = String::new();
-        while reader.read_line(&mut head).is_ok_and(|length| length > 0) {
-            if !head.ends_with("\r\n\r\n") {
-                continue;
-            }
-            let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
-            head.clear();
-            let (response, stays_open) = reply(&target);
-            self.seen.lock().expect("no test thread failed").push(target);
-            if reader.get_mut().write_all(&response).is_err() || !stays_open {
-                return;
-            }
-        }
-    }
-
-    fn seen(&self) -> Vec<String> {
-        self.seen.lock().expect("no test thread failed").clone()
-    }
-}
-
-fn secured_config(port: u16, names: &[&str]) -> Value {
+fn secured_config(server: &Server, names: &[&str]) -> Value {
     let more = json!({"ipv4": names, "concurrency": 1, "timeout": 2, "ssl": true});
-    with(&home(&format!("https://localhost:{port}/__DOMAIN__")), &more)
+    with(&home(&server.url("/__DOMAIN__")), &more)
+}
+
+/// Each of these targets once.
+fn once(targets: &[&str]) -> BTreeMap<String, usize> {
+    targets.iter().map(|target| ((*target).to_owned(), 1)).collect()
 }
 
 /// What was decrypted with the response before it is not a response either, though the socket itself is silent.
@@ -249,31 +205,32 @@ fn secured_config(port: u16, names: &[&str]) -> Value {
 fn a4_what_follows_a_response_over_tls_is_not_the_next_one() {
     let authority = Authority::new("known");
     for size in [100, 1024, 2048, 4096, 8192] {
-        let server = Secured::start(&authority, move |target| match target {
+        let server = secured(&authority, move |target| match target {
             "/a.example.com" => {
                 // Padded to a size that ends where a read may end.
                 let head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ";
                 let padding = "x".repeat(size - head.len() - 4);
                 let stray = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-                (format!("{head}{padding}\r\n\r\n{stray}").into_bytes(), true)
+                vec![say(format!("{head}{padding}\r\n\r\n{stray}"))]
             }
-            _ => (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), true),
+            _ => vec![say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")],
         });
-        let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
+        let config = secured_config(&server, &["a.example.com", "b.example.com"]);
         let run = bounded(&authority.trusted(), &config, "stray over TLS").expect(1);
         run.prints("1 accepted, 1 failed")
             .prints("b.example.com A 203.0.113.7: failed: the endpoint responded with 500");
-        assert_eq!(server.seen(), ["/a.example.com", "/b.example.com"], "{size}");
+        assert_eq!(server.take(), once(&["/a.example.com", "/b.example.com"]), "{size}");
     }
 }
 
 #[test]
 fn a7_a_connection_is_kept_over_tls() {
     let authority = Authority::new("known");
-    let server = Secured::start(&authority, |_| (ACCEPTED.into(), true));
-    let config = secured_config(server.port, &["a.example.com", "b.example.com", "c.example.com"]);
+    let server = secured(&authority, |_| vec![say(ACCEPTED)]);
+    let config = secured_config(&server, &["a.example.com", "b.example.com", "c.example.com"]);
     bounded(&authority.trusted(), &config, "keeping over TLS").expect(0).prints("3 accepted");
-    assert_eq!((server.seen().len(), server.connections.load(Ordering::SeqCst)), (3, 1));
+    let all = once(&["/a.example.com", "/b.example.com", "/c.example.com"]);
+    assert_eq!((server.take(), server.take_connections()), (all, 1));
 }
 
 /// Most servers close without the end that TLS knows; that is reported as on a plain connection.
@@ -284,14 +241,14 @@ fn e2_a_cut_over_tls_is_reported_as_what_it_is() {
         ("", "closed the connection without a response"),
         ("HTTP/1.1 200 OK\r\nContent-", "closed the connection in the middle of its response"),
     ] {
-        let server = Secured::start(&authority, move |_| (response.into(), false));
-        let (sandbox, config) = (authority.trusted(), secured_config(server.port, &["a.example.com"]));
+        let server = secured(&authority, move |_| vec![say(response), Close]);
+        let (sandbox, config) = (authority.trusted(), secured_config(&server, &["a.example.com"]));
         for _ in 0..2 {
             bounded(&sandbox, &config, "cut over TLS").expect(1).prints(part);
+            assert_eq!(server.take(), once(&["/a.example.com"]), "once in each run");
         }
-        assert_eq!(server.seen().len(), 2, "once in each run");
     }
-    let server = Secured::start(&authority, |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal".to_vec(), false));
-    let config = secured_config(server.port, &["a.example.com", "b.example.com"]);
+    let server = secured(&authority, |_| vec![say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), Close]);
+    let config = secured_config(&server, &["a.example.com", "b.example.com"]);
     bounded(&authority.trusted(), &config, "a body cut over TLS").expect(0).prints("2 accepted");
 }
