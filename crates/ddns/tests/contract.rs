@@ -24,6 +24,7 @@ mod config {
 mod cache {
     mod file;
     mod in_doubt;
+    mod kills;
     mod long_runs;
     mod old_version;
     mod order;

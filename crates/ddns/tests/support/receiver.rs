@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::watching::until;
+
 /// One request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Received {
@@ -88,6 +90,8 @@ pub struct Receiver {
     ip: Arc<Mutex<String>>,
     ip6: Arc<Mutex<String>>,
     looked_up: Arc<AtomicUsize>,
+    /// How many connections are open.
+    open: Arc<AtomicUsize>,
 }
 
 impl Receiver {
@@ -109,16 +113,19 @@ impl Receiver {
             ip: Arc::new(Mutex::new("203.0.113.7".to_owned())),
             ip6: Arc::new(Mutex::new("2001:db8::7".to_owned())),
             looked_up: Arc::default(),
+            open: Arc::default(),
         };
         let script: Arc<Script> = Arc::new(script);
         let (seen, looked_up) = (receiver.seen.clone(), receiver.looked_up.clone());
-        let (ip, ip6) = (receiver.ip.clone(), receiver.ip6.clone());
+        let (ip, ip6, open) = (receiver.ip.clone(), receiver.ip6.clone(), receiver.open.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
                 let (script, seen, looked_up) = (script.clone(), seen.clone(), looked_up.clone());
                 let (ip, ip6) = (ip.clone(), ip6.clone());
+                let counted = Counted::new(&open);
                 thread::spawn(move || {
+                    let _counted = counted;
                     let mut reader = BufReader::new(stream);
                     while let Some(request) = read_request(&mut reader) {
                         let page = match request.target() {
@@ -187,9 +194,35 @@ impl Receiver {
         seen.remove(0)
     }
 
+    /// Waits until everything is handled that clients sent which have ended.
+    #[track_caller]
+    pub fn settle(&self) {
+        // Connections are accepted in their order: once this one has its response, so are all before it.
+        let mut last = TcpStream::connect(self.address).expect("it listens");
+        last.write_all(b"GET /ip HTTP/1.1\r\n\r\n").and_then(|()| last.read_exact(&mut [0])).expect("it responds");
+        drop(last);
+        until(Duration::from_secs(30), "the end of all connections", || self.open.load(Ordering::SeqCst) == 0);
+    }
+
     /// The callbacks since the last call of this.
     pub fn take(&self) -> Vec<Received> {
         std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+}
+
+/// Counts as one as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
