@@ -42,6 +42,7 @@ mod sources {
 }
 
 mod transport {
+    mod fault_matrix;
     mod faults;
     mod kept_connections;
     mod lanes;
