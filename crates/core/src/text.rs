@@ -1,8 +1,10 @@
-//! Texts: JSON with places, diagnostics, durations, secrets in foreign texts, the form of a log line.
+//! Texts: JSON with places, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line.
 
 pub mod diagnostic;
+pub mod diagnostics;
 pub mod duration;
 pub(crate) mod hex;
 pub mod json;
 pub mod log_format;
+pub mod number;
 pub mod secrets;

@@ -19,6 +19,7 @@ mod config {
     mod errors;
     mod fields;
     mod layers;
+    mod size;
 }
 
 mod cache {

@@ -62,6 +62,9 @@ pub struct Variables {
 }
 
 impl Variables {
+    /// No `extra` has more: each name in a text is looked for among them.
+    pub const MOST: usize = 1000;
+
     /// `ttl` and `line`; none where they are not set.
     pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
         Self { ttl, line, extra: Vec::new() }

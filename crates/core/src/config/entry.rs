@@ -15,8 +15,8 @@ use crate::address::source::{FORMS, Source};
 use crate::callback::Target;
 use crate::net::family::Family;
 use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
-use crate::text::diagnostic::{Diagnostic, Place, Severity};
-use crate::text::json::Value;
+use crate::text::diagnostic::{Place, Severity};
+use crate::text::json::{Span, Value};
 use crate::update::domain::Domain;
 
 /// Makes one entry.
@@ -49,7 +49,7 @@ impl Maker<'_, '_> {
         let is_right = self.errors() == before_domains;
         if is_right && domains.iter().any(|names| !names.is_empty()) && !Family::ALL.into_iter().any(is_sent) {
             let message = "every family with domains is switched off: nothing is sent";
-            self.reader.diagnostics.push(Diagnostic::warning(self.start.place(), message));
+            self.note(Severity::Warning, message, &|| None);
         }
         self.reader.refuse_fetched_path(Key::Cache);
         let cache = self.reader.choice(Key::Cache).map(|choice| match choice {
@@ -75,11 +75,17 @@ impl Maker<'_, '_> {
     }
 
     fn errors(&self) -> usize {
-        self.reader.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+        self.reader.diagnostics.errors()
+    }
+
+    /// Notes what is wrong or hardly meant with the entry as a whole.
+    fn note(&mut self, severity: Severity, message: &str, hint: &dyn Fn() -> Option<String>) {
+        let start = self.start;
+        self.reader.diagnostics.add(severity, start.span(), message, &mut || (start.place(), hint()));
     }
 
     fn missing(&mut self, message: &str, hint: &str) {
-        self.reader.diagnostics.push(Diagnostic::error(self.start.place(), message).hint(hint));
+        self.note(Severity::Error, message, &|| Some(hint.to_owned()));
     }
 
     fn dns(&mut self) {
@@ -106,7 +112,7 @@ impl Maker<'_, '_> {
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
     /// it would be used.
     fn proxy(&mut self, target: Option<&Target>) -> Proxies {
-        let written = self.reader.list(Key::Proxy);
+        let written = self.reader.short_list(Key::Proxy);
         let mut items = Vec::with_capacity(written.len());
         for node in &written {
             match Item::parse(node.value.text().unwrap_or_default()) {
@@ -128,8 +134,8 @@ impl Maker<'_, '_> {
         if let Some((name, why)) = wrong {
             let forms = ProxyError::FORMS;
             let hint = format!("fix or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`; {forms}");
-            let place = Place::Environment(name.to_owned());
-            self.reader.diagnostics.push(Diagnostic::error(place, format!("it {why}")).hint(hint));
+            let mut make = || (Place::Environment(name.to_owned()), Some(hint.clone()));
+            self.reader.diagnostics.add(Severity::Error, Span::default(), &format!("it {why}"), &mut make);
         }
         proxies
     }
@@ -157,12 +163,11 @@ impl Maker<'_, '_> {
             match Domain::parse(text) {
                 Ok(domain) => {
                     if text.contains(['/', ':', '@']) {
-                        let place = self.reader.setting(key).map(|setting| setting.place(Field::of(key), item.span));
                         let message = format!(
                             "`{}`: `{domain}` does not look like a domain name; it is sent as it is",
                             Field::of(key).name
                         );
-                        self.reader.diagnostics.extend(place.map(|place| Diagnostic::warning(place, message)));
+                        self.reader.note(Severity::Warning, key, item.span, &message, None);
                     }
                     if known.insert(domain.clone()) {
                         domains.push(domain);
@@ -182,7 +187,7 @@ impl Maker<'_, '_> {
     /// `index4`, `index6`: empty where the family is switched off.
     fn sources(&mut self, key: Key) -> Vec<Source> {
         let name = Field::of(key).name;
-        let items = self.reader.list(key);
+        let items = self.reader.short_list(key);
         if items.len() == 1 && is_off(&items[0].value) {
             return Vec::new();
         }

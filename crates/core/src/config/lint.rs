@@ -10,7 +10,9 @@ use super::{Config, Entry};
 use crate::callback::Timestamp;
 use crate::net::family::Family;
 use crate::net::url::Url;
-use crate::text::diagnostic::{Diagnostic, Place, without_repeats};
+use crate::text::diagnostic::{Diagnostic, Place, Severity};
+use crate::text::diagnostics::Diagnostics;
+use crate::text::json::Span;
 use crate::update::Update;
 use crate::update::domain::Domain;
 
@@ -22,7 +24,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
         Some(entries) => entries.iter().map(|(raw, _)| raw).collect(),
         None => vec![&empty],
     };
-    let mut warnings = Vec::new();
+    let mut warnings = Diagnostics::default();
     for (raw, entry) in raws.into_iter().zip(&config.entries) {
         let mut reader = Reader { layers: around.layers(raw, file), diagnostics: &mut warnings };
         warn_plain(&mut reader, entry);
@@ -31,7 +33,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
             warn_twice(&mut reader, key);
         }
     }
-    without_repeats(warnings)
+    warnings.into_vec(&Place::file(&config.name))
 }
 
 /// Keys that are sent unencrypted.
@@ -72,31 +74,27 @@ fn sample(entry: &Entry) -> Option<Url> {
 /// A name that stands twice in one list is updated once; perhaps another was meant.
 fn warn_twice(reader: &mut Reader<'_>, key: Key) {
     let Some(setting) = reader.setting(key) else { return };
+    let field = Field::of(key);
     let mut known = HashSet::new();
-    let mut twice: Vec<(Domain, Place)> = Vec::new();
     for item in reader.list(key) {
         let Some(domain) = item.value.text().and_then(|text| Domain::parse(text).ok()) else { continue };
-        if !known.insert(domain.clone()) && !twice.iter().any(|(known, _)| *known == domain) {
-            twice.push((domain, setting.place(Field::of(key), item.span)));
-            if twice.len() > MOST_TWICE {
-                break;
-            }
+        if known.contains(&domain) {
+            // Each name once, however often it stands there.
+            let message = format!("`{}`: {domain} is listed twice; it is updated once", field.name);
+            let mut make = || (setting.place(field, item.span), None);
+            reader.diagnostics.add(Severity::Warning, setting.node.span, &message, &mut make);
+        } else {
+            known.insert(domain);
         }
     }
-    for (domain, place) in twice.into_iter().take(MOST_TWICE) {
-        let message = format!("`{}`: {domain} is listed twice; it is updated once", Field::of(key).name);
-        reader.diagnostics.push(Diagnostic::warning(place, message));
-    }
 }
-
-/// So many names of one list are reported.
-const MOST_TWICE: usize = 10;
 
 /// Domains that two entries send to the same endpoint in the same way: each update is sent twice.
 pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
     let mut first: HashMap<_, (&str, usize)> = HashMap::new();
-    let mut warnings = Vec::new();
+    let mut all = Vec::new();
     for config in configs {
+        let (place, mut warnings) = (Place::file(&config.name), Diagnostics::default());
         for (number, entry) in config.entries.iter().enumerate() {
             let callback = entry.callback.fingerprint(b"");
             let mut again: Vec<(&Domain, Family, (&str, usize))> = Vec::new();
@@ -119,10 +117,12 @@ pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
             };
             let record = family.record_type();
             let message = format!("entry {} sends {domain} {record}{more} to the same endpoint as {other}", number + 1);
-            warnings.push(Diagnostic::warning(Place::file(&config.name), message).hint("remove it from one of them"));
+            let mut make = || (place.clone(), Some("remove it from one of them".to_owned()));
+            warnings.add(Severity::Warning, Span::default(), &message, &mut make);
         }
+        all.extend(warnings.into_vec(&place));
     }
-    warnings
+    all
 }
 
 #[cfg(test)]

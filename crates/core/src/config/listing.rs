@@ -11,6 +11,7 @@ use super::validate::Surroundings;
 use super::value::{document, is_off};
 use crate::address::source::Source;
 use crate::callback::{Body, Variables, outline, outline_literal};
+use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Node, Value, push_string};
 use crate::text::secrets::MASK;
 
@@ -122,7 +123,7 @@ fn plain(value: &Value) -> String {
 
 /// The items of a list, read as [`super::validate`] reads them.
 fn joined(key: Key, layers: &Layers<'_>, redacted: fn(&Node) -> String) -> String {
-    let mut unused = Vec::new();
+    let mut unused = Diagnostics::default();
     let items = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
     let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
     items.join(", ")
@@ -159,12 +160,13 @@ fn token(node: &Node, variables: &Variables) -> String {
     }
 }
 
-/// The members of `extra`, where it is an object or a text that holds one.
+/// The members of `extra`, where it is an object or a text that holds one, and there are not too many.
 fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
-    let mut unused = Vec::new();
+    let mut unused = Diagnostics::default();
     let node = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
-    Some(members.into_iter().map(|member| (member.key, member.node.value)).collect())
+    let is_right = members.len() <= Variables::MOST;
+    is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
 }
 
 fn extra(layers: &Layers<'_>) -> String {

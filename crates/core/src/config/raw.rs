@@ -4,8 +4,10 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::fields::{FIELDS, Field, Key, Scope};
-use crate::text::diagnostic::{Diagnostic, Place, nearest};
+use crate::text::diagnostic::{Diagnostic, Place, Severity, nearest};
+use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
+use crate::text::number::grouped;
 
 /// A configuration text and what it is called.
 pub struct Document {
@@ -84,6 +86,11 @@ impl Raw {
         self.settings.push((key, Setting { name, node, origin }));
     }
 
+    /// How many bytes of a file the settings take.
+    fn size(&self) -> usize {
+        self.settings.iter().map(|(_, setting)| setting.node.span.end - setting.node.span.start).sum()
+    }
+
     /// Where the settings were made.
     pub(super) fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.settings.iter().map(|(_, setting)| &setting.origin)
@@ -104,6 +111,11 @@ pub enum Start {
 }
 
 impl Start {
+    /// Where in the file; nowhere for the whole of it.
+    pub(super) fn span(&self) -> Span {
+        if let Self::Entry(_, span) = self { *span } else { Span::default() }
+    }
+
     /// Where a message about what is missing points to.
     pub fn place(&self) -> Place {
         match self {
@@ -128,12 +140,15 @@ pub struct Written {
     /// One layer for each of `providers`, with the place where it begins; none without them.
     pub entries: Option<Vec<(Raw, Start)>>,
     /// Errors and warnings about its structure.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Diagnostics,
 }
+
+/// So many bytes are inherited by all entries together: each reads them anew.
+const MOST_INHERITED: usize = 64 * 1024 * 1024;
 
 /// Reads a file's text into layers. Fails where it is not a JSON object; other errors are collected.
 pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
-    let mut reader = Reader { document, diagnostics: Vec::new() };
+    let mut reader = Reader { document, diagnostics: Diagnostics::default() };
     let root = parse(&document.text, Dialect::CONFIG)
         .map_err(|error| Diagnostic::error(reader.place(error.span), format!("not valid JSON: {}", error.message)))?;
     let Value::Object(members) = root.value else {
@@ -150,12 +165,19 @@ pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
         }
     }
     let entries = providers.map(|member| reader.entries(member));
+    let count = entries.as_ref().map_or(0, Vec::len);
+    if file.size().saturating_mul(count) > MOST_INHERITED {
+        let (count, size) = (grouped(count), grouped(file.size()));
+        let message = format!("`providers` has {count} entries, and each inherits {size} bytes: that is too much");
+        let hint = "move what is large into the entries that need it";
+        return Err(Diagnostic::error(Place::file(&document.name), message).hint(hint));
+    }
     Ok(Written { file, entries, diagnostics: reader.diagnostics })
 }
 
 struct Reader<'a> {
     document: &'a Rc<Document>,
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: Diagnostics,
 }
 
 impl Reader<'_> {
@@ -163,8 +185,14 @@ impl Reader<'_> {
         Place::in_file(&self.document.name, &self.document.text, span, false)
     }
 
+    fn note(&mut self, severity: Severity, span: Span, message: &str, hint: &dyn Fn() -> Option<String>) {
+        let document = self.document;
+        let mut make = || (Place::in_file(&document.name, &document.text, span, false), hint());
+        self.diagnostics.add(severity, span, message, &mut make);
+    }
+
     fn wrong(&mut self, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::error(self.place(span), message));
+        self.note(Severity::Error, span, &message.into(), &|| None);
     }
 
     fn entries(&mut self, member: Member) -> Vec<(Raw, Start)> {
@@ -222,12 +250,12 @@ impl Reader<'_> {
         if in_entry && field.scope != Scope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
             let message = format!("`{written}` is not allowed inside `providers`");
             let hint = "move it out: it applies to the whole file";
-            self.diagnostics.push(Diagnostic::error(self.place(member.key_span), message).hint(hint));
+            self.note(Severity::Error, member.key_span, &message, &|| Some(hint.to_owned()));
             return;
         }
         if layer.get(field.key).is_some() {
             let message = format!("`{written}` is written twice; the last one counts");
-            self.diagnostics.push(Diagnostic::warning(self.place(member.key_span), message));
+            self.note(Severity::Warning, member.key_span, &message, &|| None);
         }
         let name = if written == "provider" { "provider" } else { field.name };
         layer.set_as(name, field.key, member.node, Origin::File(self.document.clone()));
@@ -235,11 +263,8 @@ impl Reader<'_> {
 
     fn unknown(&mut self, written: &str, span: Span, in_entry: bool) {
         let own = if in_entry { "provider" } else { "log" };
-        let known = FIELDS.iter().map(|field| field.name).chain([own]);
-        let mut warning = Diagnostic::warning(self.place(span), format!("unknown field `{written}`: it has no effect"));
-        if let Some(name) = nearest(written, known) {
-            warning = warning.hint(format!("did you mean `{name}`?"));
-        }
-        self.diagnostics.push(warning);
+        let known = || FIELDS.iter().map(|field| field.name).chain([own]);
+        let hint = || nearest(written, known()).map(|name| format!("did you mean `{name}`?"));
+        self.note(Severity::Warning, span, &format!("unknown field `{written}`: it has no effect"), &hint);
     }
 }

@@ -7,13 +7,15 @@ use super::fields::{Field, Key, Kind};
 use super::layers::Layers;
 use super::raw::Setting;
 use super::value::{self, is_blank};
-use crate::text::diagnostic::Diagnostic;
-use crate::text::json::{Dialect, Node, Value, parse};
+use crate::text::diagnostic::Severity;
+use crate::text::diagnostics::Diagnostics;
+use crate::text::json::{Dialect, MOST_VALUES, Node, Span, Value, parse};
+use crate::text::number::grouped;
 
 /// Reads settings layer by layer and collects what is wrong.
 pub(super) struct Reader<'a> {
     pub(super) layers: Layers<'a>,
-    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+    pub(super) diagnostics: &'a mut Diagnostics,
 }
 
 /// A boolean, or a text with a meaning of its own.
@@ -29,11 +31,14 @@ impl<'a> Reader<'a> {
 
     /// Notes an error at a part of a setting.
     pub(super) fn wrong(&mut self, key: Key, at: &Node, message: impl Into<String>, hint: Option<String>) {
+        self.note(Severity::Error, key, at.span, &message.into(), hint);
+    }
+
+    /// Notes what is wrong or hardly meant at a part of a setting.
+    pub(super) fn note(&mut self, severity: Severity, key: Key, span: Span, message: &str, hint: Option<String>) {
         let Some(setting) = self.setting(key) else { return };
-        let place = setting.place(Field::of(key), at.span);
-        let mut error = Diagnostic::error(place, message);
-        error.hint = hint;
-        self.diagnostics.push(error);
+        let mut hint = hint;
+        self.diagnostics.add(severity, span, message, &mut || (setting.place(Field::of(key), span), hint.take()));
     }
 
     /// Notes an error at a whole setting.
@@ -46,8 +51,7 @@ impl<'a> Reader<'a> {
     /// Notes a warning about a whole setting.
     pub(super) fn warn_whole(&mut self, key: Key, message: impl Into<String>, hint: &str) {
         if let Some(setting) = self.setting(key) {
-            let place = setting.place(Field::of(key), setting.node.span);
-            self.diagnostics.push(Diagnostic::warning(place, message).hint(hint));
+            self.note(Severity::Warning, key, setting.node.span, &message.into(), Some(hint.to_owned()));
         }
     }
 
@@ -158,6 +162,11 @@ impl<'a> Reader<'a> {
         match &node.value {
             Value::Array(items) if items.is_empty() => default(),
             Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
+            Value::String(text) if text.matches([',', ';']).count() >= MOST_VALUES => {
+                let (name, most) = (Field::of(key).name, grouped(MOST_VALUES));
+                self.wrong(key, node, format!("`{name}` has more than {most} items"), None);
+                Vec::new()
+            }
             Value::String(text) => match value::list(text) {
                 Ok(items) if items.is_empty() => default(),
                 Ok(items) => self.items(key, at_node(items)),
@@ -176,6 +185,18 @@ impl<'a> Reader<'a> {
                 Vec::new()
             }
         }
+    }
+
+    /// A list whose items are tried one after the other, or compared with each other.
+    pub(super) fn short_list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
+        const MOST: usize = 100;
+        let items = self.list(key);
+        if items.len() <= MOST {
+            return items;
+        }
+        let message = format!("`{}` has {} items; {MOST} are possible", Field::of(key).name, grouped(items.len()));
+        self.wrong_whole(key, message, None);
+        Vec::new()
     }
 
     /// Leaves out, as errors, what is neither a string nor (among sources) a number or `false`.
@@ -203,7 +224,7 @@ impl<'a> Reader<'a> {
         let name = Field::of(key).name;
         let parsed = match &setting.node.value {
             Value::Object(_) => return Some(setting.node.clone()),
-            Value::String(text) => parse(text, Dialect::STRICT),
+            Value::String(text) => parse(text, Dialect::IN_TEXT),
             _ => {
                 self.wrong_type(key, &setting.node);
                 return None;

@@ -12,7 +12,7 @@ use super::read::Reader;
 use super::value::{duration, is_auto};
 use super::{Concurrency, Config, Log};
 use crate::net::proxy::System;
-use crate::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
+use crate::text::diagnostic::{Diagnostic, Place, has_errors};
 use crate::text::log_format::{Level, LogFormat};
 
 /// A shorter interval is a mistake.
@@ -48,7 +48,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
     let Written { file, entries, mut diagnostics } = written.unwrap_or_default();
     // Without `providers` the file as a whole is the one entry.
-    let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place))]);
+    let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place.clone()))]);
 
     let layers = |entry| around.layers(entry, &file);
     let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
@@ -64,7 +64,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
         let maker = Maker { reader, start, system: &around.proxies };
         valid.extend(maker.entry());
     }
-    let diagnostics = without_repeats(diagnostics);
+    let diagnostics = diagnostics.into_vec(&place);
     match (log, concurrency) {
         (Some(mut log), Some(concurrency)) if !has_errors(&diagnostics) => {
             if is_debug {

@@ -43,9 +43,9 @@ pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
         return Ok(separated(text));
     }
     let in_double_quotes = |error| {
-        if text.contains('\'') { parse(&double_quoted(text), Dialect::STRICT) } else { Err(error) }
+        if text.contains('\'') { parse(&double_quoted(text), Dialect::IN_TEXT) } else { Err(error) }
     };
-    let parsed = parse(text, Dialect::STRICT).or_else(in_double_quotes);
+    let parsed = parse(text, Dialect::IN_TEXT).or_else(in_double_quotes);
     // What begins with a bracket and is JSON is an array.
     parsed.map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
 }
@@ -123,7 +123,7 @@ pub(super) fn is_blank(value: &Value) -> bool {
 /// as it is.
 pub(super) fn natural(kind: Kind, value: &Value) -> Value {
     let Value::String(text) = value else { return value.clone() };
-    let json = || parse(text, Dialect::STRICT).map(|node| node.value);
+    let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
         Kind::List | Kind::Sources => list(text).ok().map(Value::Array),

@@ -2,7 +2,9 @@
 //!
 //! A diagnostic holds no value of a field that may be a secret: whoever makes one decides whether the place may be shown.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::text::json::{Excerpt, Span, excerpt};
 
@@ -56,6 +58,16 @@ pub enum Severity {
     Warning,
 }
 
+impl Severity {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
 /// One error or warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -67,23 +79,36 @@ pub struct Diagnostic {
     pub message: String,
     /// How to mend it; none where the message is enough.
     pub hint: Option<String>,
+    /// How many it stands for: more than one where it says how many others are not shown.
+    pub count: usize,
 }
 
 impl Diagnostic {
     /// What is wrong, and where.
     pub fn error(place: Place, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, place, message: message.into(), hint: None }
+        Self::new(Severity::Error, place, message)
     }
 
     /// What is probably not meant, and where.
     pub fn warning(place: Place, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, place, message: message.into(), hint: None }
+        Self::new(Severity::Warning, place, message)
+    }
+
+    /// What is wrong, how bad that is, and where.
+    pub fn new(severity: Severity, place: Place, message: impl Into<String>) -> Self {
+        Self { severity, place, message: readable(message.into()), hint: None, count: 1 }
     }
 
     /// Adds how to mend it.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        self.hint_if_any(Some(hint.into()))
+    }
+
+    /// The same where there is a way to mend it.
+    #[must_use]
+    pub fn hint_if_any(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.map(readable);
         self
     }
 
@@ -95,10 +120,7 @@ impl Diagnostic {
 
     /// All of it for a terminal: place, sentence, the line with a caret, the hint.
     pub fn shown(&self) -> String {
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        let severity = self.severity.name();
         let mut text = format!("{}{severity}: {}", self.place, printable(&self.message));
         if let Place::File { excerpt: Some(at), .. } = &self.place {
             let number = at.line.to_string();
@@ -114,6 +136,20 @@ impl Diagnostic {
     }
 }
 
+/// The most characters of a message: it may hold a value of any length.
+const MOST_LETTERS: usize = 1000;
+
+/// A message that can be read: the middle of a very long one is left out, since its sentence stands around it.
+fn readable(message: String) -> String {
+    const KEPT: usize = MOST_LETTERS / 2 - 1;
+    if message.chars().count() <= MOST_LETTERS {
+        return message;
+    }
+    let start = message.chars().take(KEPT);
+    let end: Vec<char> = message.chars().rev().take(KEPT).collect();
+    start.chain(['…']).chain(end.into_iter().rev()).collect()
+}
+
 /// A text that can neither forge a line nor drive a terminal; line ends of ours stay.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter }).collect()
@@ -125,18 +161,27 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 }
 
 /// Each once: what is wrong with a setting that several entries or files share is reported once.
-pub fn without_repeats(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut once: Vec<Diagnostic> = Vec::new();
-    for diagnostic in diagnostics {
-        if !once.contains(&diagnostic) {
-            once.push(diagnostic);
-        }
-    }
-    once
+pub fn without_repeats(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut known = HashSet::new();
+    diagnostics.retain(|diagnostic| known.insert(hashed(diagnostic.severity, Span::default(), &diagnostic.shown())));
+    diagnostics
 }
+
+/// What tells one from another.
+pub(super) fn hashed(severity: Severity, span: Span, message: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (severity.name(), span.start, span.end, message).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// No known name is so long, nor near to one that is.
+const LONGEST_NAME: usize = 64;
 
 /// The known name nearest to a mistyped one, where one is near enough to be meant.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if typed.len() > LONGEST_NAME {
+        return None;
+    }
     let typed = typed.to_lowercase();
     // Two swapped letters are one typing mistake, in a short word too.
     let likeness = |name: &str| match strsim::osa_distance(&typed, name) {
@@ -168,6 +213,22 @@ mod tests {
             "  hint: write 300",
         ];
         assert_eq!(shown, lines.join("\n"));
+    }
+
+    /// If the cost were the square, this would take minutes.
+    #[test]
+    fn b8_repeats_are_left_out_in_time() {
+        let numbers = (0..100_000).chain(0..100_000);
+        let all = numbers.map(|number| Diagnostic::error(Place::Nowhere, number.to_string())).collect();
+        assert_eq!(without_repeats(all).len(), 100_000);
+    }
+
+    #[test]
+    fn b8_a_very_long_message_keeps_its_start_and_its_end() {
+        let message = Diagnostic::error(Place::Nowhere, format!("`{}` is wrong", "ü".repeat(100_000))).message;
+        assert!(message.starts_with("`ü") && message.contains('…') && message.ends_with("ü` is wrong"), "{message}");
+        assert_eq!(message.chars().count(), 999);
+        assert_eq!(nearest(&"token".repeat(100_000), ["token"]), None);
     }
 
     #[test]

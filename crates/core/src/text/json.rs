@@ -23,15 +23,23 @@ pub struct Dialect {
     relaxed: bool,
     /// `__NAME__` outside quotes.
     placeholders: bool,
+    /// So many values and keys.
+    most: usize,
 }
 
+/// A configuration holds no more values and keys: a hundred thousand domains are far fewer, and what they take in memory
+/// stays below 200 MB.
+pub const MOST_VALUES: usize = 1_000_000;
+
 impl Dialect {
-    /// Plain JSON.
-    pub const STRICT: Self = Self { relaxed: false, placeholders: false };
+    /// Plain JSON of any size: what the program itself wrote.
+    pub const STRICT: Self = Self { relaxed: false, placeholders: false, most: usize::MAX };
     /// Configuration files.
-    pub const CONFIG: Self = Self { relaxed: true, placeholders: false };
+    pub const CONFIG: Self = Self { relaxed: true, placeholders: false, most: MOST_VALUES };
+    /// A list or an object in a string.
+    pub const IN_TEXT: Self = Self { most: MOST_VALUES, ..Self::STRICT };
     /// The string form of `token`.
-    pub const TOKEN: Self = Self { relaxed: false, placeholders: true };
+    pub const TOKEN: Self = Self { relaxed: false, placeholders: true, most: MOST_VALUES };
 }
 
 /// A stretch of a text, in bytes: `start..end`.

@@ -17,8 +17,8 @@ use rustix::fs::OFlags;
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::output::report;
 
-/// No configuration is larger.
-const FILE_LIMIT: u64 = 64 * 1024 * 1024;
+/// No configuration is larger: a hundred thousand long names for both families take less.
+const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// How long a configuration may take to come over the network.
 const FETCH_LIMIT: Duration = Duration::from_secs(30);

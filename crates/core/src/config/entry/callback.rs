@@ -4,8 +4,9 @@ use super::super::fields::{Field, Key};
 use super::super::value::document;
 use super::Maker;
 use crate::callback::{Body, Callback, Target, TargetError, Variables};
-use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::Severity;
 use crate::text::json::{Node, Value, is_placeholder_name};
+use crate::text::number::grouped;
 
 impl Maker<'_, '_> {
     /// None where there is no address: that is among the errors then.
@@ -29,6 +30,12 @@ impl Maker<'_, '_> {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),
         };
+        if members.len() > Variables::MOST {
+            let most = grouped(Variables::MOST);
+            let message = format!("`extra` has {} members; {most} are possible", grouped(members.len()));
+            self.reader.wrong_whole(Key::Extra, message, None);
+            return variables;
+        }
         for member in members {
             let node = Node { span: member.node.span, value: Value::Null };
             if !is_placeholder_name(&member.key) {
@@ -87,14 +94,9 @@ impl Maker<'_, '_> {
     }
 
     fn warn_unknown(&mut self, unknown: &[String], variables: &Variables) {
-        for (at, name) in unknown.iter().enumerate() {
-            if unknown[..at].contains(name) {
-                continue;
-            }
-            let mut warning =
-                Diagnostic::warning(self.start.place(), format!("{name} is not a placeholder: it is sent as it is"));
-            warning.hint = nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
-            self.reader.diagnostics.push(warning);
+        for name in unknown {
+            let hint = || nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
+            self.note(Severity::Warning, &format!("{name} is not a placeholder: it is sent as it is"), &hint);
         }
     }
 

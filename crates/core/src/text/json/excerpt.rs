@@ -22,6 +22,9 @@ pub struct Excerpt {
 /// The most characters shown on either side of the place.
 const MARGIN: usize = 50;
 
+/// As many characters may take, and more.
+const MOST_BYTES: usize = 10 * MARGIN;
+
 /// The line of `text` at `span`. The value at the place itself is shown only where `reveal` is set: the caller knows
 /// whether its field may hold a secret.
 pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
@@ -35,8 +38,11 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     let mut before = String::new();
     let mut inside = String::new();
     let mut after = String::new();
-    let mut at = 0;
-    while at < line_end {
+    let mut at = beginning(text, line_start, start);
+    if at > line_start {
+        before.push('…');
+    }
+    while at < line_end && inside.len().max(after.len()) < MOST_BYTES {
         let (length, kind) = token::first(&text[at..line_end], true);
         let (piece, piece_start) = (&text[at..at + length], at);
         at += length;
@@ -79,6 +85,20 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
         before: before.chars().count(),
         width: inside.chars().count().max(1),
         shown: format!("{before}{inside}{after}").trim_end().to_owned(),
+    }
+}
+
+/// Where to begin with the tokens of a line.
+fn beginning(text: &str, line_start: usize, start: usize) -> usize {
+    // Nobody reads what stands before a place so far to the right.
+    const FAR: usize = 10_000;
+    if start - line_start > FAR {
+        start
+    } else if text[..line_start].contains("/*") {
+        // A comment may reach into this line.
+        0
+    } else {
+        line_start
     }
 }
 
@@ -131,6 +151,16 @@ mod tests {
     #[test]
     fn a_blank_that_json_does_not_know_can_be_shown() {
         assert_eq!(at("{\u{a0}\"dns\": 1}", "\u{a0}", false).column, 2);
+    }
+
+    /// Nothing before a place so far to the right is looked at, and a line in a comment over several lines is known as such.
+    #[test]
+    fn what_is_shown_does_not_depend_on_where_the_tokens_begin() {
+        let text = format!("[{} 7, \"s3cret\"]", "\"s3cret\", ".repeat(5000));
+        let shown = at(&text, "7", true);
+        assert_eq!((shown.shown.as_str(), shown.before, shown.column), ("…7, ***]", 1, 50_003));
+        assert_eq!(at("/* \n s3cret */ {\"a\": 7}", "7", true).shown, "/* … */ {\"a\": 7}");
+        assert_eq!(at("{\"a\": \"/*\",\n\"b\": 7}", "7", true).shown, "\"b\": 7}");
     }
 
     #[test]

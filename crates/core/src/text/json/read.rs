@@ -14,6 +14,8 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Node, SyntaxError> {
     let mut scan = Scan::new(text, dialect);
     let problem = scan.run(usize::MAX).err();
     let prepared = scan.prepared();
+    // Nothing behind a problem is looked at: it may be that there is too much.
+    let end = problem.as_ref().map_or(prepared.len(), |problem| problem.span.start);
     let options = ParseOptions {
         allow_comments: dialect.relaxed,
         allow_trailing_commas: dialect.relaxed,
@@ -26,7 +28,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Node, SyntaxError> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let error = match (parse_to_ast(&prepared, &CollectOptions::default(), &options), &problem) {
+    let error = match (parse_to_ast(&prepared[..end], &CollectOptions::default(), &options), &problem) {
         (Ok(parsed), None) => match parsed.value {
             Some(value) => return Ok(node(value, text)),
             None => expected(text, text.len(), dialect),

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::token::{self, Kind};
 use super::{Dialect, SyntaxError};
+use crate::text::number::grouped;
 
 /// How deep lists and objects may nest.
 const MAX_DEPTH: usize = 100;
@@ -29,6 +30,8 @@ pub(super) struct Scan<'a> {
     /// The brackets that are open, and where.
     pub(super) open: Vec<(usize, u8)>,
     pub(super) expected: Expected,
+    /// How many values and keys there were.
+    count: usize,
     /// Stretches to overwrite, each with the letter that takes the place of every byte.
     overwrite: Vec<(usize, usize, char)>,
 }
@@ -36,7 +39,7 @@ pub(super) struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str, dialect: Dialect) -> Self {
         let mut scan =
-            Self { text, dialect, at: 0, open: Vec::new(), expected: Expected::Value, overwrite: Vec::new() };
+            Self { text, dialect, at: 0, open: Vec::new(), expected: Expected::Value, count: 0, overwrite: Vec::new() };
         if text.starts_with('\u{feff}') {
             scan.skip('\u{feff}'.len_utf8(), Some(' '));
         }
@@ -100,6 +103,11 @@ impl<'a> Scan<'a> {
 
     fn take(&mut self, token: &str) -> Result<(), SyntaxError> {
         let mut overwrite = None;
+        self.count += usize::from(!matches!(token, "," | ":" | "]" | "}"));
+        if self.count > self.dialect.most {
+            let message = format!("the text holds more than {} values and keys", grouped(self.dialect.most));
+            return Err(SyntaxError::at(self.text, self.at, message));
+        }
         self.expected = match token {
             "[" | "{" => {
                 if self.open.len() == MAX_DEPTH {

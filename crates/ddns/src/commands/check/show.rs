@@ -4,9 +4,10 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::config::listing::Row;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::number::grouped;
 
 use super::{Online, Report};
-use crate::output::layout::{broken, complaint, folded, grouped, printable};
+use crate::output::layout::{broken, complaint, folded, printable};
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
@@ -45,8 +46,8 @@ impl Report {
     /// `No errors, 2 warnings.`
     fn closing(&self) -> String {
         let count = |severity| {
-            let count = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-            let name = if severity == Severity::Error { "error" } else { "warning" };
+            let meant = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity);
+            let (count, name) = (meant.map(|diagnostic| diagnostic.count).sum(), severity.name());
             match count {
                 0 => format!("no {name}s"),
                 1 => format!("1 {name}"),

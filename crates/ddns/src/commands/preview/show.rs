@@ -5,13 +5,14 @@ use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::number::grouped;
 use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
 
 use super::{Batch, Item};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
-use crate::output::layout::{WIDE, broken, folded, grouped};
+use crate::output::layout::{WIDE, broken, folded};
 
 /// Of updates that are alike, so many are shown in full.
 const MOST_ALIKE: usize = 20;

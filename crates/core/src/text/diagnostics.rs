@@ -1,0 +1,121 @@
+//! Collects what is wrong with one configuration: each once, the first ones in full, the rest as a number. What is done for
+//! one that is not shown takes a short, fixed time, whatever the file holds.
+
+use std::collections::HashSet;
+
+use super::diagnostic::{Diagnostic, Place, Severity, hashed};
+use super::json::Span;
+use super::number::grouped;
+
+/// So many errors are shown, and so many warnings: nobody fixes more at once.
+const MOST_SHOWN: usize = 20;
+
+/// So many are told apart; beyond that they are only said to be more.
+const MOST_COUNTED: usize = 100_000;
+
+/// Errors and warnings in the order in which they were found.
+#[derive(Debug, Clone, Default)]
+pub struct Diagnostics {
+    shown: Vec<Diagnostic>,
+    known: HashSet<u64>,
+    errors: Count,
+    warnings: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    /// Repeats included.
+    reported: usize,
+    different: usize,
+}
+
+impl Diagnostics {
+    /// Adds one. Place and hint are made only if it is shown. Message and `span` tell it from the others: what is wrong with
+    /// a setting that several entries share is the same each time.
+    pub fn add(
+        &mut self,
+        severity: Severity,
+        span: Span,
+        message: &str,
+        make: &mut dyn FnMut() -> (Place, Option<String>),
+    ) {
+        let is_new = self.known.len() < MOST_COUNTED && self.known.insert(hashed(severity, span, message));
+        let count = self.count(severity);
+        count.reported += 1;
+        if is_new {
+            count.different += 1;
+            if count.different <= MOST_SHOWN {
+                let (place, hint) = make();
+                self.shown.push(Diagnostic::new(severity, place, message).hint_if_any(hint));
+            }
+        }
+    }
+
+    /// How often an error was added, repeats included.
+    pub fn errors(&self) -> usize {
+        self.errors.reported
+    }
+
+    /// Those that are shown. The last ones say how many are not; `place` is what they are about.
+    pub fn into_vec(mut self, place: &Place) -> Vec<Diagnostic> {
+        let is_full = self.known.len() >= MOST_COUNTED;
+        for severity in [Severity::Error, Severity::Warning] {
+            let count = self.count(severity).different.saturating_sub(MOST_SHOWN);
+            if count > 0 {
+                let than = if is_full { "more than " } else { "" };
+                let (number, name) = (grouped(count), severity.name());
+                let plural = if count == 1 { " is" } else { "s are" };
+                let message = format!("{than}{number} more {name}{plural} not shown");
+                self.shown.push(Diagnostic { severity, place: place.clone(), message, hint: None, count });
+            }
+        }
+        self.shown
+    }
+
+    fn count(&mut self, severity: Severity) -> &mut Count {
+        match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collected(numbers: impl Iterator<Item = usize>) -> Vec<Diagnostic> {
+        let mut all = Diagnostics::default();
+        let mut nowhere = || (Place::Nowhere, None);
+        all.add(Severity::Warning, Span::default(), "a warning", &mut nowhere);
+        for number in numbers {
+            all.add(Severity::Error, Span::default(), &number.to_string(), &mut nowhere);
+        }
+        all.into_vec(&Place::file("c.json"))
+    }
+
+    #[test]
+    fn each_is_shown_once_and_many_become_a_number() {
+        let lines = |all: Vec<Diagnostic>| all.iter().map(Diagnostic::one_line).collect::<Vec<_>>();
+        assert_eq!(lines(collected([1, 2, 1, 2, 1].into_iter())), ["a warning", "1", "2"]);
+        assert_eq!(lines(collected(0..20)).len(), 21);
+        assert_eq!(lines(collected(0..21)).last().expect("one"), "c.json: 1 more error is not shown");
+        let many = collected((0..1234).chain(0..1234));
+        assert_eq!(many.iter().map(|it| it.count).sum::<usize>(), 1235);
+        assert_eq!(lines(many).last().expect("one"), "c.json: 1,214 more errors are not shown");
+        let very_many = lines(collected(0..1_000_000));
+        assert_eq!(very_many.last().expect("one"), "c.json: more than 99,979 more errors are not shown");
+    }
+
+    /// Where many warnings come first, an error is still shown.
+    #[test]
+    fn warnings_do_not_hide_errors() {
+        let mut all = Diagnostics::default();
+        for number in 0..1000 {
+            let span = Span { start: number, end: number };
+            all.add(Severity::Warning, span, "a warning", &mut || (Place::Nowhere, None));
+        }
+        all.add(Severity::Error, Span::default(), "an error", &mut || (Place::Nowhere, None));
+        assert!(all.into_vec(&Place::Nowhere).iter().any(|it| it.message == "an error"));
+    }
+}
