@@ -2,7 +2,6 @@
 //! log line: what the user typed is found in any of its usual forms and replaced.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -30,18 +29,14 @@ impl Secrets {
     /// Collects literals. One that is part of a text in `public` (a configured domain, say), an address or the name of
     /// a placeholder is no secret: it is shown everywhere.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
-        let mut plain: Vec<String> = literals
-            .into_iter()
-            .map(|literal| literal.trim().to_owned())
-            .filter(|literal| !literal.is_empty())
-            .collect();
-        plain.sort_unstable();
-        plain.dedup();
-        let public = Public::new(public);
+        let literals = literals.into_iter().map(|literal| literal.trim().to_owned());
+        let all = Sorted::new(literals.filter(|literal| !literal.is_empty()));
+        let mut is_public = all.found_in(public).into_iter();
+        let mut plain = all.0;
         plain.retain(|literal| {
             let is_value =
                 literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(&literal.to_ascii_uppercase());
-            !is_value && !public.holds(literal)
+            !is_public.next().unwrap_or(false) && !is_value
         });
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
         // As it is, and as it stands in a JSON body: an endpoint may send the whole of it back.
@@ -163,40 +158,37 @@ impl Sorted {
     fn narrowed(&self, matching: &Matching, letter: char, length: usize) -> Option<Matching> {
         let Matching { mut texts, mut depth, end } = matching.clone();
         for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-            let here = &self.0[texts.clone()];
-            let first = here.partition_point(|text| text.as_bytes().get(depth).is_none_or(|other| *other < byte));
-            let count = here[first..].partition_point(|text| text.as_bytes()[depth] == byte);
-            texts = texts.start + first..texts.start + first + count;
+            texts = self.continued(texts, depth, byte);
             depth += 1;
         }
         (!texts.is_empty()).then_some(Matching { texts, depth, end: end + length })
     }
-}
 
-/// What may be shown, and quick to search: the texts, and every run of up to three bytes in them.
-struct Public<'a> {
-    texts: &'a [&'a str],
-    runs: HashSet<[u8; 3]>,
-}
-
-impl<'a> Public<'a> {
-    fn new(texts: &'a [&'a str]) -> Self {
-        let lengths = |text: &'a &str| (1..=3).flat_map(|length| text.as_bytes().windows(length));
-        Self { texts, runs: texts.iter().flat_map(lengths).map(run).collect() }
+    /// Those of some texts, which are equal up to `depth`, that have this byte there.
+    fn continued(&self, texts: Range<usize>, depth: usize, byte: u8) -> Range<usize> {
+        let here = &self.0[texts.clone()];
+        let first = here.partition_point(|text| text.as_bytes().get(depth).is_none_or(|other| *other < byte));
+        let count = here[first..].partition_point(|text| text.as_bytes()[depth] == byte);
+        texts.start + first..texts.start + first + count
     }
 
-    /// Whether a literal is part of one of the texts.
-    fn holds(&self, literal: &str) -> bool {
-        let bytes = literal.as_bytes();
-        bytes.windows(bytes.len().clamp(1, 3)).all(|window| self.runs.contains(&run(window)))
-            && (bytes.len() <= 3 || self.texts.iter().any(|text| text.contains(literal)))
+    /// Which of the texts are part of one of `others`.
+    fn found_in(&self, others: &[&str]) -> Vec<bool> {
+        let mut found = vec![false; self.0.len()];
+        for other in others {
+            for start in 0..other.len() {
+                let mut texts = 0..self.0.len();
+                for (depth, byte) in other.bytes().skip(start).enumerate() {
+                    texts = self.continued(texts, depth, byte);
+                    if texts.is_empty() {
+                        break;
+                    }
+                    found[texts.start] |= self.0[texts.start].len() == depth + 1;
+                }
+            }
+        }
+        found
     }
-}
-
-fn run(bytes: &[u8]) -> [u8; 3] {
-    let mut run = [0; 3];
-    run[..bytes.len()].copy_from_slice(bytes);
-    run
 }
 
 impl std::fmt::Debug for Secrets {
@@ -399,7 +391,8 @@ mod tests {
             ["com", "host17", "example.com", "e", "t1", "ample.net", "xyz", "q", "hos", "203.0.113.7", "__IP__"];
         let secrets = Secrets::new(literals.map(str::to_owned), &public);
         assert_eq!(secrets.plain.0, ["ample.net", "q", "xyz"]);
-        let many = (0..5000).map(|number| format!("host-{number}-key"));
+        // Made of parts of the domains, but part of none.
+        let many = (0..5000).map(|number| format!("host{number}.example.comhost{number}"));
         assert_eq!(Secrets::new(many, &public).plain.0.len(), 5000);
     }
 }
