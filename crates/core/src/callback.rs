@@ -16,12 +16,12 @@ mod target;
 mod template;
 mod variables;
 
-pub use address::{is_long, outline, outline_literal};
+pub use address::is_long;
 pub use body::Body;
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
-pub use target::{Target, TargetError};
+pub use target::{Target, TargetError, outline, outline_literal};
 pub use variables::{Timestamp, Variables};
 
 use self::piece::{Piece, Show};

@@ -61,6 +61,7 @@ mod transport {
 }
 
 mod secrets {
+    mod addresses;
     mod commands;
     mod log;
     mod log_secrets;

@@ -104,27 +104,30 @@ impl Source {
             (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
             }
-            ("http" | "https", Some(_)) => {
-                Err(format!("an address is written after `url:`: did you mean `url:{}`?", without_secrets(text)))
-            }
+            ("http" | "https", Some(_)) => Err(format!("an address is written after `url:`{}", suggestion(text))),
             _ if text.parse::<std::net::IpAddr>().is_ok() => {
                 Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
             }
             _ => {
-                // What follows a colon may hold a key.
-                let named = if rest.is_some() { format!("{form}:…") } else { text.to_owned() };
+                // What follows a colon may hold a key, and so may a long word.
+                let named = match rest {
+                    _ if is_long(&form) || !form.bytes().all(is_of_word) => "this".to_owned(),
+                    Some(_) => format!("`{form}:…`"),
+                    None => format!("`{text}`"),
+                };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
                         let colon = if matches!(near, "default" | "public" | "false") { "" } else { ":" };
-                        format!("`{named}` is not a source of addresses: did you mean `{near}{colon}`?")
+                        format!("{named} is not a source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()
+                        && named != "this"
                         && text.starts_with(['e', 'w', 'b', 'p', 't', 'u'])
                         && text.ends_with(|c: char| c.is_ascii_digit()) =>
                     {
-                        format!("`{named}` is not a source of addresses: did you mean `interface:{named}`?")
+                        format!("{named} is not a source of addresses: did you mean `interface:{text}`?")
                     }
-                    None => format!("`{named}` is not a source of addresses"),
+                    None => format!("{named} is not a source of addresses"),
                 })
             }
         }
@@ -180,10 +183,7 @@ impl fmt::Display for Source {
 /// `url:`: an absolute URL, checked now and not when it is needed.
 fn address(url: &str) -> Result<Source, String> {
     if !url.contains("://") {
-        return Err(format!(
-            "`url:` needs an absolute URL: did you mean `url:{}`?",
-            without_secrets(&format!("https://{url}"))
-        ));
+        return Err(format!("`url:` needs an absolute URL{}", suggestion(&format!("https://{url}"))));
     }
     Url::parse(url).map(|_| Source::Url(url.to_owned())).map_err(|why| format!("the address after `url:` {why}"))
 }
@@ -280,13 +280,28 @@ pub fn file_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// An address without its credentials, its query and what may be a key in its path.
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)
+}
+
+/// The source that is probably meant; nothing where the address is not valid, or an `@` behind its host may end a password.
+fn suggestion(url: &str) -> String {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let has_at = rest.split_once(['/', '?', '#']).is_some_and(|(_, path)| path.contains('@'));
+    let is_clear = Url::parse(url).is_ok() && !has_at;
+    if is_clear { format!(": did you mean `url:{}`?", without_secrets(url)) } else { String::new() }
+}
+
+/// A valid address without its credentials, its query and what may be a key in its path.
 fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let authority_end = rest[..end].find('/').unwrap_or(end);
     let host_start = rest[..authority_end].rfind('@').map_or(0, |at| at + 1);
-    let path = rest[authority_end..end].split('/').map(|segment| if is_long(segment) { MASK } else { segment });
+    let path = &rest[authority_end..end];
+    let has_at = path.contains('@');
+    let is_hidden = |segment: &str| is_long(segment) || (has_at && !segment.is_empty());
+    let path = path.split('/').map(|segment| if is_hidden(segment) { MASK } else { segment });
     format!("{scheme}://{}{}", &rest[host_start..authority_end], path.collect::<Vec<_>>().join("/"))
 }
 

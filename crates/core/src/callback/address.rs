@@ -1,11 +1,9 @@
 //! Which parts of an address may be seen (G2): scheme, host, port, short path segments and names of parameters may; user and
-//! password, long path segments, values of parameters and fragments may not.
+//! password, long path segments, those up to an `@`, values of parameters and fragments may not.
 
-use super::piece::{self, Piece, Position, push_plain};
-use super::template::{self, Part};
-use super::variables::Variables;
+use super::piece::{Piece, Position, push_plain};
+use super::template::Part;
 use crate::net::url::split_scheme;
-use crate::text::secrets::MASK;
 
 /// A literal of so many characters in the path may be a key.
 const LONG_SEGMENT: usize = 16;
@@ -28,7 +26,7 @@ enum Zone {
 pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut zone = Zone::Host;
-    let mut ats = ats_of_credentials(parts);
+    let [mut ats, mut ats_in_path] = ats(parts);
     for (index, part) in parts.iter().enumerate() {
         let text = match part {
             Part::Literal(text) => text.as_str(),
@@ -62,15 +60,19 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
             let (run, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
             let is_secret = match zone {
                 Zone::Host => false,
-                Zone::Path => is_long(run),
+                // What stands before an `@` may be the rest of a password with a `/` or `?` in it.
+                Zone::Path => is_long(run) || ats_in_path > 0,
                 // A parameter without `=` is all value.
-                Zone::Name => mark_after(after, &parts[index + 1..]) != Some('='),
+                Zone::Name => run.contains('@') || mark_after(after, &parts[index + 1..]) != Some('='),
                 Zone::Value | Zone::Fragment => true,
             };
             if is_secret {
                 push_secret(&mut pieces, Position::Address, run);
             } else {
                 push_plain(&mut pieces, run);
+            }
+            if zone == Zone::Path {
+                ats_in_path = ats_in_path.saturating_sub(run.matches('@').count());
             }
             let Some(mark) = after.chars().next() else { break };
             zone = match (zone, mark) {
@@ -100,41 +102,16 @@ fn mark_after(rest: &str, parts: &[Part]) -> Option<char> {
     std::iter::once(rest).chain(later).find_map(|text| text.chars().find(|letter| "=&#".contains(*letter)))
 }
 
-/// How many `@` stand before the path begins: the last one ends the credentials.
-fn ats_of_credentials(parts: &[Part]) -> usize {
+/// How many `@` stand before the path begins, where the last one ends the credentials, and how many in the path.
+fn ats(parts: &[Part]) -> [usize; 2] {
     let text: String = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "x" }).collect();
-    let authority = split_scheme(&text).map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
-    authority.matches('@').count()
+    let rest = split_scheme(&text).map_or("", |(_, rest)| rest.split(['?', '#']).next().unwrap_or_default());
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    [authority, path].map(|part| part.matches('@').count())
 }
 
-/// What may be seen of an `id` as it was written: placeholders by their names, what may be a key redacted.
-pub fn outline(id: &str, variables: &Variables) -> String {
-    outline_of(template::parse(id.trim(), variables, &mut Vec::new()), variables)
-}
-
-/// The same for an `endpoint`, in which nothing is a placeholder.
-pub fn outline_literal(endpoint: &str) -> String {
-    outline_of(vec![Part::Literal(endpoint.trim().to_owned())], &Variables::default())
-}
-
-fn outline_of(mut parts: Vec<Part>, variables: &Variables) -> String {
-    /// Makes an absolute address of a path, so that its zones are known.
-    const BEFORE: &str = "http://h/";
-    if matches!(parts.first(), Some(Part::Literal(text)) if split_scheme(text).is_some()) {
-        return piece::outline(&pieces(&parts), variables);
-    }
-    // Who forgot the scheme may have written user and password all the same.
-    let literals = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "" });
-    if literals.collect::<String>().split(['/', '?', '#']).next().is_some_and(|first| first.contains('@')) {
-        return MASK.to_owned();
-    }
-    prepend(&mut parts, BEFORE);
-    let outline = piece::outline(&pieces(&parts), variables);
-    outline.strip_prefix(BEFORE).unwrap_or(MASK).to_owned()
-}
-
-/// The address that a relative `id` probably means, redacted.
-pub(super) fn likely(mut id: Vec<Part>, variables: &Variables) -> String {
+/// The address that a relative `id` probably means.
+pub(super) fn likely(mut id: Vec<Part>) -> Vec<Part> {
     let is_host =
         |text: &str| !text.starts_with(['/', '?', '.']) && text.split(['/', '?']).next().is_some_and(is_likely_host);
     let mut prefix = "https://your-host.example/";
@@ -145,10 +122,10 @@ pub(super) fn likely(mut id: Vec<Part>, variables: &Variables) -> String {
         *first = first.trim_start_matches('/').to_owned();
     }
     prepend(&mut id, prefix);
-    piece::outline(&pieces(&id), variables)
+    id
 }
 
-fn prepend(parts: &mut Vec<Part>, before: &str) {
+pub(super) fn prepend(parts: &mut Vec<Part>, before: &str) {
     match parts.first_mut() {
         Some(Part::Literal(first)) => first.insert_str(0, before),
         _ => parts.insert(0, Part::Literal(before.to_owned())),

@@ -4,7 +4,7 @@ use super::address;
 use super::piece::{self, Piece, Show};
 use super::template::{self, Part};
 use super::variables::{Values, Variable, Variables};
-use crate::net::url::{Url, UrlError, push_kept, split_scheme};
+use crate::net::url::{Url, UrlError, masked, push_kept, split_scheme, wrong_host};
 use crate::text::secrets::MASK;
 
 /// The address of a callback, placeholders and all. Always an http or https address.
@@ -18,8 +18,8 @@ pub struct Target {
 pub enum TargetError {
     /// Both are empty (B1).
     Empty,
-    /// `id` is relative and there is no `endpoint`; the likely address, redacted (B5).
-    Relative(String),
+    /// `id` is relative and there is no `endpoint`; the likely address, redacted, where there is one (B5).
+    Relative(Option<String>),
     /// `endpoint` is wrong.
     Endpoint(UrlError),
     /// `id` is wrong.
@@ -43,7 +43,8 @@ impl Target {
             return Err(if id.is_empty() {
                 TargetError::Empty
             } else {
-                TargetError::Relative(address::likely(id_parts, variables))
+                let likely = is_clear(id).then(|| Self::checked(address::likely(id_parts)).ok()).flatten();
+                TargetError::Relative(likely.map(|likely| piece::outline(&likely.pieces, variables)))
             });
         }
         Url::parse(endpoint).map_err(TargetError::Endpoint)?;
@@ -95,7 +96,7 @@ impl Target {
             let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
             let host = authority.rsplit('@').next().unwrap_or_default();
             if !host.starts_with('[') && host.matches(':').count() > 1 {
-                return Err(UrlError::Host(host.to_owned()));
+                return Err(wrong_host(host));
             }
         }
         // Whatever the values will be, some of these stand for them: a host may be `__IP__`, a port `__TTL__`.
@@ -158,6 +159,48 @@ impl Target {
     pub fn secrets(&self) -> Vec<String> {
         piece::secrets(&self.pieces)
     }
+}
+
+/// What may be seen of an `id` as it was written: placeholders by their names, what may be a key redacted.
+pub fn outline(id: &str, variables: &Variables) -> String {
+    outline_of(id.trim(), template::parse(id.trim(), variables, &mut Vec::new()), variables)
+}
+
+/// The same for an `endpoint`, in which nothing is a placeholder.
+pub fn outline_literal(endpoint: &str) -> String {
+    let endpoint = endpoint.trim();
+    outline_of(endpoint, vec![Part::Literal(endpoint.to_owned())], &Variables::default())
+}
+
+fn outline_of(text: &str, mut parts: Vec<Part>, variables: &Variables) -> String {
+    /// Makes an absolute address of a path, so that its zones are known.
+    const BEFORE: &str = "http://h/";
+    let is_relative = split_scheme(text).is_none();
+    if is_relative && may_be_credentials(&parts) {
+        return MASK.to_owned();
+    }
+    if is_relative {
+        address::prepend(&mut parts, BEFORE);
+    }
+    let Ok(target) = Target::checked(parts) else { return masked(text) };
+    let outline = piece::outline(&target.pieces, variables);
+    if is_relative { outline.strip_prefix(BEFORE).unwrap_or(MASK).to_owned() } else { outline }
+}
+
+/// Whether somebody who forgot or mistyped the scheme may have written user and password: a path has no
+/// colon in its first segment.
+fn may_be_credentials(parts: &[Part]) -> bool {
+    let literals: String = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "" }).collect();
+    let is_start = literals.split(['/', '?', '#']).next().is_some_and(|first| first.contains(['@', ':']));
+    is_start || literals.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'))
+}
+
+/// Whether the parts of an address without a scheme can be told apart: user and password, if any, come first.
+fn is_clear(text: &str) -> bool {
+    let is_scheme = |scheme: &&str| text.starts_with(*scheme);
+    let has_scheme = text.contains(":/") || ["http:", "https:", "http/", "https/"].iter().any(is_scheme);
+    let is_hidden = |(before, _): (&str, &str)| before.contains(':') && before.contains(['/', '?', '#']);
+    !has_scheme && !text.rsplit_once('@').is_some_and(is_hidden)
 }
 
 /// The parts before and after the first `?`.

@@ -101,8 +101,8 @@ fn b1_and_b5_what_makes_no_address_is_refused() {
         Target::new(endpoint, id, &Variables::default(), &mut Vec::new()).expect_err("no address")
     };
     assert_eq!(error(" ", ""), TargetError::Empty);
-    assert_eq!(error("", "h.example/x?key=abc"), TargetError::Relative("https://h.example/x?key=***".into()));
-    assert_eq!(error("", "/x?ip=__IP__"), TargetError::Relative("https://your-host.example/x?ip=__IP__".into()));
+    assert_eq!(error("", "h.example/x?key=abc"), TargetError::Relative(Some("https://h.example/x?key=***".into())));
+    assert_eq!(error("", "/x?ip=__IP__"), TargetError::Relative(Some("https://your-host.example/x?ip=__IP__".into())));
     assert_eq!(error("", "ftp://h/x"), TargetError::Id(UrlError::Scheme("ftp".into())));
     assert_eq!(error("ws://h", "x"), TargetError::Endpoint(UrlError::Scheme("ws".into())));
     assert_eq!(error("h.example", "x"), TargetError::Endpoint(UrlError::Relative));

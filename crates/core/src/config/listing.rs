@@ -11,6 +11,8 @@ use super::validate::Surroundings;
 use super::value::{document, is_off};
 use crate::address::source::Source;
 use crate::callback::{Body, Variables, outline, outline_literal};
+use crate::net::proxy::Item;
+use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Node, Value, push_string};
 use crate::text::secrets::MASK;
@@ -139,14 +141,15 @@ fn source(node: &Node) -> String {
     }
 }
 
-/// Scheme, host and port of a proxy; a user and a password are masked.
+/// A proxy without its user and password.
 fn proxy(node: &Node) -> String {
-    let text = node.value.text().unwrap_or(MASK).trim();
-    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
-    let (user, host) = rest.rsplit_once('@').map_or(("", rest), |(_, host)| ("***@", host));
-    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
-    let colon = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{colon}{user}{host}")
+    let text = node.value.text().unwrap_or_default().trim();
+    if Item::parse(text).is_err() {
+        return masked(text);
+    }
+    let (before, host) = text.rsplit_once('@').unwrap_or(("", text));
+    let scheme = split_scheme(before).map_or(String::new(), |(scheme, _)| format!("{scheme}://"));
+    if before.is_empty() { host.to_owned() } else { format!("{scheme}{MASK}@{host}") }
 }
 
 fn token(node: &Node, variables: &Variables) -> String {

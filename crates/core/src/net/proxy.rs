@@ -13,7 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::net::url::{
-    Url, bracketed, credential_secrets, is_local_host, read_port, split_credentials, split_host, split_scheme,
+    Url, bracketed, credential_secrets, is_local_host, read_port, shown_scheme, split_credentials, split_host,
+    split_scheme,
 };
 
 pub use no_proxy::NoProxy;
@@ -84,7 +85,7 @@ impl Server {
         let text = text.trim();
         let (scheme, rest) = match split_scheme(text) {
             Some((scheme, rest)) => {
-                (Scheme::parse(scheme).ok_or_else(|| ProxyError::Scheme(scheme.to_ascii_lowercase()))?, rest)
+                (Scheme::parse(scheme).ok_or_else(|| ProxyError::Scheme(shown_scheme(scheme)))?, rest)
             }
             None if text.contains("://") => return Err(ProxyError::Host),
             None => (Scheme::Http, text),

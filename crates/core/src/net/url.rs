@@ -24,7 +24,8 @@ pub struct Url {
     pub credentials: Option<(String, String)>,
 }
 
-/// Why a text is not such an address. Holds no part of it but the scheme and the host.
+/// Why a text is not such an address. Holds no part of it but the scheme and the host, and these only where they cannot be
+/// part of a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlError {
     /// No `scheme://`.
@@ -35,6 +36,8 @@ pub enum UrlError {
     Host(String),
     /// A port that is none.
     Port,
+    /// No `@` before the path, but one behind it, and the host or port is none: probably in a password.
+    Password,
 }
 
 impl Url {
@@ -44,8 +47,16 @@ impl Url {
         let secure = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
             "https" => true,
-            other => return Err(UrlError::Scheme(other.to_owned())),
+            _ => return Err(UrlError::Scheme(shown_scheme(scheme))),
         };
+        Self::parse_rest(secure, rest).map_err(|error| {
+            let path = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
+            if path.contains('@') { UrlError::Password } else { error }
+        })
+    }
+
+    /// What follows `://`.
+    fn parse_rest(secure: bool, rest: &str) -> Result<Self, UrlError> {
         let rest = rest.split('#').next().unwrap_or_default();
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (credentials, host) = match authority.rsplit_once('@') {
@@ -131,6 +142,9 @@ impl fmt::Display for UrlError {
             }
             Self::Host(host) => write!(f, "names the host `{host}`, which is not valid"),
             Self::Port => f.write_str("names a port that is not between 1 and 65535"),
+            Self::Password => f.write_str(
+                "names no valid host; `/`, `?`, `#` and `@` in a password are written %2F, %3F, %23 and %40",
+            ),
         }
     }
 }
@@ -155,6 +169,31 @@ pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let right = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
     right.then_some((scheme, rest))
+}
+
+/// A scheme as it may be shown, in small letters: a long one may be something else.
+pub(crate) fn shown_scheme(scheme: &str) -> String {
+    const LONGEST: usize = 12;
+    if scheme.len() > LONGEST { MASK.to_owned() } else { scheme.to_ascii_lowercase() }
+}
+
+/// What may be shown of an address that is not valid: the scheme. Any other part may belong to a password.
+pub(crate) fn masked(text: &str) -> String {
+    split_scheme(text).map_or(MASK.to_owned(), |(scheme, _)| format!("{}://{MASK}", shown_scheme(scheme)))
+}
+
+/// A text that should be the name of a file, as it may be shown: an address in its place may hold a password or a key.
+pub fn shown_path(text: &str) -> String {
+    let has_credentials = text.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'));
+    let has_query = text.split_once('?').is_some_and(|(_, query)| query.contains('='));
+    if has_credentials || has_query || text.contains(":/") { masked(text) } else { text.to_owned() }
+}
+
+/// The error for a host that is none. Colons stand in an IPv6 address, or between a user and a password.
+pub(crate) fn wrong_host(host: &str) -> UrlError {
+    let is_address = |byte: u8| byte.is_ascii_hexdigit() || b":.[]".contains(&byte);
+    let may_be_shown = !host.contains(':') || host.bytes().all(is_address);
+    UrlError::Host(if may_be_shown { host } else { MASK }.to_owned())
 }
 
 fn default_port(secure: bool) -> u16 {
@@ -191,7 +230,7 @@ pub(crate) fn credential_secrets(written: &str) -> Vec<String> {
 
 /// A host without brackets, and the digits of its port.
 pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
-    let wrong = || UrlError::Host(text.to_owned());
+    let wrong = || wrong_host(text);
     if let Some(rest) = text.strip_prefix('[') {
         let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
         let ip: Ipv6Addr = host.parse().map_err(|_| wrong())?;

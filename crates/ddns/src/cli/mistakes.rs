@@ -2,6 +2,7 @@
 //! none.
 
 use ddns_core::config::fields::FIELDS;
+use ddns_core::net::url::shown_path;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
 use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, Word};
@@ -93,7 +94,7 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
         None if name.is_some() => {
             wrong(format!("unexpected argument `{value}`")).hint(format!("a command comes first: `ddns {value} …`"))
         }
-        None if value.contains(".json") && !value.contains("://") => {
+        None if value.contains(".json") && shown_path(value) == value => {
             wrong(format!("unexpected argument `{value}`")).hint(format!("did you mean `ddns -c {value}`?"))
         }
         None => wrong("unexpected argument: it belongs to no option").hint(

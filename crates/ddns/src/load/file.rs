@@ -10,7 +10,7 @@ use ddns_core::callback::Request;
 use ddns_core::config::raw::Document;
 use ddns_core::net::proxy::{Proxies, System};
 use ddns_core::net::ssl::Ssl;
-use ddns_core::net::url::Url;
+use ddns_core::net::url::{Url, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use rustix::fs::OFlags;
 
@@ -40,11 +40,8 @@ pub(super) async fn read(
     if lower.starts_with("http://") || lower.starts_with("https://") {
         return Box::pin(fetch(name, client, system)).await.map(|document| (document, None));
     }
-    let (text, identity) = read_file(name).map_err(|why| {
-        // A mistyped address may hold a key.
-        let shown = if name.contains("://") { name.split("://").next().unwrap_or_default() } else { name };
-        Diagnostic::error(Place::file(shown), format!("the configuration {why}"))
-    })?;
+    let (text, identity) = read_file(name)
+        .map_err(|why| Diagnostic::error(Place::file(&shown_path(name)), format!("the configuration {why}")))?;
     Ok((Document { name: name.to_owned(), text, fetched: false }, identity))
 }
 

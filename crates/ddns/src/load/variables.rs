@@ -3,6 +3,7 @@
 use ddns_core::config::fields::{FIELDS, Field, file_variables};
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
+use ddns_core::net::url::shown_path;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::json::{Node, Value};
 
@@ -78,7 +79,7 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
         Err(why) => {
             // The secret itself may have been put here by mistake.
             let is_path = !value.contains(['{', '[', '"', '?', '=']);
-            let shown = if is_path { value } else { "that it names" };
+            let shown = if is_path { shown_path(value) } else { "that it names".to_owned() };
             let hint = format!("it must be the path of a file; the value itself goes into {direct}");
             Err(Diagnostic::error(place(), format!("the file {shown} {why}")).hint(hint))
         }

@@ -69,7 +69,11 @@ impl Maker<'_, '_> {
             }
             TargetError::Relative(likely) => {
                 let message = "`id` is a relative address, and there is no `endpoint` to append it to";
-                self.reader.wrong_whole(Key::Id, message, Some(format!("did you mean {likely} ?")));
+                let hint = match likely {
+                    Some(likely) => format!("did you mean {likely} ?"),
+                    None => "write the whole address: https://HOST/PATH, or https://USER:PASSWORD@HOST/PATH".to_owned(),
+                };
+                self.reader.wrong_whole(Key::Id, message, Some(hint));
             }
             TargetError::Endpoint(why) => {
                 self.reader.wrong_whole(Key::Endpoint, format!("`endpoint` {why}"), None);

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::super::raw::{Document, read};
+use super::super::validate::validate;
 use super::*;
+use crate::text::diagnostic::Diagnostic;
 
 fn list(text: &str, around: &Surroundings, all: bool) -> Vec<Section> {
     let document = Rc::new(Document { name: "c.json".to_owned(), text: text.to_owned(), fetched: false });
@@ -29,7 +31,7 @@ fn each_setting_is_shown_with_its_origin_and_without_its_secrets() {
   "endpoint": "https://user:s3cret@h.example/__IP__",
   "token": {"key": "s3cret", "n": 5, "f": true, "deep": [null, {"ip": "x__IP__y"}], "z": "__ZONE__"},
   "extra": {"__ZONE__": "s3cret", "note": "s3cret"},
-  "proxy": ["http://user:s3cret@p.example:3128/x", "DIRECT", "p:1"],
+  "proxy": ["http://user:s3cret@p.example:3128/", "http://u:s3cret@h:1/x", "DIRECT", "p:1"],
   "index4": ["url:http://u:s3cret@h/?k=s3cret", "cmd:/bin/echo s3cret", 0, "nonsense"], "index6": false,
   "ipv4": "a.example, b.example", "ipv6": ["c.example"],
   "ttl": 300, "cache": false
@@ -51,7 +53,7 @@ fn each_setting_is_shown_with_its_origin_and_without_its_secrets() {
         "ttl = 60  --ttl",
         "line = x  DDNS_LINE",
         "extra = {\"__ZONE__\":\"***\",\"note\":\"***\"}  c.json:6",
-        "proxy = http://***@p.example:3128, DIRECT, p:1  c.json:7",
+        "proxy = http://***@p.example:3128/, http://***, DIRECT, p:1  c.json:7",
         "cache = false  c.json:10",
     ];
     let sections = list(text, &around, false);
@@ -132,5 +134,38 @@ proptest! {
         let shown = rows(&list(&text, &Surroundings::default(), true)).join("\n").replace("Xq7Zk=__IP__", "");
         prop_assert!(!shown.contains("Xq7Zk"), "{}\n{}", text, shown);
         prop_assert!(!shown.contains(&coded), "{}\n{}", text, shown);
+    }
+
+    /// A password with anything in it, behind a scheme that is right, mistyped or forgotten: neither the listing nor an
+    /// error shows it.
+    #[test]
+    fn g2_no_mistyped_address_shows_its_password(
+        scheme in "(http|https|htp|)",
+        mark in "(://|:/|:|//|/|)",
+        password in "[a-z0-9/?#:@%. \\[\\]-]{0,6}Xq7Zk[a-z0-9/?#:@%. \\[\\]-]{0,6}",
+        rest in "(h|h.example|h:1|h:x|)(/|/p|\\?k=Xq7Zk|)",
+    ) {
+        let address = format!("{scheme}{mark}u:{password}@{rest}");
+        let mut quoted = String::new();
+        push_string(&mut quoted, &address);
+        let source = quoted.replacen('"', "\"url:", 1);
+        let fields = [
+            format!("\"id\": {quoted}"),
+            format!("\"id\": {quoted}, \"endpoint\": \"http://h/\""),
+            format!("\"id\": \"x\", \"endpoint\": {quoted}"),
+            format!("\"id\": \"http://h/\", \"proxy\": [{quoted}]"),
+            format!("\"id\": \"http://h/\", \"index4\": [{quoted}]"),
+            format!("\"id\": \"http://h/\", \"index4\": {source}"),
+        ];
+        for field in fields {
+            let text = format!("{{\"dns\": \"callback\", \"ipv4\": \"a.example\", {field}}}");
+            let document = Rc::new(Document { name: "c.json".to_owned(), text: text.clone(), fetched: false });
+            let around = Surroundings::default();
+            let checked = validate("c.json", Some(read(&document).expect("JSON")), &around);
+            let wrong = checked.map_or_else(|wrong| wrong, |(_, warnings)| warnings);
+            let mut shown = rows(&list(&text, &around, false));
+            shown.extend(wrong.iter().map(Diagnostic::shown));
+            prop_assert!(!shown.concat().contains("Xq7Zk"), "{}\n{:#?}", text, shown);
+        }
     }
 }
