@@ -71,10 +71,10 @@ pub(crate) struct Sync<'a> {
     pub(crate) progress: Rc<Progress>,
 }
 
-/// A lookup that ended: whose it was, and whether there is an address.
+/// A lookup that ended: whose it was, and the address; none where there is none.
 pub(crate) struct LookedUp {
     pub(crate) family: Family,
-    pub(crate) has_address: bool,
+    pub(crate) ip: Option<IpAddr>,
     /// By number.
     pub(crate) senders: Vec<usize>,
 }
@@ -307,7 +307,7 @@ impl<'a> Sync<'a> {
         self.lookups.log(finished);
         let Finished { lookup, family, senders, is_round } = finished;
         let observation = lookup.address().map_or(Observation::Unavailable, Observation::Found);
-        let mut looked_up = LookedUp { family: *family, has_address: lookup.address().is_some(), senders: Vec::new() };
+        let mut looked_up = LookedUp { family: *family, ip: lookup.address(), senders: Vec::new() };
         for (at, number) in senders.iter().copied() {
             let sender = &self.senders[at];
             let is_news = self.lookups.finish(at, *family, number);

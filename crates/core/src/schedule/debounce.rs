@@ -1,16 +1,18 @@
 //! When to react to changes of the network that follow each other: the first at once, the steps of one change soon, and an
 //! address that flaps less and less often.
+//!
+//! An address that was not seen before is no flap: after it, a second without a change is enough for the next one to be
+//! taken at once. Where the same addresses return, it takes longer and longer.
 
+use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::time::Duration;
 
-/// A change often comes in steps, one address going and another one coming: the first few lookups follow so soon after
-/// each other...
-pub(super) const STEP: Duration = Duration::from_millis(50);
+/// A change often comes in steps, one address going and another one coming: so soon after the first lookup and after the
+/// second, the next may follow.
+pub(super) const STEPS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 
-/// ...as long as they are no more than these.
-pub(super) const STEPS: u32 = 3;
-
-/// Changes that follow each other within this are taken together.
+/// Changes that follow those within this are taken together.
 pub(super) const GAP: Duration = Duration::from_secs(1);
 
 /// However long an address flaps, lookups are no further apart than this.
@@ -19,17 +21,24 @@ pub(super) const LONGEST_GAP: Duration = Duration::from_secs(30);
 /// The kernel needs about two seconds to know that an address is unique. After this, it is not waited for any more.
 pub(super) const SETTLING: Duration = Duration::from_secs(5);
 
+/// So many addresses are remembered: one that comes back is not new.
+pub(super) const REMEMBERED: usize = 16;
+
 /// The changes of one family.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Debounce {
     /// When a lookup is due; none where nothing changed since the last one.
     at: Option<Duration>,
     /// When the last one was due.
     last: Option<Duration>,
     /// How many followed each other.
-    count: u32,
+    count: usize,
     /// Since when an address has been settling.
     settling: Option<Duration>,
+    /// What lookups found, the latest last.
+    seen: VecDeque<IpAddr>,
+    /// Whether one of those that followed each other found an address that was not seen before.
+    has_news: bool,
 }
 
 impl Debounce {
@@ -40,6 +49,10 @@ impl Debounce {
 
     /// Takes in a change.
     pub(super) fn changed(&mut self, is_settling: bool, now: Duration) {
+        if self.at.is_none() && self.is_quiet(now) {
+            self.count = 0;
+            self.has_news = false;
+        }
         let at = self.last.map_or(now, |last| now.max(last + self.gap()));
         let at = if is_settling {
             // The kernel will report when the address is good.
@@ -57,19 +70,38 @@ impl Debounce {
         if self.at.is_none_or(|at| now < at) {
             return false;
         }
-        let is_quiet = self.last.is_none_or(|last| now > last + self.gap().max(GAP) * 2);
-        self.count = if is_quiet { 1 } else { self.count.saturating_add(1) };
+        self.count += 1;
         self.last = Some(now);
         self.at = None;
         self.settling = None;
         true
     }
 
+    /// Takes in the address that a lookup found.
+    pub(super) fn found(&mut self, ip: IpAddr) {
+        if let Some(at) = self.seen.iter().position(|seen| *seen == ip) {
+            self.seen.remove(at);
+        } else {
+            self.has_news = true;
+            self.seen.truncate(REMEMBERED - 1);
+        }
+        self.seen.push_front(ip);
+    }
+
+    /// Whether a change now is one by itself, and not part of those before.
+    fn is_quiet(&self, now: Duration) -> bool {
+        let quiet = if self.has_news { GAP } else { self.gap().max(GAP) * 2 };
+        self.last.is_none_or(|last| now > last + quiet)
+    }
+
     /// How long to wait after the last lookup: longer and longer while an address flaps.
     fn gap(&self) -> Duration {
-        match self.count.checked_sub(STEPS) {
-            None => STEP,
-            Some(more) => GAP.saturating_mul(1 << more.min(10)).min(LONGEST_GAP),
+        match self.count.checked_sub(1) {
+            None => Duration::ZERO,
+            Some(before) => STEPS.get(before).copied().unwrap_or_else(|| {
+                let doubled = (before - STEPS.len()).min(10);
+                GAP.saturating_mul(1 << doubled).min(LONGEST_GAP)
+            }),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Pure: events and the time go in, what is due comes out. Jitter, from 0 up to 1, is given too.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::net::family::Family;
@@ -73,7 +74,7 @@ impl Schedule {
     pub fn new(intervals: &[Duration], now: Duration) -> Self {
         Self {
             rounds: intervals.iter().map(|interval| Round { interval: *interval, next: now }).collect(),
-            changes: [Debounce::default(); 2],
+            changes: Default::default(),
             failing: BTreeMap::new(),
             backoff: Self::backoff(intervals),
         }
@@ -92,10 +93,11 @@ impl Schedule {
         }
     }
 
-    /// Takes in whether the sources of an entry gave an address.
-    pub fn looked_up(&mut self, entry: usize, family: Family, is_found: bool, now: Duration, jitter: f64) {
-        if is_found {
+    /// Takes in the address that the sources of an entry gave; none where they failed.
+    pub fn looked_up(&mut self, entry: usize, family: Family, found: Option<IpAddr>, now: Duration, jitter: f64) {
+        if let Some(ip) = found {
             self.failing.remove(&(entry, family));
+            self.changes[family.index()].found(ip);
         } else {
             let (failures, at) = self.failing.entry((entry, family)).or_default();
             *failures += 1;

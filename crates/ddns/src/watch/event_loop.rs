@@ -159,10 +159,10 @@ impl<'a, 's> EventLoop<'a, 's> {
             Ok(looked_up) => looked_up,
             Err(next) => return next,
         };
-        if let Some(LookedUp { family, has_address, senders }) = looked_up {
+        if let Some(LookedUp { family, ip, senders }) = looked_up {
             let now = steady_time();
             for sender in senders {
-                self.schedule.looked_up(sender, family, has_address, now, jitter());
+                self.schedule.looked_up(sender, family, ip, now, jitter());
             }
         }
         if !self.sync.is_looking_up()

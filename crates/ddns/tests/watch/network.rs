@@ -1,6 +1,8 @@
 //! `ddns watch` on hosts that the test makes: a change is sent within moments, few requests for much noise, and always the
 //! last address.
 
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -96,23 +98,106 @@ fn watch_a_change_of_several_steps_is_sent_within_two_seconds() {
     watch.stop();
 }
 
-/// As a router does it that gets a new address: the new one is added, then the old one is taken away.
+/// `ip`, which carries out each line at once: no process has to start in between.
+struct Ip(Child);
+
+impl Ip {
+    fn start() -> Self {
+        Self(Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().expect("ip starts"))
+    }
+
+    fn run(&mut self, lines: &str) {
+        let input = self.0.stdin.as_mut().expect("a pipe");
+        input.write_all(lines.as_bytes()).expect("ip reads");
+    }
+}
+
+impl Drop for Ip {
+    fn drop(&mut self) {
+        self.0.stdin = None;
+        let _ = self.0.wait();
+    }
+}
+
+/// As a router does it that gets a new address: the new one is added, then the old one is taken away. Of several tries one
+/// must be as quick: the machine may be busy with something else.
 #[test]
-fn watch_an_address_that_takes_the_place_of_another_is_sent_in_under_100_ms() {
-    let name = "watch::network::watch_an_address_that_takes_the_place_of_another_is_sent_in_under_100_ms";
+fn watch_an_address_that_takes_the_place_of_another_is_sent_within_10_ms() {
+    let name = "watch::network::watch_an_address_that_takes_the_place_of_another_is_sent_within_10_ms";
     if !inside(name, &interfaces(&["d0"])) {
         return;
     }
     sh("ip addr add 203.0.113.1/24 dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
-    let changes: Vec<(String, String)> = (1..=3)
-        .map(|n| {
-            let batch = format!("addr add 203.0.{}.1/24 dev d0\\naddr del 203.0.{}.1/24 dev d0\\n", 113 + n, 112 + n);
-            (format!("printf '{batch}' | ip -batch -"), format!("203.0.{}.1", 113 + n))
-        })
-        .collect();
-    one_is_sent_within(ms(100), (&endpoint, &watch), QUIET_AGAIN, &changes);
+    let mut ip = Ip::start();
+    let mut times = Vec::new();
+    for number in 1..=10 {
+        ip.run(&format!("addr add 203.0.{}.1/24 dev d0\n", 113 + number));
+        // What this leads to has been looked at.
+        thread::sleep(ms(10));
+        let begun = Instant::now();
+        ip.run(&format!("addr del 203.0.{}.1/24 dev d0\n", 112 + number));
+        let arrival = endpoint.wait(1 + number, SOON);
+        assert_eq!(arrival.ip(), format!("203.0.{}.1", 113 + number));
+        times.push(arrival.at.saturating_duration_since(begun));
+        if times[number - 1] < ms(10) {
+            watch.stop();
+            return;
+        }
+        thread::sleep(ms(1200));
+    }
+    panic!("none within 10 ms: {times:?}\n{}", watch.log());
+}
+
+/// How far apart changes are in the next two tests: sooner than a moment counts as quiet after a flap.
+const APART: Duration = Duration::from_millis(1600);
+
+/// Replaces the address `203.0.FROM.1` by `203.0.TO.1`. When that was.
+fn replace(ip: &mut Ip, from: usize, to: usize) -> Instant {
+    ip.run(&format!("addr add 203.0.{to}.1/24 dev d0\naddr del 203.0.{from}.1/24 dev d0\n"));
+    Instant::now()
+}
+
+/// An address that is new each time is no flap: every change is sent at once.
+#[test]
+fn watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms() {
+    let name = "watch::network::watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let (mut ip, mut times) = (Ip::start(), Vec::new());
+    for number in 1..=5 {
+        let begun = replace(&mut ip, 112 + number, 113 + number);
+        let arrival = endpoint.wait(1 + number, APART);
+        assert_eq!(arrival.ip(), format!("203.0.{}.1", 113 + number));
+        times.push(arrival.at.saturating_duration_since(begun));
+        thread::sleep(APART.saturating_sub(begun.elapsed()));
+    }
+    // The machine may be busy with something else.
+    assert!(times.iter().filter(|time| **time < ms(100)).count() >= 3, "{times:?}\n{}", watch.log());
+    watch.stop();
+}
+
+#[test]
+fn watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent() {
+    let name = "watch::network::watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent";
+    if !inside(name, &interfaces(&["d0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0");
+    let sandbox = host();
+    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let mut ip = Ip::start();
+    for number in 0..6 {
+        let begun = replace(&mut ip, 113 + number % 2, 114 - number % 2);
+        thread::sleep(APART.saturating_sub(begun.elapsed()));
+    }
+    assert!(endpoint.count() <= 1 + 4, "{:?}", endpoint.ips());
+    until(SOON, "the last address is sent", || endpoint.ips().last().is_some_and(|ip| ip == "203.0.113.1"));
     watch.stop();
 }
 
@@ -157,7 +242,7 @@ fn watch_a_tentative_address_is_sent_once_when_it_is_good() {
     sh("ip -6 addr add 2001:db8::2/64 dev d0; ip -6 addr del 2001:db8::1/64 dev d0");
     let begun = Instant::now();
     until(SOON, "the kernel reports it as good", || {
-        let listed = std::process::Command::new("ip").args(["-6", "addr", "show", "dev", "d0", "tentative"]).output();
+        let listed = Command::new("ip").args(["-6", "addr", "show", "dev", "d0", "tentative"]).output();
         listed.is_ok_and(|output| output.stdout.is_empty())
     });
     let good = Instant::now();

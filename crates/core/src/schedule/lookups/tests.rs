@@ -1,7 +1,9 @@
+use std::net::Ipv4Addr;
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedule::debounce::{GAP, LONGEST_GAP, SETTLING, STEP, STEPS};
+use crate::schedule::debounce::{GAP, LONGEST_GAP, SETTLING, STEPS};
 
 const INTERVAL: Duration = Duration::from_secs(300);
 
@@ -37,17 +39,17 @@ fn the_first_change_is_taken_at_once_and_those_that_follow_together() {
     schedule.on(changed(Family::V4), ms(1000));
     assert_eq!(schedule.due(ms(1000), 0.5).families, [true, false]);
     // The steps of one change: the old address goes, the new one comes, its route comes.
-    for (at, due) in [(1001, 1050), (1080, 1100)] {
+    for (at, due) in [(1001, 1002), (1030, 1052)] {
         schedule.on(changed(Family::V4), ms(at));
         assert_eq!(schedule.wake_at(), Some(ms(due)));
         assert_eq!(schedule.due(ms(due), 0.5).families, [true, false]);
     }
-    for at in [1110, 1200, 1900] {
+    for at in [1060, 1200, 1900] {
         schedule.on(changed(Family::V4), ms(at));
         assert!(schedule.due(ms(at), 0.5).is_empty(), "{at}");
     }
-    assert_eq!(schedule.wake_at(), Some(ms(2100)));
-    assert_eq!(schedule.due(ms(2100), 0.5).families, [true, false]);
+    assert_eq!(schedule.wake_at(), Some(ms(2052)));
+    assert_eq!(schedule.due(ms(2052), 0.5).families, [true, false]);
     assert_eq!(schedule.wake_at(), schedule.next_round());
 }
 
@@ -97,7 +99,67 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     schedule.on(changed(Family::V4), later);
     assert!(schedule.due(later, 0.5).families[0]);
     schedule.on(changed(Family::V4), later + ms(1));
-    assert_eq!(schedule.wake_at(), Some(later + STEP), "and its next step soon after");
+    assert_eq!(schedule.wake_at(), Some(later + STEPS[0]), "and its next step soon after");
+}
+
+fn address(number: u8) -> IpAddr {
+    Ipv4Addr::new(203, 0, 113, number).into()
+}
+
+/// The address changes at these times, each to the one of this number, by two notifications a millisecond apart: the new
+/// one comes, the old one goes. How long after the second notification each of them is looked up, in milliseconds.
+fn delays(changes: &[(u64, u8)]) -> Vec<u128> {
+    let mut schedule = running();
+    schedule.looked_up(0, Family::V4, Some(address(0)), Duration::ZERO, 0.5);
+    let mut delays = Vec::new();
+    let mut open: Vec<Duration> = Vec::new();
+    let mut has = 0;
+    let mut wake = |schedule: &mut Schedule, open: &mut Vec<Duration>, has: u8, until: Duration| {
+        while let Some(at) = schedule.wake_at().filter(|at| *at < until) {
+            if schedule.due(at, 0.5).families[0] {
+                delays.extend(open.drain(..).map(|changed| at.saturating_sub(changed).as_millis()));
+                schedule.looked_up(0, Family::V4, Some(address(has)), at, 0.5);
+            }
+        }
+    };
+    for (at, number) in changes {
+        wake(&mut schedule, &mut open, has, ms(*at));
+        schedule.on(changed(Family::V4), ms(*at));
+        wake(&mut schedule, &mut open, has, ms(at + 1));
+        schedule.on(changed(Family::V4), ms(at + 1));
+        open.push(ms(at + 1));
+        has = *number;
+    }
+    wake(&mut schedule, &mut open, has, Duration::from_secs(200));
+    delays
+}
+
+#[test]
+fn an_address_that_is_new_each_time_is_no_flap() {
+    let changes: Vec<(u64, u8)> = (1..=20).map(|number| (1600 * u64::from(number), number)).collect();
+    assert_eq!(delays(&changes), [1; 20]);
+}
+
+#[test]
+fn addresses_that_go_back_and_forth_are_damped() {
+    let changes: Vec<(u64, u8)> = (1..=40).map(|number| (1600 * u64::from(number), number % 2)).collect();
+    let delays = delays(&changes);
+    assert_eq!(delays.len(), 40, "none is lost");
+    assert_eq!(delays[..2], [1, 1], "the first time it is not known that they will");
+    let late = delays.iter().filter(|delay| **delay > 1000).count();
+    assert!(late > 30, "{delays:?}");
+    assert!(delays.iter().all(|delay| *delay <= LONGEST_GAP.as_millis()), "{delays:?}");
+}
+
+#[test]
+fn after_a_flap_an_address_that_is_new_makes_the_next_change_quick_again() {
+    let flaps = (1..=6).map(|number| (1600 * u64::from(number), number % 2));
+    let changes: Vec<(u64, u8)> = flaps.chain([(30_000, 7), (31_600, 8)]).collect();
+    assert_eq!(delays(&changes)[6..], [1, 1]);
+    // Without it, the flap goes on.
+    let flaps = (1..=6).map(|number| (1600 * u64::from(number), number % 2));
+    let changes: Vec<(u64, u8)> = flaps.chain([(16_000, 1), (17_600, 0)]).collect();
+    assert!(delays(&changes)[7] > 1000);
 }
 
 #[test]
@@ -105,14 +167,14 @@ fn a_source_that_fails_is_asked_again_sooner_than_the_interval() {
     let mut schedule = running();
     let mut now = Duration::ZERO;
     for step in [5, 10, 20] {
-        schedule.looked_up(3, Family::V6, false, now, 0.5);
+        schedule.looked_up(3, Family::V6, None, now, 0.5);
         let next = now + ms(step * 500);
         assert_eq!(schedule.wake_at(), Some(next));
         assert_eq!(schedule.due(next, 0.5).retries, [(3, Family::V6)]);
         assert!(schedule.due(next, 0.5).is_empty(), "once");
         now = next;
     }
-    schedule.looked_up(3, Family::V6, true, now, 0.5);
+    schedule.looked_up(3, Family::V6, Some(IpAddr::from([0; 16])), now, 0.5);
     assert_eq!(schedule.wake_at(), schedule.next_round());
 }
 
@@ -169,8 +231,8 @@ proptest! {
             let at = schedule.wake_at().expect("a lookup");
             prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP + SETTLING);
         }
-        prop_assert!(lookups.windows(2).all(|pair| pair[1] >= pair[0] + STEP), "{lookups:?}");
-        let steps = STEPS as usize + 1;
-        prop_assert!(lookups.windows(steps).all(|some| some[steps - 1] >= some[0] + GAP), "{lookups:?}");
+        prop_assert!(lookups.windows(2).all(|pair| pair[1] >= pair[0] + STEPS[0]), "{lookups:?}");
+        let more = STEPS.len() + 1;
+        prop_assert!(lookups.windows(more + 1).all(|some| some[more] >= some[0] + GAP), "{lookups:?}");
     }
 }
