@@ -117,7 +117,7 @@ fn fits(text: &str) {
 }
 
 #[test]
-fn status_of_a_service_that_says_nothing() {
+fn status_of_a_service_that_is_up_to_date() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
