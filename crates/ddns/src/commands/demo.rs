@@ -23,7 +23,7 @@ use crate::environment::Environment;
 use crate::http::server::{Response, Verdict, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
-use crate::output::layout::{broken, folded, width_of};
+use crate::output::layout::{broken, fitted, folded, width_of};
 use crate::output::log::Log;
 use crate::sync::{self, Sync};
 
@@ -71,20 +71,23 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let intro = "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.";
     let place = format!("The endpoint of this demo is {origin}: nothing leaves this machine.");
     writeln!(out, "{}", broken(&format!("{intro} {place}"), 0, width))?;
-    writeln!(out, "The configuration has two callbacks, one GET and one POST:\n\n{}", indented(&text))?;
+    let configuration = format!("The configuration has two callbacks, one GET and one POST:\n\n{}", indented(&text));
+    writeln!(out, "{}", fitted(&configuration, width))?;
 
     let first = format!("1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.");
     writeln!(out, "{}", broken(&first, 0, width))?;
     round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "2. No address changes, so nothing is sent.\n")?;
     round(&mut sync, [v4, v6], &received, out).await?;
-    writeln!(out, "3. The IPv4 address changes to {CHANGED_V4}. Only that update is sent.\n")?;
+    let third = format!("3. The IPv4 address changes to {CHANGED_V4}. Only that update is sent.");
+    writeln!(out, "{}", broken(&third, 0, width))?;
     round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
         response the next run sends it again.";
     let keys = "Keys in a configuration show as *** in every log, as they do above.";
     writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0, width))?;
-    writeln!(out, "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.")
+    let next = "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.";
+    write!(out, "{}", broken(next, 0, width))
 }
 
 fn configuration(origin: &str) -> String {
@@ -158,7 +161,8 @@ fn show_sent(entry: &config::Entry, update: &Update<'_>, out: &mut impl Write) -
 fn show_received((line, body): &(String, String), out: &mut impl Write) -> io::Result<()> {
     let body = Some(body.as_str()).filter(|body| !body.is_empty());
     show_lines("received", [line.as_str()].into_iter().chain(body), out)?;
-    writeln!(out, "     response  204 No Content: accepted, and remembered\n")
+    show_lines("response", ["204 No Content: accepted, and remembered"].into_iter(), out)?;
+    writeln!(out)
 }
 
 /// Lines beside a label.

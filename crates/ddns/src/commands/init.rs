@@ -273,14 +273,14 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
             }
         }
     }
+    let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", quoted(&target.name)) };
     for family in Family::ALL.into_iter().filter(|family| looked[family.index()].is_missing()) {
         let (index, sources) = (["index4", "index6"][family.index()], looked[family.index()].named());
         let note = format!("No {family} address was found. The file still says {sources} (`{index}`): try it with");
-        let again = "`ddns addresses`, or change it there. Until it gives an address, nothing is sent.";
+        let again = format!("`ddns addresses{file}`, or change it there. Until it gives an address, nothing is sent.");
         text += "\n";
         text += &broken(&format!("{note} {again}"), 0, width);
     }
-    let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", quoted(&target.name)) };
     let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
     let column = preview.chars().count();
     text + &format!(
