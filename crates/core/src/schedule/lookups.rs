@@ -66,6 +66,8 @@ pub struct Schedule {
     changes: [Debounce; 2],
     /// Sources that failed: how often in a row, and when they are asked again.
     failing: BTreeMap<(usize, Family), (u32, Duration)>,
+    /// What is retried once the addresses are known: what found no connection, or (true) everything.
+    retry: Option<bool>,
     backoff: Backoff,
 }
 
@@ -76,6 +78,7 @@ impl Schedule {
             rounds: intervals.iter().map(|interval| Round { interval: *interval, next: now }).collect(),
             changes: Default::default(),
             failing: BTreeMap::new(),
+            retry: None,
             backoff: Self::backoff(intervals),
         }
     }
@@ -88,7 +91,10 @@ impl Schedule {
     /// Takes in what happened.
     pub fn on(&mut self, event: Event, now: Duration) {
         match event {
-            Event::Requested => self.rounds.iter_mut().for_each(|round| round.next = now),
+            Event::Requested => {
+                self.retry = Some(true);
+                self.rounds.iter_mut().for_each(|round| round.next = now);
+            }
             Event::NetworkChanged { family, is_settling } => self.changes[family.index()].changed(is_settling, now),
         }
     }
@@ -117,6 +123,9 @@ impl Schedule {
         for (changes, is_due) in self.changes.iter_mut().zip(&mut due.families) {
             *is_due = changes.due(now);
         }
+        if due.families != [false; 2] {
+            self.retry.get_or_insert(false);
+        }
         for (who, (_, at)) in &mut self.failing {
             if *at <= now {
                 due.retries.push(*who);
@@ -125,6 +134,12 @@ impl Schedule {
             }
         }
         due
+    }
+
+    /// What to retry, for [`Queue::retry_now`](crate::schedule::queue::Queue::retry_now), now that everything is looked up
+    /// that was due; none where there is no reason.
+    pub fn take_retry(&mut self) -> Option<bool> {
+        self.retry.take()
     }
 
     /// When something is due next, if nothing happens before.

@@ -114,6 +114,16 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The same entry before an update is sent by `own`, whose request may be under way until then, and what was in doubt
+    /// before, for [`Entry::settled`]; none where another process may be sending a different address.
+    pub fn marked(self, update: &Update<'_>, until: u64, own: u32, now: u64) -> Option<(Self, Option<InDoubt>)> {
+        let before = self.in_doubt.filter(|doubt| doubt.by != own);
+        if before.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != update.ip) {
+            return None;
+        }
+        Some((Self { in_doubt: Some(InDoubt { ip: update.ip, until, by: own }), ..self }, before))
+    }
+
     /// The same entry when a request has ended. `before` is what was in doubt before the request was marked: a request of
     /// which nothing was sent changes nothing. One that failed may have been taken all the same.
     #[must_use]

@@ -11,7 +11,7 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Verdict, judge};
-use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
+use ddns_core::update::state::{EntryKey, Fingerprint, InDoubt, Memory, State};
 use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
 
 use super::caches::cache_path;
@@ -215,15 +215,9 @@ impl<'a> Updates<'a> {
             let Some((at, update)) = self.update(job) else { continue };
             let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
             let Some((store, key)) = self.key(at, &update) else { continue };
-            let entry = store.state().entry(&key);
-            let mut before_mark = None;
-            match entry.in_doubt {
-                Some(doubt) if doubt.is_foreign(own, now) && doubt.ip != update.ip => continue,
-                Some(doubt) if doubt.by == own => {}
-                before => before_mark = before,
-            }
-            store.set(key, Entry { in_doubt: Some(InDoubt { ip: update.ip, until, by: own }), ..entry });
-            self.doubts.extend(before_mark.map(|before| (job, before)));
+            let Some((marked, before)) = store.state().entry(&key).marked(&update, until, own, now) else { continue };
+            store.set(key, marked);
+            self.doubts.extend(before.map(|before| (job, before)));
         }
         self.save(Durability::Process);
     }

@@ -56,8 +56,6 @@ pub(super) struct EventLoop<'a, 's> {
     waiting: Vec<ControlRequest>,
     /// Whether something was looked up or sent since it was last at rest.
     is_busy: bool,
-    /// What is retried once the addresses are known: what found no connection, or (true) everything.
-    retry: Option<bool>,
     next_watchdog: Option<Duration>,
 }
 
@@ -80,7 +78,6 @@ impl<'a, 's> EventLoop<'a, 's> {
             reload: Reload::default(),
             waiting: Vec::new(),
             is_busy: true,
-            retry: None,
             next_watchdog: None,
         }
     }
@@ -135,9 +132,6 @@ impl<'a, 's> EventLoop<'a, 's> {
         let now = steady_time();
         if self.schedule.wake_at().is_some_and(|at| at <= now) {
             let due = self.schedule.due(now, jitter());
-            if due.families != [false; 2] {
-                self.retry.get_or_insert(false);
-            }
             self.is_busy = true;
             self.service.client.refresh();
             self.sync.look_up(&due);
@@ -166,7 +160,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             }
         }
         if !self.sync.is_looking_up()
-            && let Some(everything) = self.retry.take()
+            && let Some(everything) = self.schedule.take_retry()
         {
             self.sync.retry_now(everything);
         }
@@ -203,7 +197,6 @@ impl<'a, 's> EventLoop<'a, 's> {
             }
             Event::Woke => {
                 self.log.info("resumed after sleep: synchronizing");
-                self.retry = Some(true);
                 self.schedule.on(lookups::Event::Requested, now);
             }
             Event::Synchronize => self.synchronize(now),
@@ -222,7 +215,6 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     fn synchronize(&mut self, now: Duration) {
         self.log.info("synchronization requested");
-        self.retry = Some(true);
         self.is_busy = true;
         self.schedule.on(lookups::Event::Requested, now);
     }

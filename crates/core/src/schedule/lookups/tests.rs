@@ -186,6 +186,19 @@ fn a_requested_round_comes_at_once() {
 }
 
 #[test]
+fn a_request_retries_everything_and_another_network_what_found_no_connection() {
+    let mut schedule = running();
+    assert_eq!(schedule.take_retry(), None, "a round is no reason");
+    schedule.on(changed(Family::V4), ms(5));
+    let _ = schedule.due(ms(5), 0.5);
+    assert_eq!((schedule.take_retry(), schedule.take_retry()), (Some(false), None));
+    schedule.on(Event::Requested, ms(3000));
+    schedule.on(changed(Family::V4), ms(3000));
+    let _ = schedule.due(ms(3000), 0.5);
+    assert_eq!(schedule.take_retry(), Some(true));
+}
+
+#[test]
 fn what_is_due_names_its_entries_and_no_others() {
     let due = |rounds: &[usize], families, retries: &[(usize, Family)]| Due {
         rounds: rounds.to_vec(),

@@ -86,6 +86,25 @@ fn an_entry_of_a_clock_that_ran_ahead_does_not_count() {
 }
 
 #[test]
+fn e4a_an_entry_is_marked_unless_another_process_sends_a_different_address() {
+    let domain = Domain::parse("a.example").expect("a domain");
+    let update = Update { domain: &domain, family: Family::V4, ip: ip(8) };
+    let known = accepted(7, 1000);
+    let ours = marked(known, 8, 1040, 1);
+    let doubt = |last, until, by| InDoubt { ip: ip(last), until, by };
+    let cases = [
+        (known, Some((ours, None))),
+        (marked(known, 9, 1030, 1), Some((ours, None))),
+        (marked(known, 9, 0, 0), Some((ours, Some(doubt(9, 0, 0))))),
+        (marked(known, 8, 1030, 2), Some((ours, Some(doubt(8, 1030, 2))))),
+        (marked(known, 9, 1030, 2), None),
+    ];
+    for (before, expected) in cases {
+        assert_eq!(before.marked(&update, 1040, 1, 1010), expected, "{before:?}");
+    }
+}
+
+#[test]
 fn e4_what_is_in_doubt_is_settled_by_a_response_alone() {
     let domain = Domain::parse("a.example").expect("a domain");
     let update = Update { domain: &domain, family: Family::V4, ip: ip(8) };
