@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::config::Concurrency;
 use crate::schedule::backoff::Backoff;
+use crate::schedule::retry_after;
 use crate::update::outcome::Outcome;
 use lane::LaneState;
 
@@ -25,7 +26,7 @@ const MANY: usize = 256;
 /// ...and from so many on, none starts at all.
 const MOST: usize = 768;
 
-/// However long a pause an endpoint asks for, no update waits longer.
+/// However long a pause an endpoint asks for, it counts as no more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
 /// An update that failed, and when it is retried.
@@ -232,7 +233,8 @@ impl Queue {
         self.set(job, Stage::Idle);
         match self.backoff {
             Some(backoff) if !outcome.is_accepted() => {
-                let requested = requested.map(|requested| requested.min(LONGEST_PAUSE));
+                let requested =
+                    requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
                 self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
             }

@@ -13,6 +13,12 @@ pub fn parse(text: &str, now: u64) -> Option<Duration> {
     Some(until.duration_since(UNIX_EPOCH).ok()?.saturating_sub(Duration::from_secs(now)))
 }
 
+/// How long to wait where this was asked for: as long, and up to as long again, but no more than `most` in addition. Hosts
+/// that were given the same date do not come in the same second. `jitter` is at least 0 and below 1.
+pub fn spread(requested: Duration, most: Duration, jitter: f64) -> Duration {
+    requested + requested.min(most).mul_f64(jitter.clamp(0.0, 1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -43,6 +49,16 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text, now), expected.map(Duration::from_secs), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_spread_by_as_much_again_but_no_more_than_the_most() {
+        let most = Duration::from_secs(300);
+        for (requested, jitter, expected) in
+            [(0, 0.9, 0), (2, 0.5, 3), (300, 0.5, 450), (3600, 0.5, 3750), (60, 0.0, 60)]
+        {
+            assert_eq!(spread(Duration::from_secs(requested), most, jitter), Duration::from_secs(expected));
         }
     }
 

@@ -218,7 +218,7 @@ fn retry_after_with_429_or_503_pauses_the_whole_origin_and_nothing_cuts_it_short
     for status in [429, 503] {
         let (mut queue, lane) = one_lane(10, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-        queue.finish((0, lane), &Outcome::Refused(status), Some(seconds(60)), Duration::ZERO, 0.5);
+        queue.finish((0, lane), &Outcome::Refused(status), Some(seconds(60)), Duration::ZERO, 0.0);
         queue.retry_now(true);
         assert!(started(&mut queue, seconds(59)).is_empty());
         assert!(queue.is_idle(), "nobody waits for the end of a pause");
@@ -232,7 +232,7 @@ fn retry_after_with_429_or_503_pauses_the_whole_origin_and_nothing_cuts_it_short
 fn retry_after_with_a_404_holds_for_its_own_update_alone() {
     let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.5);
+    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.0);
     assert_eq!(started(&mut queue, Duration::ZERO), [1], "the other one does not wait for it");
     queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
     assert_eq!(queue.wake_at(), Some(seconds(60)), "later than the backoff would have it");
@@ -246,8 +246,19 @@ fn however_long_an_endpoint_asks_for_it_is_a_day_at_most() {
     for status in [429, 503, 404] {
         let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, seconds(7)), [0]);
-        queue.finish((0, lane), &Outcome::Refused(status), Some(Duration::MAX), seconds(7), 0.5);
+        queue.finish((0, lane), &Outcome::Refused(status), Some(Duration::MAX), seconds(7), 0.0);
         assert_eq!(queue.wake_at(), Some(seconds(7 + 86_400)), "{status}");
+    }
+}
+
+#[test]
+fn what_an_endpoint_asks_for_is_spread_over_an_interval_for_the_update_and_for_its_lane() {
+    for (asked, jitter, expected) in [(3600, 0.5, 3750), (60, 0.5, 90), (3600, 0.0, 3600)] {
+        let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
+        assert_eq!(started(&mut queue, Duration::ZERO), [0]);
+        queue.finish((0, lane), &Outcome::Refused(503), Some(seconds(asked)), Duration::ZERO, jitter);
+        assert_eq!(queue.retry(0).map(|retry| retry.at), Some(seconds(expected)));
+        assert_eq!(queue.pause_of(1).map(|pause| pause.until), Some(seconds(expected)));
     }
 }
 
@@ -265,7 +276,7 @@ fn a_pause_names_the_failure_that_it_follows() {
 fn a_requested_pause_outlives_the_queue() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let start = queue.start(Duration::ZERO).expect("one");
-    queue.finish(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.5);
+    queue.finish(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.0);
     let mut next = Queue::new(1, WATCH).with_pauses(queue.requested_pauses());
     assert_eq!(next.lane(LaneKey::Origin("http://h".to_owned()), Concurrency::Auto), lane);
     next.push(0, lane);
@@ -313,7 +324,7 @@ fn a_lane_that_pauses_does_not_grow() {
     let (mut queue, lane) = one_lane(2, fixed(1), WATCH);
     let other = queue.lane(LaneKey::Origin("http://other".to_owned()), fixed(1));
     let start = queue.start(Duration::ZERO).expect("one");
-    queue.finish(start, &Outcome::Refused(503), Some(seconds(80_000)), Duration::ZERO, 0.5);
+    queue.finish(start, &Outcome::Refused(503), Some(seconds(80_000)), Duration::ZERO, 0.0);
     for _ in 0..1000 {
         queue.withdraw(1);
         queue.push(1, lane);
@@ -352,12 +363,12 @@ fn what_starts_soon_is_known_before() {
     assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
     queue.withdraw(2);
     assert_eq!(queue.starting_by(Duration::ZERO), [3], "neither what is being sent nor what was withdrawn");
-    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.5);
+    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.0);
     queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
     queue.push(1, paused);
     assert_eq!(queue.start(Duration::ZERO), Some((3, lane)));
     assert_eq!(queue.start(Duration::ZERO), Some((1, paused)));
-    queue.finish((1, paused), &Outcome::Refused(503), Some(seconds(80)), Duration::ZERO, 0.5);
+    queue.finish((1, paused), &Outcome::Refused(503), Some(seconds(80)), Duration::ZERO, 0.0);
     queue.push(2, paused);
     for (then, expected) in [(59, &[][..]), (60, &[0]), (79, &[0]), (80, &[2, 0, 1])] {
         assert_eq!(queue.starting_by(seconds(then)), expected, "{then}");
