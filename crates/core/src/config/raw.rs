@@ -172,8 +172,12 @@ pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
         let hint = "move what is large into the entries that need it";
         return Err(Diagnostic::error(Place::file(&document.name), message).hint(hint));
     }
+    reader.warn_overridden(&file, entries.as_deref().unwrap_or_default());
     Ok(Written { file, entries, diagnostics: reader.diagnostics })
 }
+
+/// The hint for what stands inside `providers` and holds for the file.
+const MOVE_OUT: &str = "move it out: it applies to the whole file";
 
 struct Reader<'a> {
     document: &'a Rc<Document>,
@@ -221,9 +225,31 @@ impl Reader<'_> {
         entries
     }
 
+    /// Domains that stand outside of `providers` hold for entries without domains of their own. Where all have some, they
+    /// are updated by nobody.
+    fn warn_overridden(&mut self, file: &Raw, entries: &[(Raw, Start)]) {
+        if entries.is_empty() {
+            return;
+        }
+        for key in [Key::Ipv4, Key::Ipv6] {
+            let Some(setting) = file.get(key) else { continue };
+            if entries.iter().any(|(entry, _)| entry.get(key).is_none()) {
+                continue;
+            }
+            let message = format!("`{}` outside of `providers` has no effect: each entry has its own", setting.name);
+            let hint = || Some("move these domains into the entry that should update them".to_owned());
+            self.note(Severity::Warning, setting.node.span, &message, &hint);
+        }
+    }
+
     /// Puts one member into its layer; looks into `log`.
     fn take(&mut self, layer: &mut Raw, member: Member, prefix: &str, in_entry: bool) {
         let written = format!("{prefix}{}", member.key);
+        if in_entry && written == "log" {
+            let message = "`log` inside `providers` has no effect: the log of the file counts";
+            self.note(Severity::Warning, member.key_span, message, &|| Some(MOVE_OUT.to_owned()));
+            return;
+        }
         if written == "log" {
             match member.node.value {
                 Value::Object(members) => {
@@ -249,8 +275,7 @@ impl Reader<'_> {
         };
         if in_entry && field.scope != Scope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
             let message = format!("`{written}` is not allowed inside `providers`");
-            let hint = "move it out: it applies to the whole file";
-            self.note(Severity::Error, member.key_span, &message, &|| Some(hint.to_owned()));
+            self.note(Severity::Error, member.key_span, &message, &|| Some(MOVE_OUT.to_owned()));
             return;
         }
         if layer.get(field.key).is_some() {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::given::{basic, home, sent, targets, with};
+use crate::support::given::{basic, home, sent, targets, with, without};
 use crate::support::lookup::refused;
 use crate::support::{Receiver, Sandbox};
 
@@ -123,4 +123,29 @@ fn d5_proxy_none_is_direct() {
 #[test]
 fn f5_a_pattern_that_looks_around_gets_a_hint_at_an_interface() {
     refused(6, &json!("regex:^(?!fe80|fd).*")).prints("look-around is not supported").prints("`interface:NAME`");
+}
+
+#[test]
+fn b_the_log_of_an_entry_is_a_warning_and_that_of_the_file_counts() {
+    let receiver = Receiver::new();
+    let entries = json!([{"provider": "callback", "log": {"level": "ERROR"}}]);
+    let config = with(&without(basic(&receiver), "dns"), &json!({"providers": entries, "log": {"level": "WARNING"}}));
+    let run = Sandbox::new().sync(&config).expect(0);
+    assert_eq!(receiver.callbacks().len(), 1);
+    run.prints("`log` inside `providers` has no effect: the log of the file counts").never_prints("accepted");
+}
+
+#[test]
+fn b_domains_outside_of_providers_that_nobody_updates_are_a_warning() {
+    let warning = "`ipv4` outside of `providers` has no effect: each entry has its own";
+    let receiver = Receiver::new();
+    let config = without(home(&receiver.url("/__DOMAIN__")), "dns");
+    let entries =
+        json!([{"provider": "callback", "ipv4": "a.example"}, {"provider": "callback", "ipv4": ["b.example"]}]);
+    Sandbox::new().sync(&with(&config, &json!({"providers": entries}))).expect(0).prints(warning);
+    assert_eq!(targets(&receiver), ["/a.example", "/b.example"]);
+    receiver.take();
+    let entries = json!([{"provider": "callback", "ipv4": "a.example"}, {"provider": "callback"}]);
+    Sandbox::new().sync(&with(&config, &json!({"providers": entries}))).expect(0).never_prints(warning);
+    assert_eq!(targets(&receiver), ["/a.example", "/home.example.com"]);
 }

@@ -221,7 +221,7 @@ fn b_an_entry_without_any_domain_is_an_error() {
 
 #[test]
 fn b_what_belongs_outside_of_providers_is_refused_inside() {
-    for (field, value) in [("log", json!({"level": "INFO"})), ("interval", json!(5)), ("concurrency", json!(1))] {
+    for (field, value) in [("interval", json!(5)), ("concurrency", json!(1))] {
         let entries = json!([{"provider": "callback"}, {"provider": "callback", field: value}]);
         let config = with(&without(wrong(&json!({})), "dns"), &json!({"providers": entries}));
         let run = refused(config.to_string(), field);
