@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::net::family::Family;
 use crate::text::hex;
-use crate::text::json::{Dialect, Node, Value, parse, push_escaped};
+use crate::text::json::{Dialect, Member, Node, Value, parse, push_escaped};
 use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
@@ -260,6 +260,18 @@ impl State {
     /// no entries: everything is sent once more.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::from_lines(text).or_else(|| Self::from_document(text))
+    }
+
+    /// Whether a text is the cache of NewFuture/DDNS: an object of addresses, with keys such as `home.example.com:A`.
+    pub fn is_of_other_client(text: &str) -> bool {
+        let is_entry = |member: &Member| {
+            let record_type = member.key.rsplit_once(':').map_or("", |(_, record_type)| record_type);
+            Family::of_record(record_type).is_some() && member.node.value.text().is_some()
+        };
+        parse(text, Dialect::STRICT).is_ok_and(|root| match root.value.members() {
+            Some(members) => !members.is_empty() && members.iter().all(is_entry),
+            None => false,
+        })
     }
 
     /// Reads the very form that [`State::to_text`] writes, line by line: as a tree, the entries of a large file would need

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::given::{basic, home, sent, targets, with, without};
+use crate::support::given::{basic, files, home, sent, targets, with, without};
 use crate::support::lookup::refused;
 use crate::support::{Receiver, Sandbox};
 
@@ -148,4 +148,27 @@ fn b_domains_outside_of_providers_that_nobody_updates_are_a_warning() {
     let entries = json!([{"provider": "callback", "ipv4": "a.example"}, {"provider": "callback"}]);
     Sandbox::new().sync(&with(&config, &json!({"providers": entries}))).expect(0).never_prints(warning);
     assert_eq!(targets(&receiver), ["/a.example", "/home.example.com"]);
+}
+
+#[test]
+fn e4_the_cache_of_the_other_client_is_named_and_set_aside() {
+    let receiver = Receiver::new();
+    let config = with(&basic(&receiver), &json!({"cache": "state/ddns.cache"}));
+    let sandbox = Sandbox::new();
+    let theirs = r#"{"home.example.com:A":"203.0.113.7","home.example.com:AAAA":"2001:db8::7"}"#;
+    sandbox.write("state/ddns.cache", theirs);
+    sandbox.write("config.json", config.to_string());
+    let name = "the cache is a file of another client (NewFuture/DDNS)";
+    sandbox.run(&["preview"]).expect(0).prints(name);
+    sandbox.sync(&config).expect(0).prints(name).prints("every address is sent again");
+    assert_eq!(receiver.take().len(), 1);
+    assert!(
+        files(&sandbox.path("state")).iter().any(|file| std::fs::read_to_string(file).is_ok_and(|it| it == theirs))
+    );
+    sandbox.sync(&config).expect(0).never_prints("NewFuture");
+    assert!(receiver.take().is_empty(), "it is up to date");
+    for other in ["{}", r#"{"a.example:TXT":"x"}"#, r#"{"a.example:A":5}"#, "[]", "no JSON"] {
+        sandbox.write("state/ddns.cache", other);
+        sandbox.sync(&config).expect(0).prints("is damaged").never_prints("NewFuture");
+    }
 }

@@ -82,7 +82,10 @@ pub(super) fn parse(file: &mut File) -> Result<Option<State>, String> {
     let mut text = String::new();
     match file.read_to_string(&mut text) {
         Ok(0) => Ok(None),
-        Ok(_) => State::from_text(&text).map(Some).ok_or_else(|| "is damaged".to_owned()),
+        Ok(_) => State::from_text(&text).map(Some).ok_or_else(|| {
+            let is_of_other = State::is_of_other_client(&text);
+            (if is_of_other { "is a file of another client (NewFuture/DDNS)" } else { "is damaged" }).to_owned()
+        }),
         Err(error) => Err(format!("cannot be read ({error})")),
     }
 }
