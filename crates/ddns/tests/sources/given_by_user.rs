@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::authority::Authority;
 use crate::support::given::{home, with};
+use crate::support::lookup::look_up_in;
 use crate::support::odd_server::{endless, refusing, stalling};
 use crate::support::{Receiver, Response, Sandbox};
 
@@ -185,6 +187,34 @@ fn f4_a_page_that_never_ends_or_never_responds_gives_way_to_the_next_source() {
         assert_eq!(sent.as_deref(), Some("203.0.113.9"));
     }
     assert!(begun.elapsed() < Duration::from_secs(20), "took {:?} with a limit of 3 s", begun.elapsed());
+}
+
+/// Many small servers close a TLS connection without notice. What then counts as whole must be known to be whole, or end in
+/// a line end.
+#[test]
+fn f4_a_page_whose_server_closes_without_notice_counts_where_it_is_whole() {
+    let authority = Authority::new("testing");
+    let known = "HTTP/1.1 200 OK\r\nContent-Length";
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n203.0.113.7\n";
+    let to_the_end = "HTTP/1.1 200 OK\r\n\r\n";
+    for (response, with_notice, is_found) in [
+        (format!("{known}: 11\r\n\r\n203.0.113.7"), false, true),
+        (format!("{known}: 40\r\n\r\n203.0.113.7\n"), false, false),
+        (format!("{chunked}\r\n0\r\n\r\n"), false, true),
+        (format!("{chunked}\r\n"), false, false),
+        (chunked.to_owned(), false, false),
+        (format!("{to_the_end}203.0.113.7\n"), false, true),
+        (format!("{to_the_end}203.0.113.7\r\n"), false, true),
+        ("HTTP/1.0 200 OK\r\n\r\n203.0.113.7\n".to_owned(), false, true),
+        (format!("{to_the_end}203.0.113.7"), false, false),
+        (format!("{to_the_end}203.0.113.7"), true, true),
+    ] {
+        let port = authority.sending(response.clone(), with_notice);
+        let looked_up = look_up_in(&authority.trusted(), 4, &json!(format!("url:https://localhost:{port}/")));
+        let expected = is_found.then_some("203.0.113.7");
+        assert_eq!(looked_up.sent.as_deref(), expected, "{response:?}: {}", looked_up.run.stderr);
+        assert_eq!(looked_up.run.stderr.contains("its response was cut off"), !is_found, "{}", looked_up.run.stderr);
+    }
 }
 
 #[test]

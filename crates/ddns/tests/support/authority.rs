@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 use crate::support::given::{home, with};
+use crate::support::odd_server::serve_raw;
 
 /// An authority of the test's own.
 pub struct Authority {
@@ -48,6 +49,25 @@ impl Authority {
         versions: &[&'static SupportedProtocolVersion],
     ) -> TlsReceiver {
         TlsReceiver::start(self.config(params, versions))
+    }
+
+    /// A server with a certificate for `localhost` that sends these bytes to everybody and closes, with or without a
+    /// `close_notify`; its port.
+    pub fn sending(&self, response: String, with_notice: bool) -> u16 {
+        let config = self.config(&params_for("localhost"), &[&version::TLS13, &version::TLS12]);
+        let address = serve_raw(move |mut stream| {
+            let mut connection = ServerConnection::new(config.clone()).expect("a server side");
+            let mut tls = rustls::Stream::new(&mut connection, &mut stream);
+            if read_request(&mut tls).is_none() {
+                return;
+            }
+            let _ = tls.write_all(response.as_bytes()).and_then(|()| tls.flush());
+            if with_notice {
+                connection.send_close_notify();
+                let _ = connection.complete_io(&mut stream);
+            }
+        });
+        address.port()
     }
 
     /// What a server needs for a certificate of this authority.
@@ -123,14 +143,7 @@ impl TlsReceiver {
 fn respond(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<String>>, onward: &Mutex<String>) {
     let mut connection = ServerConnection::new(config).expect("a server side");
     let mut tls = rustls::Stream::new(&mut connection, &mut stream);
-    let mut request = Vec::new();
-    let mut buffer = [0; 4096];
-    while !whole(&request) {
-        match tls.read(&mut buffer) {
-            Ok(length) if length > 0 => request.extend_from_slice(&buffer[..length]),
-            _ => return,
-        }
-    }
+    let Some(request) = read_request(&mut tls) else { return };
     record.lock().expect("no test thread failed").push(String::from_utf8_lossy(&request).into_owned());
     let location = onward.lock().expect("no test thread failed").clone();
     let head = match location.as_str() {
@@ -140,6 +153,19 @@ fn respond(mut stream: TcpStream, config: Arc<ServerConfig>, record: &Mutex<Vec<
     let _ = tls.write_all(format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n").as_bytes());
     connection.send_close_notify();
     let _ = connection.complete_io(&mut stream);
+}
+
+/// One whole request; none where the client goes away before.
+fn read_request(from: &mut impl Read) -> Option<Vec<u8>> {
+    let mut request = Vec::new();
+    let mut buffer = [0; 4096];
+    while !whole(&request) {
+        match from.read(&mut buffer) {
+            Ok(length) if length > 0 => request.extend_from_slice(&buffer[..length]),
+            _ => return None,
+        }
+    }
+    Some(request)
 }
 
 fn whole(request: &[u8]) -> bool {

@@ -16,20 +16,29 @@ pub fn serve(handler: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr 
 
 /// The same on a listener that is already there.
 pub fn serve_at(listener: TcpListener, handler: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    accept(listener, move |stream| {
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
+            line.clear();
+        }
+        handler(reader.into_inner());
+    })
+}
+
+/// Leaves each connection to `handler` before anything is read; returns where it listens.
+pub fn serve_raw(handler: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    accept(TcpListener::bind("127.0.0.1:0").expect("a free port on loopback"), handler)
+}
+
+fn accept(listener: TcpListener, handler: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let address = listener.local_addr().expect("the port that was bound");
     let handler = Arc::new(handler);
     thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { return };
             let handler = handler.clone();
-            thread::spawn(move || {
-                let mut reader = BufReader::new(stream);
-                let mut line = String::new();
-                while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
-                    line.clear();
-                }
-                handler(reader.into_inner());
-            });
+            thread::spawn(move || handler(stream));
         }
     });
     address

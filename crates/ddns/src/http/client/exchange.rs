@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use super::how::{USER_AGENT, Want};
 use crate::http::body::Whole;
 pub(super) use conversation::Conversation;
+use conversation::End;
 pub(super) use fault::Fault;
 use fault::FaultKind;
 pub(crate) use limits::BODY_LIMIT;
@@ -69,7 +70,12 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
     let (mut body, mut is_whole, mut is_idle) = (Vec::new(), false, false);
     let rest = async {
-        is_whole = conversation.read(incoming, &mut body).await;
+        is_whole = match conversation.read(incoming, &mut body).await {
+            End::Whole => true,
+            // Many servers end TLS without notice. Where no length is known, a line end is the sign that nothing is missing.
+            End::Closed => !has_length(&head) && body.ends_with(b"\n"),
+            End::Cut => false,
+        };
         // Who accepts before it has read everything may be about to read it. Who refuses is not.
         if is_whole && (head.status.is_success() || conversation.is_flushed()) {
             is_idle = conversation.idle().await;
@@ -144,6 +150,11 @@ fn with_head(
         request.headers_mut().append(name, value);
     }
     Ok(request)
+}
+
+/// Whether the head says where the body ends. Otherwise it ends with the connection.
+fn has_length(head: &Parts) -> bool {
+    head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// Whether no other response may follow on its connection. A body where none may be, or one with two ends: what comes next

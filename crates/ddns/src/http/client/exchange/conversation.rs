@@ -31,6 +31,17 @@ pub(in crate::http::client) struct Conversation<S: AsyncRead + AsyncWrite + Unpi
     left: Bytes,
 }
 
+/// How the reading of a body ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// All of it is there.
+    Whole,
+    /// The other side closed: before the end of the body or, over TLS, without `close_notify`.
+    Closed,
+    /// It broke off, or is longer than is read.
+    Cut,
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
     pub(in crate::http::client) async fn new(stream: S) -> Result<Self, Fault> {
         let wire = Rc::new(RefCell::new(Wire::new(stream)));
@@ -65,8 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
         }
     }
 
-    /// Reads a body as far as [`BODY_LIMIT`]; true where that was all of it.
-    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>) -> bool {
+    /// Reads a body as far as [`BODY_LIMIT`].
+    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>) -> End {
         loop {
             let frame = poll_fn(|context| {
                 // What has come already needs no drive.
@@ -77,14 +88,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
                 Pin::new(&mut incoming).poll_frame(context)
             });
             let data = match frame.await {
-                None => return true,
-                Some(Err(_)) => return false,
+                None => return End::Whole,
+                Some(Err(error)) => {
+                    let is_closed = io_error(&error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+                    return if is_closed { End::Closed } else { End::Cut };
+                }
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
             };
             let room = BODY_LIMIT - body.len();
             body.extend_from_slice(&data[..data.len().min(room)]);
             if data.len() > room {
-                return false;
+                return End::Cut;
             }
         }
     }
