@@ -90,9 +90,14 @@ fn log(reader: &mut Reader<'_>) -> Option<Log> {
             let message = "`log.format` has no %(message)s: every line would be the same";
             reader.wrong_whole(Key::LogFormat, message, Some("e.g. %(asctime)s %(levelname)s %(message)s".to_owned()));
         }
+        if log.format.has_code_place() {
+            let message =
+                "`log.format` asks for a place in the code (funcName, lineno, filename, pathname): it shows as `-`";
+            reader.warn_whole(Key::LogFormat, message, "leave it out");
+        }
         for part in unknown {
             let message = format!("`log.format`: {part} is unknown and stays as it is");
-            let hint = "known: %(asctime)s, %(levelname)s, %(name)s, %(message)s; or `json` alone";
+            let hint = "known: %(asctime)s, %(msecs)03d, %(levelname)s, %(name)s, %(message)s; or `json` alone";
             reader.warn_whole(Key::LogFormat, message, hint);
         }
     }

@@ -1,5 +1,7 @@
 //! Levels of the log, and the form of its lines: `%(asctime)s %(levelname)s %(name)s %(message)s`, or one JSON object a line (G3).
 
+use std::borrow::Cow;
+
 use crate::text::json::push_string;
 
 /// How important a line of the log is.
@@ -26,6 +28,17 @@ impl Level {
             Self::Warning => "WARNING",
             Self::Error => "ERROR",
             Self::Critical => "CRITICAL",
+        }
+    }
+
+    /// The number that Python has for it.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Debug => 10,
+            Self::Info => 20,
+            Self::Warning => 30,
+            Self::Error => 40,
+            Self::Critical => 50,
         }
     }
 
@@ -67,8 +80,29 @@ pub enum LogFormat {
 pub enum Piece {
     /// Text as it was written.
     Literal(String),
-    /// A part of the record; a width pads it with blanks, on the right where it is negative.
-    Part(Part, i16),
+    /// A part of the record, padded to a width.
+    Part(Part, Pad),
+}
+
+/// How a part is padded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pad {
+    /// How many letters it has at least.
+    pub width: usize,
+    /// On which side it is filled, and with what.
+    pub side: Side,
+}
+
+/// Where a part is filled up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Side {
+    /// Before it, with blanks.
+    #[default]
+    Before,
+    /// Before it, with zeros.
+    Zeros,
+    /// Behind it, with blanks.
+    Behind,
 }
 
 /// A part of a log record.
@@ -82,7 +116,25 @@ pub enum Part {
     Name,
     /// `%(message)s`
     Message,
+    /// `%(msecs)d`: the milliseconds of the time.
+    Millis,
+    /// `%(levelno)d`: the level as a number of Python's.
+    LevelNumber,
+    /// `%(funcName)s` and others: a place in the code of a Python program.
+    CodePlace,
 }
+
+/// When a line is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moment<'a> {
+    /// In the form of `log.datefmt`.
+    pub text: &'a str,
+    /// Its milliseconds.
+    pub millis: u16,
+}
+
+/// What stands in a line for a place in the code.
+const NO_PLACE: &str = "-";
 
 /// The program's name in a log.
 const NAME: &str = "ddns";
@@ -105,11 +157,11 @@ impl LogFormat {
             if let Some(after) = rest.strip_prefix("%%") {
                 literal.push('%');
                 rest = after;
-            } else if let Some((part, width, length)) = part_at(rest) {
+            } else if let Some((part, pad, length)) = part_at(rest) {
                 if !literal.is_empty() {
                     pieces.push(Piece::Literal(std::mem::take(&mut literal)));
                 }
-                pieces.push(Piece::Part(part, width));
+                pieces.push(Piece::Part(part, pad));
                 rest = &rest[length..];
             } else {
                 let length = rest.find([')', ' ']).map_or(rest.len(), |at| at + 1);
@@ -127,7 +179,7 @@ impl LogFormat {
 
     /// Whether a line needs the time.
     pub fn has_time(&self) -> bool {
-        *self == Self::Json || self.has(Part::Time)
+        *self == Self::Json || self.has(Part::Time) || self.has(Part::Millis)
     }
 
     /// Whether a line holds the message.
@@ -135,18 +187,23 @@ impl LogFormat {
         matches!(self, Self::Short | Self::Json) || self.has(Part::Message)
     }
 
+    /// Whether a line holds a place in the code, which we have none of.
+    pub fn has_code_place(&self) -> bool {
+        self.has(Part::CodePlace)
+    }
+
     fn has(&self, part: Part) -> bool {
         matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, Piece::Part(known, _) if *known == part)))
     }
 
     /// One line, without its end.
-    pub fn line(&self, time: &str, level: Level, message: &str) -> String {
+    pub fn line(&self, time: Moment<'_>, level: Level, message: &str) -> String {
         match self {
             Self::Short if level == Level::Info => message.to_owned(),
             Self::Short => format!("{}: {message}", level.as_str().to_ascii_lowercase()),
             Self::Json => {
                 let mut line = String::from("{");
-                let members = [("time", time), ("level", level.as_str()), ("name", NAME), ("message", message)];
+                let members = [("time", time.text), ("level", level.as_str()), ("name", NAME), ("message", message)];
                 for (at, (key, value)) in members.into_iter().enumerate() {
                     line += if at == 0 { "" } else { "," };
                     push_string(&mut line, key);
@@ -160,15 +217,22 @@ impl LogFormat {
                 for piece in pieces {
                     match piece {
                         Piece::Literal(text) => line += text,
-                        Piece::Part(part, width) => {
+                        Piece::Part(part, pad) => {
                             let text = match part {
-                                Part::Time => time,
-                                Part::Level => level.as_str(),
-                                Part::Name => NAME,
-                                Part::Message => message,
+                                Part::Time => time.text.into(),
+                                Part::Level => level.as_str().into(),
+                                Part::Name => NAME.into(),
+                                Part::Message => message.into(),
+                                Part::Millis => Cow::Owned(time.millis.to_string()),
+                                Part::LevelNumber => Cow::Owned(level.number().to_string()),
+                                Part::CodePlace => NO_PLACE.into(),
                             };
-                            let size = usize::from(width.unsigned_abs());
-                            line += &if *width < 0 { format!("{text:<size$}") } else { format!("{text:>size$}") };
+                            let width = pad.width;
+                            line += &match pad.side {
+                                Side::Before => format!("{text:>width$}"),
+                                Side::Zeros => format!("{text:0>width$}"),
+                                Side::Behind => format!("{text:<width$}"),
+                            };
                         }
                     }
                 }
@@ -178,19 +242,30 @@ impl LogFormat {
     }
 }
 
-/// `%(name)-8s` at the start of a text: the part, the width, the length.
-fn part_at(text: &str) -> Option<(Part, i16, usize)> {
+/// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part, how it is padded, the length.
+fn part_at(text: &str) -> Option<(Part, Pad, usize)> {
     let (name, rest) = text.strip_prefix("%(")?.split_once(')')?;
     let part = match name {
         "asctime" => Part::Time,
         "levelname" => Part::Level,
-        "name" => Part::Name,
+        // The other client's modules are one program here.
+        "name" | "module" => Part::Name,
         "message" => Part::Message,
+        "msecs" => Part::Millis,
+        "levelno" => Part::LevelNumber,
+        "funcName" | "lineno" | "filename" | "pathname" => Part::CodePlace,
         _ => return None,
     };
-    let digits = rest.find('s')?;
-    let width = if digits == 0 { 0 } else { rest[..digits].parse().ok().filter(|width| (-99..100).contains(width))? };
-    Some((part, width, name.len() + 3 + digits + 1))
+    let end = rest.find(['s', 'd'])?;
+    let is_number = rest[end..].starts_with('d') && matches!(part, Part::Millis | Part::LevelNumber);
+    let (side, width) = match rest[..end].strip_prefix('-') {
+        Some(width) => (Side::Behind, width),
+        None if rest.starts_with('0') && is_number => (Side::Zeros, &rest[..end]),
+        None => (Side::Before, &rest[..end]),
+    };
+    let is_width = |text: &str| text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let width = if width.is_empty() { 0 } else { width.parse().ok().filter(|_| is_width(width))? };
+    (width < 100).then_some((part, Pad { width, side }, name.len() + 3 + end + 1))
 }
 
 #[cfg(test)]
@@ -198,7 +273,7 @@ mod tests {
     use super::*;
 
     fn line(format: &str) -> String {
-        LogFormat::parse(format).0.line("12:00", Level::Warning, "sent \"all\"")
+        LogFormat::parse(format).0.line(Moment { text: "12:00", millis: 7 }, Level::Warning, "sent \"all\"")
     }
 
     #[test]
@@ -207,8 +282,8 @@ mod tests {
         assert_eq!(line("%(levelname)-9s|%(levelname)9s|100%%"), "WARNING  |  WARNING|100%");
         let json = "{\"time\":\"12:00\",\"level\":\"WARNING\",\"name\":\"ddns\",\"message\":\"sent \\\"all\\\"\"}";
         assert_eq!(line("json"), json);
-        assert_eq!(LogFormat::Short.line("", Level::Info, "a"), "a");
-        assert_eq!(LogFormat::Short.line("", Level::Error, "a"), "error: a");
+        let short = |level| LogFormat::Short.line(Moment::default(), level, "a");
+        assert_eq!((short(Level::Info), short(Level::Error)), ("a".to_owned(), "error: a".to_owned()));
     }
 
     #[test]
@@ -223,9 +298,21 @@ mod tests {
     }
 
     #[test]
+    fn g3_parts_of_a_python_program_are_filled_in() {
+        assert_eq!(line("%(asctime)s.%(msecs)03d %(module)s"), "12:00.007 ddns");
+        assert_eq!(line("%(msecs)d|%(msecs)5d|%(msecs)-3d|%(levelno)s|%(levelno)03d"), "7|    7|7  |30|030");
+        assert_eq!(line("[%(filename)s:%(lineno)d %(funcName)5s] %(message)s"), "[-:-     -] sent \"all\"");
+        assert!(LogFormat::parse("%(lineno)04d").0.has_code_place() && LogFormat::parse("%(msecs)d").0.has_time());
+        for wrong in ["%(msecs).3f", "%(message)+s", "%(name)100s", "%(name)0000s", "%(msecs)", "%(msecs)--3d"] {
+            let (format, unknown) = LogFormat::parse(wrong);
+            assert_eq!((format.line(Moment::default(), Level::Info, "m").as_str(), unknown.len()), (wrong, 1));
+        }
+    }
+
+    #[test]
     fn an_unknown_part_stays_and_is_reported() {
-        let (format, unknown) = LogFormat::parse("%(funcName)s %(message)s %");
-        assert_eq!(format.line("", Level::Info, "m"), "%(funcName)s m %");
-        assert_eq!(unknown, ["%(funcName)", "%"]);
+        let (format, unknown) = LogFormat::parse("%(process)s %(message)s %");
+        assert_eq!(format.line(Moment::default(), Level::Info, "m"), "%(process)s m %");
+        assert_eq!(unknown, ["%(process)", "%"]);
     }
 }

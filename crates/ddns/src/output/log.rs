@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::text::log_format::{Level, LogFormat};
+use ddns_core::text::log_format::{Level, LogFormat, Moment};
 use ddns_core::text::secrets::Secrets;
 use jiff::Zoned;
 use jiff::fmt::strtime;
@@ -164,8 +164,8 @@ impl<'a> Log<'a> {
             return;
         }
         let message = self.secrets.long().mask(message);
-        let time = if self.format.has_time() { now(&self.datefmt) } else { String::new() };
-        let mut line = self.format.line(&time, level, &printable(&message));
+        let (time, millis) = if self.format.has_time() { now(&self.datefmt) } else { (String::new(), 0) };
+        let mut line = self.format.line(Moment { text: &time, millis }, level, &printable(&message));
         if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {
             line = folded(&line, width_of(io::stderr())).join("\n");
             line = if self.may_colour { coloured(level, &line) } else { line };
@@ -216,8 +216,10 @@ fn coloured(level: Level, line: &str) -> String {
     format!("\u{1b}[{code}m{line}\u{1b}[0m")
 }
 
-fn now(format: &str) -> String {
-    let time = strtime::BrokenDownTime::from(&Zoned::now());
+/// The time in a form, and its milliseconds.
+fn now(format: &str) -> (String, u16) {
+    let now = Zoned::now();
     let config = strtime::Config::new().lenient(true);
-    time.to_string_with_config(&config, format).unwrap_or_default()
+    let text = strtime::BrokenDownTime::from(&now).to_string_with_config(&config, format).unwrap_or_default();
+    (text, now.millisecond().unsigned_abs())
 }

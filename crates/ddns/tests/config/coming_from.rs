@@ -172,3 +172,22 @@ fn e4_the_cache_of_the_other_client_is_named_and_set_aside() {
         sandbox.sync(&config).expect(0).prints("is damaged").never_prints("NewFuture");
     }
 }
+
+#[test]
+fn g3_parts_of_a_python_program_in_the_format_of_the_log() {
+    let receiver = Receiver::new();
+    let format = "%(asctime)s.%(msecs)03d [%(module)s.%(funcName)s:%(lineno)d] %(levelname)s %(message)s";
+    let log = json!({"log": {"format": format, "datefmt": "%H:%M"}});
+    let run = Sandbox::new().sync(&with(&basic(&receiver), &log)).expect(0);
+    for line in run.stderr.lines() {
+        let (time, rest) = line.split_at("12:34.567".len());
+        let is_time = |(at, byte): (usize, u8)| match at {
+            2 => byte == b':',
+            5 => byte == b'.',
+            _ => byte.is_ascii_digit(),
+        };
+        assert!(time.bytes().enumerate().all(is_time), "{line}");
+        assert!(rest.starts_with(" [ddns.-:-] "), "{line}");
+    }
+    run.prints("`log.format` asks for a place in the code").prints("home.example.com");
+}
