@@ -14,7 +14,7 @@ use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
-use self::file::{Identity, identity};
+use self::file::{Found, Identity, identity};
 use self::variables::{CONFIG, configured_files};
 use crate::cli::Settings;
 use crate::environment::Environment;
@@ -68,15 +68,16 @@ pub(crate) async fn examine(
     let (mut valid, mut documents) = (Vec::new(), Vec::new());
     let mut identities = Vec::new();
     for file in &files {
-        let loaded = match file::read(file, client, &around.proxies).await {
-            Ok((document, identity)) => {
+        let loaded = match file::read(file, client, &around).await {
+            Ok(Found { document, identity, warnings }) => {
                 identities.extend(identity);
+                diagnostics.extend(warnings);
                 let document = Rc::new(document);
                 documents.push(document.clone());
                 let written = raw::read(&document).map_err(|error| vec![error]);
                 written.and_then(|written| validate(&document.name, Some(written), &around))
             }
-            Err(error) => Err(vec![error]),
+            Err(errors) => Err(errors),
         };
         match loaded {
             Ok(config) => valid.push(config),

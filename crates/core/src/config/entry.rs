@@ -111,7 +111,7 @@ impl Maker<'_, '_> {
 
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
     /// it would be used.
-    fn proxy(&mut self, target: Option<&Target>) -> Proxies {
+    pub(super) fn proxy(&mut self, target: Option<&Target>) -> Proxies {
         let written = self.reader.short_list(Key::Proxy);
         let mut items = Vec::with_capacity(written.len());
         for node in &written {
@@ -140,7 +140,7 @@ impl Maker<'_, '_> {
         proxies
     }
 
-    fn ssl(&mut self) -> Option<Ssl> {
+    pub(super) fn ssl(&mut self) -> Option<Ssl> {
         self.reader.refuse_fetched_path(Key::Ssl);
         Some(match self.reader.choice(Key::Ssl)? {
             Choice::Text(text) if is_auto(&text) => Ssl::Auto,

@@ -11,8 +11,10 @@ use super::raw::{Raw, Start, Written};
 use super::read::Reader;
 use super::value::{duration, is_auto};
 use super::{Concurrency, Config, Log};
-use crate::net::proxy::System;
+use crate::net::proxy::{Proxies, System};
+use crate::net::ssl::Ssl;
 use crate::text::diagnostic::{Diagnostic, Place, has_errors};
+use crate::text::diagnostics::Diagnostics;
 use crate::text::log_format::{Level, LogFormat};
 
 /// A shorter interval is a mistake.
@@ -73,6 +75,19 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
             Ok((Config { name: name.to_owned(), log, concurrency, interval, entries: valid }, diagnostics))
         }
         _ => Err(diagnostics),
+    }
+}
+
+/// How a configuration is fetched: with `proxy` and `ssl` of options and environment, since the file is not there yet. Fails
+/// with what is wrong with them; the warnings come with those about the file.
+pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
+    let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
+    let reader = Reader { layers: around.layers(&empty, &empty), diagnostics: &mut diagnostics };
+    let mut maker = Maker { reader, start: &Start::Whole(Place::Nowhere), system: &around.proxies };
+    let (proxies, ssl) = (maker.proxy(None), maker.ssl());
+    match ssl {
+        Some(ssl) if diagnostics.errors() == 0 => Ok((proxies, ssl)),
+        _ => Err(diagnostics.into_vec(&Place::Nowhere)),
     }
 }
 
@@ -149,8 +164,6 @@ mod tests {
     use super::*;
     use crate::address::source::Source;
     use crate::config::Cache;
-    use crate::net::proxy::Proxies;
-    use crate::net::ssl::Ssl;
     use crate::text::json::{Node, Value};
 
     fn with(more: &[(Key, &str)]) -> Config {

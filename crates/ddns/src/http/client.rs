@@ -123,7 +123,8 @@ impl Client {
             let Some(next) = next else { return Ok(response) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
-            if from != to {
+            // A configuration or a page carries no keys.
+            if from != to && sending.how.want == Want::Status {
                 let warning = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
                 self.warn(sending, warning);
             }
@@ -221,9 +222,9 @@ impl Client {
         self.connector.look_up(host, over).await
     }
 
-    /// Notes a warning, once for all requests. A source, which wants a body, reports none: it would be lost.
+    /// Notes a warning, once for all requests. Those that want a body do not count: a source reports no warnings.
     fn warn(&self, sending: &Sending<'_>, warning: String) {
-        if sending.how.want == Want::Status && self.warned.borrow_mut().insert(warning.clone()) {
+        if sending.how.want == Want::Body || self.warned.borrow_mut().insert(warning.clone()) {
             sending.warnings.borrow_mut().push(warning);
         }
     }

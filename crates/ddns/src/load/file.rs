@@ -3,13 +3,11 @@
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
 use ddns_core::config::raw::Document;
-use ddns_core::net::proxy::{Proxies, System};
-use ddns_core::net::ssl::Ssl;
+use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use rustix::fs::OFlags;
@@ -30,19 +28,23 @@ pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
 
-/// A configuration and, where it is a file of this host, which one.
-pub(super) async fn read(
-    name: &str,
-    client: &Client,
-    system: &Arc<System>,
-) -> Result<(Document, Option<Identity>), Diagnostic> {
+/// A configuration that was read.
+pub(super) struct Found {
+    pub(super) document: Document,
+    /// Which file it is, where it is one of this host.
+    pub(super) identity: Option<Identity>,
+    /// Warnings about who it came from.
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+pub(super) async fn read(name: &str, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
     let lower = name.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
-        return Box::pin(fetch(name, client, system)).await.map(|document| (document, None));
+        return Box::pin(fetch(name, client, around)).await;
     }
     let (text, identity) = read_file(name)
-        .map_err(|why| Diagnostic::error(Place::file(&shown_path(name)), format!("the configuration {why}")))?;
-    Ok((Document { name: name.to_owned(), text, fetched: false }, identity))
+        .map_err(|why| vec![Diagnostic::error(Place::file(&shown_path(name)), format!("the configuration {why}"))])?;
+    Ok(Found { document: Document { name: name.to_owned(), text, fetched: false }, identity, warnings: Vec::new() })
 }
 
 /// The text of a file, or why there is none: a phrase that follows its name.
@@ -78,16 +80,17 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     Ok((text, metadata.as_ref().map(identity)))
 }
 
-/// A configuration over the network (B12), through the environment's proxies. It is named by its origin and path: a query
-/// may hold a key.
-async fn fetch(address: &str, client: &Client, system: &Arc<System>) -> Result<Document, Diagnostic> {
+/// A configuration over the network (B12), with `proxy` and `ssl` of options and environment. It is named by its origin and
+/// path: a query may hold a key.
+async fn fetch(address: &str, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
+    let (proxies, ssl) = &for_fetching(around)?;
     let url = Url::parse(address)
-        .map_err(|why| Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}")))?;
+        .map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
     let name = format!("{}{}", url.origin(), url.path.split('?').next().unwrap_or_default());
-    let wrong =
-        |why: String| Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"));
+    let wrong = |why: String| {
+        vec![Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"))]
+    };
     let request = Request { url, body: None };
-    let (proxies, ssl) = (&Proxies::system(system), &Ssl::Verify);
     let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     let response = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&response.status) {
@@ -97,5 +100,6 @@ async fn fetch(address: &str, client: &Client, system: &Arc<System>) -> Result<D
         return Err(wrong(format!("it was cut off, or is larger than {} KiB", BODY_LIMIT >> 10)));
     }
     let text = String::from_utf8(response.body).map_err(|_| wrong("it is not UTF-8 text".to_owned()))?;
-    Ok(Document { name, text, fetched: true })
+    let warnings = response.warnings.iter().map(|why| Diagnostic::warning(Place::file(&name), why)).collect();
+    Ok(Found { document: Document { name, text, fetched: true }, identity: None, warnings })
 }

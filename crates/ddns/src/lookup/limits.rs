@@ -8,6 +8,6 @@ use ddns_core::net::ssl::Ssl;
 pub(super) struct Limits<'a> {
     /// How long a request may take.
     pub(super) time: Duration,
-    /// How the server of a `url:` is verified.
+    /// How the server of a page is verified.
     pub(super) ssl: &'a Ssl,
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ddns_core::address::observation::{Choice, Trust, unusable};
 use ddns_core::net::family::Family;
-use ddns_core::net::ssl::Ssl;
 
 use super::limits::Limits;
 use super::url::page;
@@ -34,12 +33,12 @@ const SERVICES_V6: [&str; 6] = [
 /// One service may take so long; then the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) async fn ask(family: Family, limit: Duration, client: &Client) -> Result<Choice, String> {
+pub(super) async fn ask(family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
     let services = match family {
         Family::V4 => SERVICES_V4,
         Family::V6 => SERVICES_V6,
     };
-    let limits = Limits { time: limit.min(PATIENCE), ssl: &Ssl::Verify };
+    let limits = Limits { time: limits.time.min(PATIENCE), ..limits };
     // One reason is enough: where none can be reached, it is the same for all.
     let mut first = None;
     for service in services {

@@ -18,7 +18,7 @@ pub(super) async fn ask(
 ) -> Result<Choice, String> {
     match source {
         Source::Default => default::ask(family),
-        Source::Public => Box::pin(public::ask(family, limits.time, client)).await,
+        Source::Public => Box::pin(public::ask(family, limits, client)).await,
         Source::Url(address) => url::ask(address, family, limits, client).await,
         Source::Number(number) => local::nth_interface(*number, family, &interfaces::list()?),
         Source::Interface(name) => local::of_interface(name, family, &interfaces::list()?),

@@ -3,9 +3,10 @@
 
 use serde_json::json;
 
-use crate::support::given::{basic, files, home, sent, targets, with, without};
+use crate::support::authority::Authority;
+use crate::support::given::{basic, ends, files, home, sent, targets, with, without};
 use crate::support::lookup::refused;
-use crate::support::{Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 #[test]
 fn b11_the_version_has_both_letters() {
@@ -170,6 +171,65 @@ fn e4_the_cache_of_the_other_client_is_named_and_set_aside() {
     for other in ["{}", r#"{"a.example:TXT":"x"}"#, r#"{"a.example:A":5}"#, "[]", "no JSON"] {
         sandbox.write("state/ddns.cache", other);
         sandbox.sync(&config).expect(0).prints("is damaged").never_prints("NewFuture");
+    }
+}
+
+/// A receiver that is a proxy as well: it serves `config` and accepts everything else.
+fn serving(config: &impl ToString) -> Receiver {
+    let config = config.to_string();
+    Receiver::responding(move |request| {
+        let is_asked_for = request.target().ends_with("/config.json");
+        if is_asked_for { Response::with_body(200, &config) } else { Response::status(200) }
+    })
+}
+
+#[test]
+fn b12_a_configuration_is_fetched_through_the_proxy_of_options_and_environment() {
+    let receiver = Receiver::new();
+    let config = with(&basic(&receiver), &json!({"index4": receiver.index4()}));
+    let proxy = serving(&config);
+    let fetched = || proxy.take().first().map(|request| request.line.clone()).unwrap_or_default();
+    let expected = "GET http://config.invalid/config.json HTTP/1.1";
+    let address = "http://config.invalid/config.json";
+    Sandbox::new().run(&["-c", address, "--proxy", &proxy.url("")]).expect(0);
+    assert_eq!(fetched(), expected);
+    let sandbox = Sandbox::new().env("DDNS_PROXY", proxy.url(""));
+    sandbox.run(&["-c", address]).expect(0);
+    assert_eq!(fetched(), expected);
+    // `none` goes around that of the environment.
+    let sandbox = Sandbox::new().env("http_proxy", "http://127.0.0.1:9");
+    sandbox.run(&["-c", &proxy.url("/config.json")]).expect(2).prints("cannot be fetched");
+    sandbox.run(&["-c", &proxy.url("/config.json"), "--proxy", "none"]).expect(0);
+    assert_eq!(fetched(), "GET /config.json HTTP/1.1");
+    // What is wrong with it is reported before anything is asked for.
+    let run = Sandbox::new().run(&["-c", &proxy.url("/config.json"), "--proxy", "ftp://user:s3cret@h"]).expect(2);
+    run.prints("--proxy: error: `proxy` names a proxy with the scheme `ftp`").never_prints("s3cret");
+    assert_eq!(fetched(), "");
+}
+
+#[test]
+fn d6_ssl_counts_for_a_fetched_configuration() {
+    let receiver = Receiver::new();
+    let config = with(&basic(&receiver), &json!({"index4": receiver.index4()})).to_string();
+    let authority = Authority::new("testing");
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", config.len());
+    let address = format!("https://localhost:{}/config.json", authority.sending(head + &config, true));
+    let unknown = Authority::new("another").trusted();
+    let own = unknown.write("own.pem", &authority.pem);
+    let unverified = "is trusted unverified";
+    for (ssl, code, warning) in [
+        (None, 0, unverified),
+        (Some("auto"), 0, unverified),
+        (Some("false"), 0, "`ssl` is off"),
+        (own.to_str(), 0, ""),
+        (Some("true"), 2, "an issuer that this system does not know"),
+        (Some("/nowhere.pem"), 2, "the CA file /nowhere.pem cannot be read"),
+    ] {
+        let options = ssl.map(|ssl| vec!["--ssl", ssl]).unwrap_or_default();
+        let run = unknown.run(&[&["-c", &address, "--no-cache"], &options[..]].concat());
+        ends(&run, code, &format!("{ssl:?}"));
+        assert_eq!(run.stderr.contains(unverified), warning == unverified, "{ssl:?}: {}", run.stderr);
+        run.prints(warning);
     }
 }
 

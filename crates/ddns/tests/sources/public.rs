@@ -152,7 +152,7 @@ fn f3_public_asks_in_turn_over_the_right_family_until_one_responds() {
     sh(&format!("mount --bind {} /etc/hosts", file.display()));
     let (pages, seen) = (Pages::default(), Seen::default());
     let root = serve(&names, &pages, &seen);
-    let roots = sandbox.write("roots.pem", root);
+    let roots = sandbox.write("roots.pem", &root);
     let sandbox = sandbox.env("SSL_CERT_FILE", roots.to_str().expect("a plain path")).env("DDNS_CACHE", "false");
     for (family, services, expected) in [(4, &services[0], "203.0.113.7"), (6, &services[1], "2001:db8::7")] {
         let run = |pages_now: &[(&String, &'static str)]| {
@@ -177,9 +177,18 @@ fn f3_public_asks_in_turn_over_the_right_family_until_one_responds() {
         assert_eq!(requests, order(3), "IPv{family}: up to the third");
     }
     // A certificate that nobody vouches for is as good as no response.
-    fs::write(roots, another_authority()).expect("the file is written");
+    fs::write(&roots, another_authority()).expect("the file is written");
     let looked_up = look_up_in(&sandbox, 4, &json!("public"));
     assert_eq!(looked_up.sent, None, "{}", looked_up.run.stderr);
+    // `ssl` counts for sources too (D6).
+    *pages.lock().expect("no test thread failed") = services[0].iter().map(|host| (host.clone(), BOTH)).collect();
+    assert_eq!(look_up_in(&sandbox, 4, &json!("public")).sent, None, "its issuer is unknown");
+    let own = sandbox.write("own.pem", root);
+    for ssl in ["false", own.to_str().expect("a plain path")] {
+        let sandbox = Sandbox::new().env("SSL_CERT_FILE", roots.to_str().expect("a plain path")).env("DDNS_SSL", ssl);
+        let looked_up = look_up_in(&sandbox, 4, &json!("public"));
+        assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "ssl: {ssl}: {}", looked_up.run.stderr);
+    }
 }
 
 /// The certificate of an authority that signed nothing.
