@@ -9,7 +9,7 @@ fuzz_target!(|input: (bool, u16, String)| {
     let (secure, status, location) = input;
     let scheme = if secure { "https" } else { "http" };
     let url = Url::parse(&format!("{scheme}://user:password@a.example/base/path?q=1")).expect("an address");
-    let request = Request { url, body: Some("{}".to_owned()) };
+    let request = Request::new(url, Some("{}".to_owned()));
     if let Some(Ok(next)) = request.redirected(status, Some(&location)) {
         assert!(next.url.secure || !secure);
         assert!(next.url.path.bytes().all(|byte| byte.is_ascii_graphic()), "{:?}", next.url.path);

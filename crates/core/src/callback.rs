@@ -1,12 +1,13 @@
 //! From a configured callback and an update to the one request that is sent.
 //!
-//! [`Target`] decides the address, [`Body`] the JSON; both are pieces (`piece`) from which a [`Request`] is rendered:
-//! a plain value that can be compared or sent. What may be seen of it is rendered by the same code from the same
+//! [`Target`] decides the address, [`Header`] and [`Body`] the rest; all are pieces (`piece`) from which a [`Request`] is
+//! rendered: a plain value that can be compared or sent. What may be seen of it is rendered by the same code from the same
 //! pieces.
 
 mod address;
 mod body;
 pub mod curl;
+mod header;
 mod key;
 mod piece;
 mod redacted;
@@ -17,7 +18,8 @@ mod template;
 mod variables;
 
 pub use address::is_long;
-pub use body::Body;
+pub use body::{Body, Format};
+pub use header::{Header, HeaderError};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
@@ -25,8 +27,8 @@ pub use target::{Target, TargetError, outline, outline_literal};
 pub use variables::{Timestamp, Variables};
 
 use self::piece::{Piece, Show};
-use self::variables::{Variable, scalar_text};
-use crate::net::url::UrlError;
+use self::variables::{Values, Variable, scalar_text};
+use crate::net::url::{Url, UrlError};
 use crate::text::secrets::Secrets;
 use crate::update::Update;
 use crate::update::state::Fingerprint;
@@ -36,24 +38,59 @@ use crate::update::state::Fingerprint;
 pub struct Callback {
     /// Where to.
     pub target: Target,
-    /// What to send there; none for GET.
+    /// `method`; none where the body decides (A2).
+    pub method: Option<Method>,
+    /// The headers that the user sets; each name once.
+    pub headers: Vec<Header>,
+    /// What to send there; none where nothing is sent but the head.
     pub body: Option<Body>,
     /// The values that do not depend on the update.
     pub variables: Variables,
 }
 
+/// Why there is no request for an update: a sentence without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RenderError {
+    /// A value makes the address impossible (a host that is none).
+    Address(UrlError),
+    /// A value puts a control character into this header.
+    Header(String),
+}
+
 impl Callback {
-    /// The request for an update. Fails where a value makes the address impossible (a host that is none).
-    pub fn render(&self, update: &Update<'_>, now: Timestamp) -> Result<Request, UrlError> {
+    /// How its requests ask.
+    pub fn method(&self) -> Method {
+        self.method.unwrap_or_else(|| Method::of_body(self.body.is_some()))
+    }
+
+    /// The request for an update. Fails where a value makes it impossible.
+    pub fn render(&self, update: &Update<'_>, now: Timestamp) -> Result<Request, RenderError> {
         let values = self.variables.with(update, now);
-        let url = self.target.render(&values, Show::All)?;
-        let body = self.body.as_ref().map(|body| body.render(&values, Show::All));
-        Ok(Request { url, body })
+        let url = self.target.render(&values, Show::All).map_err(RenderError::Address)?;
+        self.request(url, &values, Show::All)
+    }
+
+    /// All but the address.
+    fn request(&self, mut url: Url, values: &Values<'_>, show: Show) -> Result<Request, RenderError> {
+        let mut headers = Vec::with_capacity(self.headers.len());
+        for header in &self.headers {
+            let name = header.name().to_owned();
+            let Some(value) = header.render(values, show) else { return Err(RenderError::Header(name)) };
+            if name == "Authorization" {
+                // It takes the place of user and password in the address.
+                url.credentials = None;
+            }
+            headers.push((name, value));
+        }
+        let format = self.body.as_ref().map_or(Format::Json, |body| body.format);
+        let body = self.body.as_ref().map(|body| body.render(values, show));
+        Ok(Request { url, method: self.method(), headers, body, format })
     }
 
     /// Everything the user typed that must not be seen (G2).
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = self.target.secrets();
+        secrets.extend(self.headers.iter().flat_map(|header| piece::secrets(&header.pieces)));
         secrets.extend(self.body.iter().flat_map(|body| piece::secrets(&body.pieces)));
         secrets.extend(self.variables.extra().iter().map(|(_, value)| scalar_text(value).into_owned()));
         secrets
@@ -61,17 +98,18 @@ impl Callback {
 
     /// Whether the address is part of the request.
     pub fn has_address(&self) -> bool {
-        let pieces = self.target.pieces.iter().chain(self.body.iter().flat_map(|body| &body.pieces));
-        pieces.into_iter().any(|piece| matches!(piece, Piece::Variable(_, Variable::Ip)))
+        let headers = self.headers.iter().flat_map(|header| &header.pieces);
+        let body = self.body.iter().flat_map(|body| &body.pieces);
+        let mut pieces = self.target.pieces.iter().chain(headers).chain(body);
+        pieces.any(|piece| matches!(piece, Piece::Variable(_, Variable::Ip)))
     }
 
     /// The key of the cache for this callback (E3).
     pub fn fingerprint(&self, salt: &[u8]) -> Fingerprint {
-        key::fingerprint(&self.target, self.body.as_ref(), &self.variables, salt)
+        key::fingerprint(self, salt)
     }
 
-    /// The request for an update as it may be seen, or why there is none: a phrase that follows `the address`. With
-    /// `reveal` nothing is redacted.
+    /// The request for an update as it may be seen, or why there is none. With `reveal` nothing is redacted.
     pub fn redacted(
         &self,
         update: &Update<'_>,
@@ -79,10 +117,11 @@ impl Callback {
         user_agent: &str,
         reveal: bool,
     ) -> Result<Redacted, String> {
-        let sent = self.render(update, now).map_err(|why| {
+        let why = |why: RenderError| {
             let why = why.to_string();
             if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
-        })?;
+        };
+        let sent = self.render(update, now).map_err(why)?;
         if reveal {
             return Ok(Redacted::whole(sent, user_agent));
         }
@@ -90,8 +129,19 @@ impl Callback {
         // A port that is a value of `extra` is not a number once it is redacted.
         let url = self.target.render(&values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));
-        let body = self.body.as_ref().map(|body| body.render(&values, Show::Redacted));
-        Ok(Redacted::hidden(Request { url, body }, user_agent))
+        let request = self.request(url, &values, Show::Redacted).map_err(why)?;
+        Ok(Redacted::hidden(request, user_agent))
+    }
+}
+
+impl std::fmt::Display for RenderError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(why) => write!(f, "the address {why}"),
+            Self::Header(name) => {
+                write!(f, "a value would put a line end or another control character into the header `{name}`")
+            }
+        }
     }
 }
 

@@ -6,7 +6,10 @@
 mod support;
 
 mod request {
+    mod format;
     mod head;
+    mod headers;
+    mod method;
     mod redirects;
     mod substitution;
     mod updates;

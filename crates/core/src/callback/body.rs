@@ -1,14 +1,56 @@
-//! The JSON body: placeholders in its strings, and outside of quotes, are filled in; keys, numbers, booleans and `null` pass
-//! through (C2, C3, C8).
+//! The body. In JSON, placeholders in strings, and outside of quotes, are filled in; keys, numbers, booleans and `null` pass
+//! through (C2, C3, C8). A form and a plain text are the other formats (H3).
 
 use super::piece::{self, Piece, Position, Show, push_plain};
 use super::template::{self, Part};
 use super::variables::{Values, Variables};
-use crate::text::json::{Node, Value, push_string};
+use crate::net::url::push_form;
+use crate::text::json::{Member, Node, Value, push_string};
 
-/// The body of a POST: an object or a list.
+/// What a body is: `format` (H3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// A JSON object or list.
+    #[default]
+    Json,
+    /// Names and values, as a page sends them.
+    Form,
+    /// Any text.
+    Text,
+}
+
+impl Format {
+    /// Every format that can be set.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Form, Self::Text];
+
+    /// A word in any case.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str().eq_ignore_ascii_case(word.trim()))
+    }
+
+    /// The word of the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Form => "form",
+            Self::Text => "text",
+        }
+    }
+
+    /// The value of `Content-Type`.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Form => "application/x-www-form-urlencoded",
+            Self::Text => "text/plain; charset=utf-8",
+        }
+    }
+}
+
+/// The body of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Body {
+    pub(super) format: Format,
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -20,10 +62,74 @@ impl Body {
             Value::Object(_) | Value::Array(_) => {
                 let mut writer = Writer { pieces: Vec::new(), variables, unknown };
                 writer.push(document)?;
-                Ok(Some(Self { pieces: writer.pieces }))
+                Ok(Some(Self { format: Format::Json, pieces: writer.pieces }))
             }
             _ => Ok(None),
         }
+    }
+
+    /// A form of scalars: names and values are encoded, placeholders are filled in in values. Fails with the first member
+    /// whose value is no scalar.
+    pub fn form<'a>(
+        members: &'a [Member],
+        variables: &Variables,
+        unknown: &mut Vec<String>,
+    ) -> Result<Self, &'a Member> {
+        let mut pieces = Vec::new();
+        for (at, member) in members.iter().enumerate() {
+            let mut name = String::from(if at == 0 { "" } else { "&" });
+            push_form(&mut name, &member.key);
+            push_plain(&mut pieces, &name);
+            push_plain(&mut pieces, "=");
+            match &member.node.value {
+                Value::String(text) => {
+                    let parts = template::parse(text, variables, unknown);
+                    pieces.extend(parts.into_iter().map(|part| placed(part, Position::FormValue)));
+                }
+                // A number may be a key.
+                Value::Number(text) => pieces.push(Piece::Secret(Position::FormValue, text.clone())),
+                Value::Bool(value) => push_plain(&mut pieces, if *value { "true" } else { "false" }),
+                Value::Placeholder(name) => match variables.find(name) {
+                    Some(variable) => pieces.push(Piece::Variable(Position::FormValue, variable)),
+                    None => return Err(member),
+                },
+                Value::Null | Value::Array(_) | Value::Object(_) => return Err(member),
+            }
+        }
+        Ok(Self { format: Format::Form, pieces })
+    }
+
+    /// A form as it was written, `a=1&ip=__IP__`: only the values of placeholders are encoded. What may be seen of it are
+    /// the names.
+    pub fn form_text(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Self {
+        let (mut pieces, mut is_value) = (Vec::new(), false);
+        for part in template::parse(text, variables, unknown) {
+            let Part::Literal(text) = part else {
+                pieces.push(placed(part, Position::FormText));
+                continue;
+            };
+            for run in text.split_inclusive(['&', '=']) {
+                let (run, mark) = match run.strip_suffix(['&', '=']) {
+                    Some(before) if run.ends_with('&') || !is_value => (before, &run[before.len()..]),
+                    _ => (run, ""),
+                };
+                // What no `=` follows is all value.
+                if run.is_empty() || (mark == "=" && !is_value) {
+                    push_plain(&mut pieces, run);
+                } else {
+                    pieces.push(Piece::Secret(Position::FormText, run.to_owned()));
+                }
+                push_plain(&mut pieces, mark);
+                is_value = if mark.is_empty() { is_value } else { mark == "=" };
+            }
+        }
+        Self { format: Format::Form, pieces }
+    }
+
+    /// A text, with values put in as they are.
+    pub fn text(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Self {
+        let parts = template::parse(text, variables, unknown);
+        Self { format: Format::Text, pieces: parts.into_iter().map(|part| placed(part, Position::Text)).collect() }
     }
 
     pub(super) fn render(&self, values: &Values<'_>, show: Show) -> String {
@@ -33,6 +139,13 @@ impl Body {
     /// What may be seen of it as it was written: placeholders by their names, everything else redacted.
     pub fn outline(&self, variables: &Variables) -> String {
         piece::outline(&self.pieces, variables)
+    }
+}
+
+fn placed(part: Part, position: Position) -> Piece {
+    match part {
+        Part::Literal(text) => Piece::Secret(position, text),
+        Part::Variable(variable) => Piece::Variable(position, variable),
     }
 }
 
@@ -57,10 +170,7 @@ impl Writer<'_> {
             Value::String(text) => {
                 self.plain("\"");
                 let parts = template::parse(text, self.variables, self.unknown);
-                self.pieces.extend(parts.into_iter().map(|part| match part {
-                    Part::Literal(text) => Piece::Secret(Position::JsonString, text),
-                    Part::Variable(variable) => Piece::Variable(Position::JsonString, variable),
-                }));
+                self.pieces.extend(parts.into_iter().map(|part| placed(part, Position::JsonString)));
                 self.plain("\"");
             }
             Value::Placeholder(name) => {

@@ -28,9 +28,12 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
         }
     }
     for (name, value) in &request.headers {
-        match (*name, &request.url.credentials) {
+        match (name.as_ref(), &request.url.credentials) {
             // Made by curl from the address and the body.
-            ("Host" | "Content-Length", _) => {}
+            ("Host", _) => {}
+            ("Content-Length", _) if request.body.is_some() => {}
+            // Without a value curl would leave it out.
+            (name, _) if value.is_empty() => add(&["-H", &format!("{name};")]),
             ("User-Agent", _) => add(&["-A", value]),
             ("Authorization", Some((user, password))) if !has_control(user) && !has_control(password) => {
                 add(&["-u", &format!("{user}:{password}")]);
@@ -40,8 +43,9 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
     }
     if let Some(body) = &request.body {
         add(&["-H", "Expect:", "--data-raw", body]);
-    } else if request.method == Method::Post {
-        add(&["-X", "POST"]);
+    }
+    if request.method != Method::of_body(request.body.is_some()) {
+        add(&["-X", request.method.as_str()]);
     }
     add(&[&request.url.to_string()]);
     words

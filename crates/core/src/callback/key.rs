@@ -19,6 +19,9 @@
 //! | `extra` | `name`, then `string`, `number` or `boolean` | a variable and its value; sorted by name |
 //! | `ttl` | `number` | decimal |
 //! | `line` | `string` | as written |
+//! | `method` | `word` | where it is not the one that the body decides (A2): `PUT` |
+//! | `headers` | `name`, then `text` and `placeholder` | a header, as it is sent, and its value; sorted by name |
+//! | `format` | `word` | where the body is not JSON: `form` or `text` |
 //!
 //! The key is the first 16 bytes of SHA-256 over the salt and the records. A field that is added later comes after these and adds
 //! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
@@ -26,22 +29,22 @@
 
 use sha2::{Digest, Sha256};
 
-use super::body::Body;
 use super::piece::Piece;
-use super::target::Target;
 use super::variables::{Variables, scalar_text};
+use super::{Callback, Format, Header, Method};
 use crate::text::json::Value;
 use crate::update::state::Fingerprint;
 
-pub(super) fn fingerprint(target: &Target, body: Option<&Body>, variables: &Variables, salt: &[u8]) -> Fingerprint {
-    let hash = Sha256::new().chain_update(salt).chain_update(encoded(target, body, variables)).finalize();
+pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
+    let hash = Sha256::new().chain_update(salt).chain_update(encoded(callback)).finalize();
     let mut short = [0; 16];
     short.copy_from_slice(&hash[..16]);
     Fingerprint::new(short)
 }
 
 /// The records of a callback.
-fn encoded(target: &Target, body: Option<&Body>, variables: &Variables) -> String {
+fn encoded(callback: &Callback) -> String {
+    let Callback { target, method, headers, body, variables } = callback;
     let mut records = String::new();
     push_pieces(&mut records, "address", &target.pieces, variables);
     if let Some(body) = body {
@@ -63,6 +66,18 @@ fn encoded(target: &Target, body: Option<&Body>, variables: &Variables) -> Strin
     }
     if let Some(line) = variables.line() {
         push(&mut records, "line", "string", line);
+    }
+    if let Some(method) = method.filter(|method| *method != Method::of_body(body.is_some())) {
+        push(&mut records, "method", "word", method.as_str());
+    }
+    let mut headers: Vec<&Header> = headers.iter().collect();
+    headers.sort_unstable_by_key(|header| header.name());
+    for header in headers {
+        push(&mut records, "headers", "name", header.name());
+        push_pieces(&mut records, "headers", &header.pieces, variables);
+    }
+    if let Some(format) = body.as_ref().map(|body| body.format).filter(|format| *format != Format::Json) {
+        push(&mut records, "format", "word", format.as_str());
     }
     records
 }
@@ -96,7 +111,7 @@ fn push(records: &mut String, field: &str, kind: &str, bytes: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Callback;
+    use super::super::Body;
     use super::super::tests::callback;
     use super::*;
 
@@ -112,7 +127,15 @@ mod tests {
             callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(2), None)),
             callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), Some(String::new()))),
             callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), extra),
+            Callback { method: Some(Method::Put), ..base.clone() },
+            with_header(base.clone(), "X-Key", "a"),
+            with_header(base.clone(), "X-Key", "b"),
+            with_header(base.clone(), "X-Other", "a"),
+            with_header(base.clone(), "X-Key", "__IP__"),
+            Callback { body: Some(Body::text(r#"{"a":"b"}"#, &base.variables, &mut Vec::new())), ..base.clone() },
         ];
+        let all: Vec<_> = others.iter().map(|other| other.fingerprint(b"salt")).collect();
+        assert!((1..all.len()).all(|at| !all[..at].contains(&all[at])), "{all:?}");
         let print = base.fingerprint(b"salt");
         assert_eq!(print, base.clone().fingerprint(b"salt"));
         assert_ne!(print, base.fingerprint(b"pepper"));
@@ -124,7 +147,13 @@ mod tests {
 
     /// A variable of every kind, placeholders everywhere, and letters that need care.
     fn records(callback: &Callback) -> String {
-        encoded(&callback.target, callback.body.as_ref(), &callback.variables)
+        encoded(callback)
+    }
+
+    fn with_header(mut callback: Callback, name: &str, value: &str) -> Callback {
+        let header = Header::new(name, value, &callback.variables, &mut Vec::new()).expect("a header");
+        callback.headers.push(header);
+        callback
     }
 
     fn everything() -> Callback {
@@ -186,6 +215,40 @@ mod tests {
         ];
         for (callback, key) in cases {
             assert_eq!(callback.fingerprint(b"a salt of 16 byt").to_string(), key, "{}", records(&callback));
+        }
+    }
+
+    /// The fields of section H, in the order of the table.
+    #[test]
+    fn e3_the_encoding_of_any_service_is_what_is_written_down() {
+        let base = callback("", "http://h/", None, Variables::default());
+        let mut callback = with_header(with_header(base, "x-b", "Bearer __IP__!"), "ACCEPT", "a/b");
+        callback.method = Some(Method::Delete);
+        callback.body = Some(Body::form_text("a=__IP__", &callback.variables, &mut Vec::new()));
+        let expected = [
+            "address text 9:http://h/",
+            "body text 2:a=",
+            "body placeholder 6:__IP__",
+            "method word 6:DELETE",
+            "headers name 6:Accept",
+            "headers text 3:a/b",
+            "headers name 3:X-B",
+            "headers text 7:Bearer ",
+            "headers placeholder 6:__IP__",
+            "headers text 1:!",
+            "format word 4:form",
+            "",
+        ];
+        assert_eq!(records(&callback), expected.join("\n"));
+    }
+
+    /// What was accepted before stays so when the method is written down that was sent all along.
+    #[test]
+    fn e3_a_default_that_is_written_down_adds_nothing() {
+        for (token, method) in [(None, Method::Get), (Some("{}"), Method::Post)] {
+            let plain = callback("", "http://h/", token, Variables::default());
+            let written = Callback { method: Some(method), ..plain.clone() };
+            assert_eq!(plain.fingerprint(b"salt"), written.fingerprint(b"salt"));
         }
     }
 

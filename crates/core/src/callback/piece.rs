@@ -1,9 +1,12 @@
 //! The pieces of a callback: address and body, cut up once, when they are read, into what everybody may see, what the
 //! user typed, and placeholders. What is sent, what may be seen of it, the list of secrets and the cache key are each one
-//! pass over the same pieces. A new place for text (a header, say) is a new [`Position`].
+//! pass over the same pieces. A new place for text is a new [`Position`].
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use super::variables::{Values, Variable, Variables};
-use crate::net::url::{credential_secrets, percent_decode, push_kept, push_value};
+use crate::net::url::{credential_secrets, percent_decode, push_form, push_kept, push_value};
 use crate::text::json::{Value, push_escaped, push_string};
 use crate::text::secrets::MASK;
 
@@ -18,6 +21,14 @@ pub(super) enum Position {
     JsonString,
     /// In JSON, outside quotes.
     JsonBare,
+    /// In the value of a header.
+    Header,
+    /// A value of a form that is written as an object.
+    FormValue,
+    /// Anywhere in a form that is written as a text.
+    FormText,
+    /// In a body that is plain text.
+    Text,
 }
 
 /// A piece of an address or a body. Does not show what the user typed when printed.
@@ -44,7 +55,10 @@ impl Position {
     pub(super) fn push_literal(self, out: &mut String, text: &str) {
         match self {
             Self::JsonString => push_escaped(out, text),
-            Self::UserInfo | Self::Address | Self::JsonBare => out.push_str(text),
+            Self::FormValue => push_form(out, text),
+            Self::UserInfo | Self::Address | Self::JsonBare | Self::Header | Self::FormText | Self::Text => {
+                out.push_str(text);
+            }
         }
     }
 
@@ -52,6 +66,8 @@ impl Position {
         match self {
             Self::UserInfo | Self::Address => push_value(out, &values.text(variable)),
             Self::JsonString => push_escaped(out, &values.text(variable)),
+            Self::FormValue | Self::FormText => push_form(out, &values.text(variable)),
+            Self::Header | Self::Text => out.push_str(&values.text(variable)),
             Self::JsonBare => match values.json(variable) {
                 Value::String(text) => push_string(out, &text),
                 Value::Number(text) => out.push_str(&text),
@@ -70,7 +86,9 @@ impl Position {
                     out.push_str(if part.is_empty() { "" } else { MASK });
                 }
             }
-            Self::Address | Self::JsonString => out.push_str(MASK),
+            Self::Address | Self::JsonString | Self::Header | Self::FormValue | Self::FormText | Self::Text => {
+                out.push_str(MASK);
+            }
             Self::JsonBare => push_string(out, MASK),
         }
     }
@@ -119,7 +137,21 @@ pub(super) fn secrets(pieces: &[Piece]) -> Vec<String> {
                 push_kept(&mut sent, text);
                 secrets.extend([text.clone(), percent_decode(text), sent]);
             }
-            Position::JsonString | Position::JsonBare => secrets.push(text.clone()),
+            Position::FormValue => {
+                let mut sent = String::new();
+                push_form(&mut sent, text);
+                secrets.extend([text.clone(), sent]);
+            }
+            Position::FormText => secrets.extend([text.clone(), percent_decode(&text.replace('+', " "))]),
+            Position::Header => {
+                secrets.push(text.clone());
+                // `Basic dXNlcjpwdw==`: user and password may come back, too.
+                let decoded = STANDARD.decode(text.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+                if let Some((user, password)) = decoded.as_deref().and_then(|pair| pair.split_once(':')) {
+                    secrets.extend([format!("{user}:{password}"), user.to_owned(), password.to_owned()]);
+                }
+            }
+            Position::JsonString | Position::JsonBare | Position::Text => secrets.push(text.clone()),
         }
     }
     secrets

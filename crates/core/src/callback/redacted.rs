@@ -1,6 +1,8 @@
 //! A request for somebody's eyes: rendered by the code that renders what is sent, with what the user typed as `***` unless
 //! they asked for the secrets themselves (G2).
 
+use std::borrow::Cow;
+
 use super::request::{Method, Request};
 use crate::net::proxy::Server;
 use crate::net::url::Url;
@@ -9,13 +11,13 @@ use crate::text::secrets::MASK;
 /// A request as it may be seen. What is left out of a redacted one would reveal something about a secret, or be wrong.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Redacted {
-    /// GET or POST.
+    /// How it asks.
     pub method: Method,
     /// The address. Its credentials are sent as a header.
     pub url: Url,
     /// The headers in the order in which they are sent. Without the length of a redacted body: it is another one.
-    pub headers: Vec<(&'static str, String)>,
-    /// The JSON body; none for GET.
+    pub headers: Vec<(Cow<'static, str>, String)>,
+    /// The body; none where nothing is sent but the head.
     pub body: Option<String>,
     /// The proxy that is tried first; none where the request goes out directly.
     pub proxy: Option<RedactedProxy>,
@@ -33,15 +35,16 @@ pub struct RedactedProxy {
 impl Redacted {
     /// A request with nothing left out.
     pub(super) fn whole(request: Request, user_agent: &str) -> Self {
-        let (method, headers) = (request.method(), request.headers(user_agent));
-        Self { method, headers, url: request.url, body: request.body, proxy: None }
+        let headers = request.headers(user_agent);
+        Self { method: request.method, headers, url: request.url, body: request.body, proxy: None }
     }
 
     /// A request that was rendered without secrets, and without what its headers would reveal of them.
     pub(super) fn hidden(request: Request, user_agent: &str) -> Self {
         let mut redacted = Self::whole(request, user_agent);
-        redacted.headers.retain(|(name, _)| *name != "Content-Length");
-        for (_, value) in redacted.headers.iter_mut().filter(|(name, _)| *name == "Authorization") {
+        let (has_body, is_ours) = (redacted.body.is_some(), redacted.url.credentials.is_some());
+        redacted.headers.retain(|(name, _)| name != "Content-Length" || !has_body);
+        for (_, value) in redacted.headers.iter_mut().filter(|(name, _)| is_ours && name == "Authorization") {
             *value = format!("Basic {MASK}");
         }
         redacted

@@ -1,6 +1,7 @@
 //! Where a redirection sends a request next (D3).
 
-use super::request::Request;
+use super::header;
+use super::request::{Method, Request};
 use crate::net::url::{Url, UrlError, split_scheme};
 
 /// More redirections than this are a loop.
@@ -27,11 +28,11 @@ impl std::fmt::Display for RedirectError {
 impl Request {
     /// The request that follows a response; none where the response is final. 301, 302, 307 and 308 keep method and body,
     /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
-    /// credentials.
+    /// credentials, and of the user's headers only those that hold no secret (H2).
     pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, RedirectError>> {
-        let body = match status {
-            301 | 302 | 307 | 308 => self.body.clone(),
-            303 => None,
+        let (method, body) = match status {
+            301 | 302 | 307 | 308 => (self.method, self.body.clone()),
+            303 => (Method::Get, None),
             _ => return None,
         };
         let mut url = match join(&self.url, location?.trim()) {
@@ -41,8 +42,13 @@ impl Request {
         if self.url.secure && !url.secure {
             return Some(Err(RedirectError::Unsecured(url.origin())));
         }
-        url.credentials = if url.origin() == self.url.origin() { self.url.credentials.clone() } else { None };
-        Some(Ok(Self { url, body }))
+        let is_same = url.origin() == self.url.origin();
+        url.credentials = self.url.credentials.clone().filter(|_| is_same);
+        // A GET in place of something with a body has no content.
+        let is_lost = |name: &str| name == "Content-Type" && self.body.is_some() && body.is_none();
+        let stays = |name: &str| (is_same || header::is_public(name)) && !is_lost(name);
+        let headers = self.headers.iter().filter(|(name, _)| stays(name)).cloned().collect();
+        Some(Ok(Self { url, method, headers, body, format: self.format }))
     }
 }
 
@@ -101,7 +107,7 @@ mod tests {
     use super::*;
 
     fn request(url: &str) -> Request {
-        Request { url: Url::parse(url).expect("an address"), body: Some("{}".to_owned()) }
+        Request::new(Url::parse(url).expect("an address"), Some("{}".to_owned()))
     }
 
     fn next(url: &str, status: u16, location: &str) -> Option<Result<Request, RedirectError>> {
@@ -168,6 +174,27 @@ mod tests {
         for other in ["https://h:444/x", "https://g/x", "https://a:b@g/x"] {
             assert!(credentials(other).is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn h2_another_origin_gets_no_header_that_may_hold_a_key() {
+        let mut first = request("https://h/");
+        first.method = Method::Put;
+        for name in ["Authorization", "X-Api-Key", "User-Agent", "Accept", "Content-Type"] {
+            first.headers.push((name.to_owned(), "v".to_owned()));
+        }
+        let after = |status, location| {
+            let next = first.redirected(status, Some(location)).expect("followed").expect("a request");
+            let names: Vec<String> = next.headers.into_iter().map(|(name, _)| name).collect();
+            (next.method, names.join(" "))
+        };
+        let all = "Authorization X-Api-Key User-Agent Accept Content-Type";
+        assert_eq!(after(307, "/x"), (Method::Put, all.to_owned()));
+        assert_eq!(after(308, "https://h:443/x"), (Method::Put, all.to_owned()));
+        for other in ["https://h:444/", "https://g/", "//h.example/"] {
+            assert_eq!(after(302, other), (Method::Put, "User-Agent Accept Content-Type".to_owned()), "{other}");
+        }
+        assert_eq!(after(303, "/x"), (Method::Get, "Authorization X-Api-Key User-Agent Accept".to_owned()));
     }
 
     proptest! {

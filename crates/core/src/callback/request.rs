@@ -1,10 +1,12 @@
 //! The request as a value: known in full before any socket exists.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::body::Format;
 use crate::net::url::Url;
 
 /// One request, secrets included; its `Debug` shows neither path nor body.
@@ -12,53 +14,98 @@ use crate::net::url::Url;
 pub struct Request {
     /// Where to.
     pub url: Url,
-    /// The JSON body: its presence makes the request a POST (A2).
+    /// How it asks.
+    pub method: Method,
+    /// The headers that the user set, by the names under which they are sent. They replace ours (H2).
+    pub headers: Vec<(String, String)>,
+    /// The body; none where nothing is sent but the head.
     pub body: Option<String>,
+    /// What the body is.
+    pub format: Format,
 }
 
-/// How a request asks.
+/// How a request asks (H1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the word of the request line")]
 pub enum Method {
-    /// Without a body.
     Get,
-    /// With a JSON body.
     Post,
+    Put,
+    Patch,
+    Delete,
 }
 
 impl Method {
+    /// Every method that can be set.
+    pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
+
+    /// POST where there is a body, GET where there is none (A2).
+    pub fn of_body(has_body: bool) -> Self {
+        if has_body { Self::Post } else { Self::Get }
+    }
+
+    /// A word in any case.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(word.trim()))
+    }
+
     /// The word of the request line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
         }
+    }
+
+    /// Whether a server waits for a body: without one, the length says that there is none (RFC 9110, 8.6).
+    fn expects_body(self) -> bool {
+        matches!(self, Self::Post | Self::Put | Self::Patch)
     }
 }
 
 impl Request {
-    /// POST where there is a body, GET where there is none.
-    pub fn method(&self) -> Method {
-        if self.body.is_some() { Method::Post } else { Method::Get }
+    /// A POST of a JSON body, or a GET where there is none (A2).
+    pub fn new(url: Url, body: Option<String>) -> Self {
+        let method = Method::of_body(body.is_some());
+        Self { url, method, headers: Vec::new(), body, format: Format::Json }
     }
 
-    /// The headers that the contract sets, in the order in which they are sent (D1, D2).
-    pub fn headers(&self, user_agent: &str) -> Vec<(&'static str, String)> {
-        let mut headers =
-            vec![("Host", self.url.authority()), ("User-Agent", user_agent.to_owned()), ("Accept", "*/*".to_owned())];
+    /// Whether the user set a header.
+    fn sets(&self, name: &str) -> bool {
+        self.headers.iter().any(|(known, _)| known == name)
+    }
+
+    /// All headers in the order in which they are sent: those of the contract (D1, D2) that the user did not replace, then
+    /// the user's own.
+    pub fn headers(&self, user_agent: &str) -> Vec<(Cow<'static, str>, String)> {
+        let mut headers = Vec::with_capacity(6 + self.headers.len());
+        headers.push((Cow::Borrowed("Host"), self.url.authority()));
+        let mut ours = |name: &'static str, value: &dyn Fn() -> String| {
+            if !self.sets(name) {
+                headers.push((Cow::Borrowed(name), value()));
+            }
+        };
+        ours("User-Agent", &|| user_agent.to_owned());
+        ours("Accept", &|| "*/*".to_owned());
         if let Some((user, password)) = &self.url.credentials {
-            let pair = STANDARD.encode(format!("{user}:{password}"));
-            headers.push(("Authorization", format!("Basic {pair}")));
+            ours("Authorization", &|| format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
         }
         if let Some(body) = &self.body {
-            headers.push(("Content-Type", "application/json".to_owned()));
-            headers.push(("Content-Length", body.len().to_string()));
+            ours("Content-Type", &|| self.format.content_type().to_owned());
+            ours("Content-Length", &|| body.len().to_string());
+        } else if self.method.expects_body() {
+            ours("Content-Length", &|| "0".to_owned());
         }
+        headers.extend(self.headers.iter().map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
         headers
     }
 }
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.method().as_str(), self.url)
+        write!(f, "{} {:?}", self.method.as_str(), self.url)
     }
 }

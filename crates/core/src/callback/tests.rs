@@ -24,7 +24,7 @@ pub(super) fn callback(endpoint: &str, id: &str, token: Option<&str>, variables:
         let document = parse(token, Dialect::TOKEN).expect("JSON");
         Body::new(&document, &variables, &mut unknown).expect("known placeholders").expect("an object or list")
     });
-    Callback { target, body, variables }
+    Callback { target, method: None, headers: Vec::new(), body, variables }
 }
 
 fn render_with(callback: &Callback, ip: &str) -> Request {
@@ -161,7 +161,7 @@ fn c4_one_pass_and_unknown_names_stay() {
     let variables = Variables::new(None, Some("__IP____DOMAIN__".into()));
     let id = "http://h/?a=__LINE__&b=__FOO__&c=____IP____&d=__ip__&e=__FOO__IP__&f=___IP___";
     let target = Target::new("", id, &variables, &mut unknown).expect("an address");
-    let path = render(&Callback { target, body: None, variables }).url.path;
+    let path = render(&Callback { target, method: None, headers: Vec::new(), body: None, variables }).url.path;
     let expected = "/?a=__IP____DOMAIN__&b=__FOO__&c=__203.0.113.7__&d=__ip__&e=__FOO203.0.113.7&f=_203.0.113.7_";
     assert_eq!(path, expected);
     assert_eq!(unknown, ["__FOO__", "__ip__", "__FOO__"]);
@@ -227,8 +227,8 @@ fn d2_credentials_become_a_header_and_leave_the_request_line() {
     let callback = callback("", "http://us%40er:p%3Aw@h:8080/x", None, Variables::default());
     let request = render(&callback);
     let headers = request.headers("agent");
-    assert_eq!(headers[0], ("Host", "h:8080".into()));
-    assert!(headers.contains(&("Authorization", "Basic dXNAZXI6cDp3".into())), "{headers:?}");
+    assert_eq!(headers[0], ("Host".into(), "h:8080".into()));
+    assert!(headers.contains(&("Authorization".into(), "Basic dXNAZXI6cDp3".into())), "{headers:?}");
     assert!(!redacted(&callback).lines().join("\n").contains("dXNAZXI6cDp3"));
     assert_eq!(request.url.path, "/x");
 }
@@ -312,6 +312,49 @@ proptest! {
     }
 
     #[test]
+    fn h2_no_value_breaks_out_of_a_header(line in any::<String>(), tail in "[\r\n\\x00-\\x7fü]{0,4}") {
+        let line = line + &tail;
+        let mut callback = callback("", "http://h/", None, Variables::new(None, Some(line.clone())));
+        callback.headers.push(Header::new("X-Key", "a__LINE__b", &callback.variables, &mut Vec::new()).expect("a header"));
+        let (domain, ip) = (domain(), "203.0.113.7".parse().expect("an address"));
+        let update = Update { domain: &domain, family: Family::V4, ip };
+        let is_one_line = !line.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f);
+        match callback.render(&update, NOW) {
+            Ok(request) => {
+                prop_assert!(is_one_line);
+                prop_assert_eq!(request.headers, vec![("X-Key".to_owned(), format!("a{line}b"))]);
+            }
+            Err(error) => {
+                prop_assert!(!is_one_line);
+                prop_assert_eq!(error, RenderError::Header("X-Key".to_owned()));
+            }
+        }
+    }
+
+    #[test]
+    fn h3_no_value_changes_the_shape_of_a_form(line in any::<String>(), name in any::<String>()) {
+        let variables = Variables::new(None, Some(line.clone()));
+        let text = Body::form_text("a=x__LINE__y&b=__LINE__", &variables, &mut Vec::new());
+        let members = Value::object([(name.as_str(), Value::string("__LINE__")), ("b", Value::string(line.clone()))]);
+        let object = Body::form(members.members().unwrap_or_default(), &variables, &mut Vec::new()).expect("scalars");
+        let mut callback = callback("", "http://h/", None, variables);
+        let decoded = |body: String| -> Vec<(String, String)> {
+            let decode = |text: &str| crate::net::url::percent_decode(&text.replace('+', " "));
+            body.split('&').map(|pair| pair.split_once('=').map(|(a, b)| (decode(a), decode(b))).expect("a pair")).collect()
+        };
+        callback.body = Some(text);
+        let expected = vec![("a".to_owned(), format!("x{line}y")), ("b".to_owned(), line.clone())];
+        prop_assert_eq!(decoded(render(&callback).body.expect("a body")), expected);
+        callback.body = Some(object);
+        let body = render(&callback).body.expect("a body");
+        prop_assert!(body.bytes().all(|byte| byte.is_ascii_graphic()));
+        // A name or value that looks like a placeholder is one.
+        if !line.contains("__") {
+            prop_assert_eq!(decoded(body), vec![(name, line.clone()), ("b".to_owned(), line)]);
+        }
+    }
+
+    #[test]
     fn c4_a_value_is_never_searched_again(line in "(__(IP|DOMAIN|TTL|LINE)__|[a-z_]){0,6}") {
         let request = render(&callback("http://h", "", Some(r#"["__LINE__"]"#), Variables::new(Some(1), Some(line.clone()))));
         prop_assert_eq!(request.body, Some(format!("[\"{line}\"]")));
@@ -322,7 +365,8 @@ proptest! {
         for id in [text.as_str(), id.as_str()] {
             for endpoint in ["", "http://h/a?b", text.as_str()] {
                 if let Ok(target) = Target::new(endpoint, id, &Variables::default(), &mut Vec::new()) {
-                    let callback = Callback { target, body: None, variables: Variables::default() };
+                    let variables = Variables::default();
+                    let callback = Callback { target, method: None, headers: Vec::new(), body: None, variables };
                     let (domain, ip) = (domain(), "203.0.113.7".parse().expect("an address"));
                     let update = Update { domain: &domain, family: Family::V4, ip };
                     let _ = callback.redacted(&update, NOW, "agent", false);

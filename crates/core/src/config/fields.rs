@@ -11,6 +11,9 @@ pub enum Key {
     Id,
     Endpoint,
     Token,
+    Method,
+    Headers,
+    Format,
     Ipv4,
     Ipv6,
     Index4,
@@ -57,6 +60,8 @@ pub enum Kind {
     WholeOrText,
     /// An object of scalars.
     Object,
+    /// An object of strings, or lines of the form `Name: value`.
+    Headers,
     /// A list of objects.
     Objects,
 }
@@ -112,6 +117,8 @@ impl Field {
             (Key::Cache, _) => "`true`, `false` or the path of a file",
             (Key::Concurrency, _) => "`auto` or a whole number from 1 to 1000",
             (Key::Interval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
+            (Key::Method, _) => "one of GET, POST, PUT, PATCH, DELETE",
+            (Key::Format, _) => "`json`, `form` or `text`",
             (Key::LogLevel, _) => "one of DEBUG, INFO, WARNING, ERROR, CRITICAL",
             (Key::Timeout, _) => "a number of seconds, more than 0 and at most 3600",
             (Key::Ttl | Key::CacheMaxAge, _) => "a whole number of seconds",
@@ -123,6 +130,7 @@ impl Field {
             (_, Kind::Number) => "a number",
             (_, Kind::Flag | Kind::FlagOrText) => "`true` or `false`",
             (_, Kind::Object) => "an object of strings, numbers and booleans",
+            (_, Kind::Headers) => "an object of strings",
             (_, Kind::Objects) => "a list of objects",
         }
     }
@@ -179,9 +187,9 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 25] = {
+pub const FIELDS: [Field; 28] = {
     use Key as K;
-    use Kind::{Document, Flag, FlagOrText, List, Number, Object, Objects, Sources, Text, Whole, WholeOrText};
+    use Kind::{Document, Flag, FlagOrText, Headers, List, Number, Object, Objects, Sources, Text, Whole, WholeOrText};
     use Scope::{Entry, File};
 
     [
@@ -197,6 +205,16 @@ pub const FIELDS: [Field; 25] = {
             .secret()
             .also_in_file("DDNS_TOKEN_FILE")
             .help("JSON", "JSON body of a POST; placeholders are filled in; without it a GET is sent"),
+        field(K::Method, "method", ("DDNS_METHOD", "method"), Text, Entry)
+            .help("METHOD", "Method of the request; not set: POST with a `token`, GET without"),
+        // The option sets one header, and may be repeated.
+        field(K::Headers, "headers", ("DDNS_HEADERS", "header"), Headers, Entry)
+            .secret()
+            .aliases(&["headers"])
+            .help("HEADER", "Headers of the request, e.g. `Authorization: Bearer KEY`; placeholders are filled in"),
+        field(K::Format, "format", ("DDNS_FORMAT", "format"), Text, Entry)
+            .default("json")
+            .help("FORMAT", "What `token` is sent as: `json`, `form` (a web form) or `text`"),
         field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), List, Entry)
             .help("DOMAIN", "Domains to update with your IPv4 address (A)"),
         field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), List, Entry)
@@ -286,7 +304,8 @@ mod tests {
             let variable = format!("DDNS_{}", plain.to_uppercase());
             assert_eq!(field.variable, Some(variable.as_str()));
             assert!(field.file_variable.is_none_or(|name| name.strip_suffix("_FILE") == Some(&variable)));
-            let option = plain.replace('_', "-");
+            // `--header` sets one of them.
+            let option = if field.key == Key::Headers { "header".to_owned() } else { plain.replace('_', "-") };
             assert_eq!(field.option, Some(option.as_str()));
             let mut spellings = vec![field.name.to_owned(), plain];
             spellings.dedup();

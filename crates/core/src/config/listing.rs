@@ -8,9 +8,9 @@ use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
-use super::value::{document, is_off};
+use super::value::{document, form_members, is_empty_token, is_off};
 use crate::address::source::Source;
-use crate::callback::{Body, Variables, outline, outline_literal};
+use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::Item;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
@@ -102,7 +102,8 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
     match (field.key, &node.value) {
         (Key::Id, Value::String(text)) => outline(text, &variables(layers)),
         (Key::Endpoint, Value::String(text)) => outline_literal(text),
-        (Key::Token, _) => token(node, &variables(layers)),
+        (Key::Token, _) => token(node, layers),
+        (Key::Headers, _) => headers(layers),
         (Key::Extra, _) => extra(layers),
         (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
         (Key::Proxy, _) => joined(field.key, layers, proxy),
@@ -152,15 +153,43 @@ fn proxy(node: &Node) -> String {
     if before.is_empty() { host.to_owned() } else { format!("{scheme}{MASK}@{host}") }
 }
 
-fn token(node: &Node, variables: &Variables) -> String {
-    match document(node) {
-        Ok(None) => String::from(if node.value.members().is_some() { "{}" } else { "" }),
-        Ok(Some(document)) => Body::new(&document, variables, &mut Vec::new())
-            .ok()
-            .flatten()
-            .map_or_else(|| MASK.to_owned(), |body| body.outline(variables)),
-        Err(_) => MASK.to_owned(),
+fn token(node: &Node, layers: &Layers<'_>) -> String {
+    let (variables, unknown) = (variables(layers), &mut Vec::new());
+    let format = layers.get(Key::Format).and_then(|setting| setting.node.value.text()).unwrap_or_default();
+    let body = match Format::parse(format).unwrap_or_default() {
+        Format::Json => match document(node) {
+            Ok(None) => return String::from(if node.value.members().is_some() { "{}" } else { "" }),
+            Ok(Some(document)) => Body::new(&document, &variables, unknown).ok().flatten(),
+            Err(_) => None,
+        },
+        _ if is_empty_token(&node.value) => return String::new(),
+        Format::Form => match (form_members(node), &node.value) {
+            (Some(members), _) => Body::form(&members, &variables, unknown).ok(),
+            (None, Value::String(text)) => Some(Body::form_text(text, &variables, unknown)),
+            (None, _) => None,
+        },
+        Format::Text => node.value.text().map(|text| Body::text(text, &variables, unknown)),
+    };
+    body.map_or_else(|| MASK.to_owned(), |body| body.outline(&variables))
+}
+
+/// Names, and what may be seen of the values.
+fn headers(layers: &Layers<'_>) -> String {
+    let mut wrong = Diagnostics::default();
+    let members = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.headers(Key::Headers);
+    if wrong.errors() > 0 {
+        return MASK.to_owned();
     }
+    let variables = variables(layers);
+    let headers = members.iter().map(|member| {
+        let value = member.node.value.text()?;
+        Header::new(&member.key, value, &variables, &mut Vec::new()).ok()
+    });
+    let rows = headers.map(|header| match header {
+        Some(header) => (header.name().to_owned(), header.outline(&variables)),
+        None => (MASK.to_owned(), MASK.to_owned()),
+    });
+    object(rows)
 }
 
 /// The members of `extra`, where it is an object or a text that holds one, and there are not too many.
@@ -174,14 +203,19 @@ fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
 
 fn extra(layers: &Layers<'_>) -> String {
     let Some(members) = extra_members(layers) else { return MASK.to_owned() };
+    object(members.into_iter().map(|(key, _)| (key, MASK.to_owned())))
+}
+
+/// An object of strings, on one line.
+fn object(members: impl Iterator<Item = (String, String)>) -> String {
     let mut out = String::from("{");
-    for (at, (key, _)) in members.iter().enumerate() {
+    for (at, (key, value)) in members.enumerate() {
         if at > 0 {
             out.push(',');
         }
-        push_string(&mut out, key);
+        push_string(&mut out, &key);
         out.push(':');
-        push_string(&mut out, MASK);
+        push_string(&mut out, &value);
     }
     out + "}"
 }

@@ -9,7 +9,7 @@ use super::raw::Setting;
 use super::value::{self, is_blank};
 use crate::text::diagnostic::Severity;
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, MOST_VALUES, Node, Span, Value, parse};
+use crate::text::json::{Dialect, MOST_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
 
 /// Reads settings layer by layer and collects what is wrong.
@@ -216,6 +216,23 @@ impl<'a> Reader<'a> {
             }
         });
         items
+    }
+
+    /// The members of an object of strings, or of a text that holds headers. Each comes with its place.
+    pub(super) fn headers(&mut self, key: Key) -> Vec<Member> {
+        let Some(setting) = self.given(key) else { return Vec::new() };
+        match &setting.node.value {
+            Value::Object(members) => members.clone(),
+            Value::String(text) => value::headers(text).unwrap_or_else(|why| {
+                let hint = "write `Name: value` on a line for each header, or a JSON object".to_owned();
+                self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), Some(hint));
+                Vec::new()
+            }),
+            _ => {
+                self.wrong_type(key, &setting.node);
+                Vec::new()
+            }
+        }
     }
 
     /// An object, or a string that holds one.

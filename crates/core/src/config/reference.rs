@@ -2,6 +2,7 @@
 
 use super::fields::{FIELDS, Field, Key, Kind, Scope, file_variables};
 use super::value::natural;
+use crate::callback::{Format, Method};
 use crate::text::json::{Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
@@ -48,6 +49,17 @@ fn described(field: &Field, in_entry: bool) -> Value {
                 ("items", item),
                 ("minItems", Value::Number("1".into())),
             ]);
+        }
+        (Key::Method, _) => {
+            let words = Value::list(Method::ALL.map(|method| Value::string(method.as_str())));
+            members.extend([("type", Value::string("string")), ("examples", words)]);
+        }
+        (Key::Format, _) => {
+            let words = Value::list(Format::ALL.map(|format| Value::string(format.as_str())));
+            members.extend([("type", Value::string("string")), ("examples", words)]);
+        }
+        (_, Kind::Headers) => {
+            members.extend([("type", one_of(&["object", "string"])), ("additionalProperties", strings())]);
         }
         (_, Kind::Text) => members.push(("type", Value::string("string"))),
         (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string", "null"]))),

@@ -5,6 +5,7 @@ use super::fields::{FIELDS, Field, Key};
 use super::raw::{Origin, Raw};
 use super::validate::{Surroundings, Valid, validate};
 use super::value::{is_blank, natural};
+use crate::callback::Format;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::json::{Node, Value, pretty, push_string};
 
@@ -46,10 +47,19 @@ fn is_set(settings: &Raw, key: Key) -> bool {
 
 /// The value of a field as it is written into a file; none where it is as good as not set.
 fn given(settings: &Raw, field: &Field) -> Option<Value> {
-    let value = natural(field.kind, &settings.get(field.key)?.node.value);
+    let value = &settings.get(field.key)?.node.value;
+    // A text is not JSON, even where it looks like it.
+    let is_text = field.key == Key::Token && is_text(settings);
+    let value = if is_text { value.clone() } else { natural(field.kind, value) };
     let is_empty =
         is_blank(&value) || matches!(&value, Value::Array(items) if items.is_empty() && field.key != Key::Token);
     (!is_empty).then_some(value)
+}
+
+/// Whether `format` is `text`.
+fn is_text(settings: &Raw) -> bool {
+    let word = settings.get(Key::Format).and_then(|setting| setting.node.value.text());
+    word.and_then(Format::parse) == Some(Format::Text)
 }
 
 /// The settings with an example for whatever must be there and is not; the provider is always the same.
@@ -159,6 +169,8 @@ fn example(field: &Field) -> String {
         Key::Id => "\"/hook?ip=__IP__\"",
         Key::Endpoint => "\"https://example.com/api/\"",
         Key::Token => "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }",
+        Key::Method => "\"GET\"",
+        Key::Headers => "{ \"Authorization\": \"Bearer my-key\" }",
         Key::Ipv4 | Key::Ipv6 => "[\"home.example.com\"]",
         Key::Ttl => "300",
         Key::Line => "\"default\"",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::fields::Kind;
 use crate::address::source::split_list;
-use crate::text::json::{Dialect, Node, SyntaxError, Value, parse};
+use crate::text::json::{Dialect, Member, Node, Span, SyntaxError, Value, parse};
 
 /// A word for a boolean, in any case (B13).
 pub fn flag(word: &str) -> Option<bool> {
@@ -95,6 +95,46 @@ pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError
     }
 }
 
+/// Whether a token that is not JSON is none (H3).
+pub(super) fn is_empty_token(value: &Value) -> bool {
+    is_blank(value) || value.members().is_some_and(<[Member]>::is_empty)
+}
+
+/// The members of a form that is written as an object, or as a text that holds one: options and variables hold texts alone.
+pub(super) fn form_members(node: &Node) -> Option<Cow<'_, [Member]>> {
+    match &node.value {
+        Value::Object(members) => Some(Cow::Borrowed(members)),
+        Value::String(text) if text.trim_start().starts_with('{') => match parse(text, Dialect::TOKEN).ok()?.value {
+            Value::Object(members) => Some(Cow::Owned(members)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Name and value of a header that is written as one line: `Name: value`.
+pub fn header(line: &str) -> Option<(&str, &str)> {
+    line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))
+}
+
+/// The headers in one text: a JSON object, or one line for each. Fails with why it is neither: a phrase that follows the
+/// name of the field.
+pub(super) fn headers(text: &str) -> Result<Vec<Member>, String> {
+    if text.trim_start().starts_with('{') {
+        return match parse(text, Dialect::IN_TEXT) {
+            Ok(Node { value: Value::Object(members), .. }) => Ok(members),
+            Ok(_) => Ok(Vec::new()),
+            Err(error) => Err(format!("is not JSON: at character {}, {}", error.span.start + 1, error.message)),
+        };
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let members = lines.enumerate().map(|(at, line)| {
+        let (name, value) = header(line).ok_or_else(|| format!("has no colon in line {}", at + 1))?;
+        Ok(Member { key: name.to_owned(), key_span: Span::default(), node: Node::synthetic(Value::string(value)) })
+    });
+    members.collect()
+}
+
 /// A span of time: minutes, or a whole number with its unit.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
@@ -135,6 +175,7 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
         Kind::Whole | Kind::Number | Kind::WholeOrText => json().ok().filter(|json| matches!(json, Value::Number(_))),
         Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
         Kind::Object => json().ok(),
+        Kind::Headers => headers(text).ok().map(Value::Object),
         Kind::Text | Kind::Objects => None,
     };
     meant.unwrap_or_else(|| value.clone())
@@ -195,6 +236,21 @@ mod tests {
         for other in ["1.5", "1.", "1.0e3", "1.0x", ".5"] {
             assert_eq!(whole(other), other);
         }
+    }
+
+    #[test]
+    fn h2_headers_are_lines_or_json() {
+        let pairs = |text: &str| -> Vec<(String, String)> {
+            let members = headers(text).expect("headers").into_iter();
+            members.map(|member| (member.key, member.node.value.text().unwrap_or("?").to_owned())).collect()
+        };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(pairs("A: b"), [pair("A", "b")]);
+        assert_eq!(pairs("\n A:b:c \r\n\nX-Y : \n"), [pair("A", "b:c"), pair("X-Y", "")]);
+        assert_eq!(pairs(r#" {"A": "b", "C": 1}"#), [pair("A", "b"), pair("C", "?")]);
+        assert!(pairs(" ").is_empty());
+        assert!(headers("A: b\ns3cret").is_err_and(|why| why == "has no colon in line 2"));
+        assert!(headers("{s3cret").is_err_and(|why| !why.contains("s3cret")));
     }
 
     #[test]

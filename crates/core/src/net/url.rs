@@ -285,6 +285,17 @@ pub(crate) fn push_value(out: &mut String, text: &str) {
     }
 }
 
+/// Appends a value of a form (WHATWG, application/x-www-form-urlencoded).
+pub(crate) fn push_form(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            'A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '*' => out.push(letter),
+            ' ' => out.push('+'),
+            _ => push_encoded(out, letter),
+        }
+    }
+}
+
 fn push_encoded(out: &mut String, letter: char) {
     for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
         let digit = |value: u8| char::from(b"0123456789ABCDEF"[usize::from(value)]);

@@ -36,6 +36,10 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
             }
             list(options, field.key, values)
         }
+        Kind::Headers => {
+            let line = text(parser.value().map_err(|_| wrong("--header needs a value: `Name: value`"))?)?;
+            headers(options, field.key, &line)?
+        }
         _ => Value::String(text(parser.value().map_err(|_| missing_value(field))?)?),
     };
     options.set(field.key, Node::synthetic(value), Origin::Option(option));
@@ -62,6 +66,25 @@ fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
     };
     items.extend(values.iter().flat_map(|value| split(value)));
     Value::Array(items)
+}
+
+/// One more header. The option is repeated for several.
+fn headers(options: &Raw, key: Key, line: &str) -> Result<Value, Diagnostic> {
+    let before = options.get(key).map(|setting| setting.node.value.clone());
+    if before.is_none() && line.trim_start().starts_with('{') {
+        return Ok(Value::string(line));
+    }
+    let Some((name, value)) = value::header(line) else {
+        return Err(wrong("--header needs a name, a colon and a value: `Name: value`"));
+    };
+    let Value::Object(mut more) = Value::object([(name, Value::string(value))]) else { return Ok(Value::Null) };
+    let mut members = match before {
+        Some(Value::Object(members)) => members,
+        Some(_) => return Err(wrong("--header is repeated, and one of them is a JSON object: write `Name: value`")),
+        None => Vec::new(),
+    };
+    members.append(&mut more);
+    Ok(Value::Object(members))
 }
 
 /// The items of one value; what only begins like JSON stays whole, so that the core reports it.

@@ -52,6 +52,7 @@ A configuration is a JSON object; comments and trailing commas are allowed.
   }
 
 Without `token` the request is a GET; with it a POST, whose JSON body it is.
+`method`, `headers` and `format` make it any other request.
 For several callbacks use `providers`, each with `provider` in place of `dns`.
 
 Without -c and DDNS_CONFIG the first of these files is used:
@@ -67,7 +68,7 @@ All fields: `ddns help options`. Placeholders: `ddns help placeholders`.
 ";
 
 const PLACEHOLDERS: &str = "\
-Replaced wherever they appear in `id` and in the values of `token`:
+Replaced wherever they appear in `id`, and in values of `token` and `headers`:
 
   __DOMAIN__      the domain
   __IP__          its address; IPv6 in canonical text

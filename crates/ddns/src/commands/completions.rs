@@ -53,6 +53,8 @@ impl Offer {
     fn field(field: &Field) -> Option<Self> {
         let behind = match (field.key, field.kind) {
             (Key::Dns, _) => Behind::Words(&["callback"], false),
+            (Key::Method, _) => Behind::Words(&["GET", "POST", "PUT", "PATCH", "DELETE"], false),
+            (Key::Format, _) => Behind::Words(&["json", "form", "text"], false),
             (Key::Ssl, _) => Behind::Words(&["auto", "true", "false"], true),
             (Key::Cache, _) => Behind::Words(&["true", "false"], true),
             (Key::Index4 | Key::Index6, _) => Behind::Words(&["default", "public", "false"], false),

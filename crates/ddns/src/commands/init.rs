@@ -292,7 +292,7 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
 fn sent(entry: &Entry, update: &Update<'_>) -> String {
     let lines = match entry.callback.redacted(update, unix_time(), USER_AGENT, false) {
         Ok(request) => request.lines(),
-        Err(why) => return format!("    nothing: the address {why}\n"),
+        Err(why) => return format!("    nothing: {why}\n"),
     };
     let mut text: String = lines.iter().flat_map(|line| ["    ", line, "\n"]).collect();
     if !text.contains(&update.ip.to_string()) {

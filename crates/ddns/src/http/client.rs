@@ -266,7 +266,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
             let address = listener.local_addr().expect("the port that was bound");
             let mut connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
-            let request = Request { url: Url::parse("http://127.0.0.1/").expect("an address"), body: None };
+            let request = Request::new(Url::parse("http://127.0.0.1/").expect("an address"), None);
             let [one, other] = [1, 2].map(|number| Some(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, number])));
             let cases =
                 [(None, None, true), (one, None, true), (None, one, false), (one, one, true), (one, other, false)];
@@ -319,7 +319,7 @@ mod tests {
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
             let url = format!("http://{}/", listener.local_addr().expect("the port that was bound"));
-            let request = Request { url: Url::parse(&url).expect("an address"), body: None };
+            let request = Request::new(Url::parse(&url).expect("an address"), None);
             let (limit, want, over) = (Duration::from_secs(5), Want::Status, Over::Any);
             let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: None };
             let client = Client::default();

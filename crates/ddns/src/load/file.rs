@@ -90,7 +90,7 @@ async fn fetch(address: &str, client: &Client, around: &Surroundings) -> Result<
     let wrong = |why: String| {
         vec![Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"))]
     };
-    let request = Request { url, body: None };
+    let request = Request::new(url, None);
     let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     let response = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&response.status) {

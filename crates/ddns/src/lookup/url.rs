@@ -29,7 +29,7 @@ pub(super) async fn page(
     client: &Client,
 ) -> Result<IpAddr, String> {
     let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
-    let request = Request { url, body: None };
+    let request = Request::new(url, None);
     // Whoever is asked over IPv6 shall see the stable address.
     let from = if family == Family::V6 { own_address(family) } else { None };
     let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };

@@ -81,7 +81,7 @@ impl<'a> Sender<'a> {
         let request = self.entry.callback.render(&update, now);
         let outcome = match &request {
             Err(why) => {
-                let why = self.log.masked(&format!("the address {why}")).into_owned();
+                let why = self.log.masked(&why.to_string()).into_owned();
                 Outcome::Failed { why, reached: false }
             }
             Ok(request) => match self.client.send(request, self.how()).await {

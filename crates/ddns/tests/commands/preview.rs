@@ -133,6 +133,15 @@ fn odd_callbacks(receiver: &Receiver) -> Vec<Value> {
         json!({"id": with_user("a%0Ab:c%1B"), "token": token}),
         json!({"id": at("/hook/__IP__/__DOMAIN__"), "token": token, "ttl": 600}),
         json!({"id": at("?__LINE__"), "line": "a b&c=d#e'f", "token": "[__TTL__, \"__LINE__\"]"}),
+        json!({"id": at("/put"), "method": "put", "token": token, "headers": {"X-Key": "it's $HOME; ü", "Accept": "a/b"}}),
+        json!({"id": at("/delete/__DOMAIN__"), "method": "delete", "headers": {"X-Empty": "", "X-At": "@file", "X-End": "a;"}}),
+        json!({"id": at("/delete"), "method": "delete", "token": {"ip": "__IP__"}}),
+        json!({"id": at("/bare"), "method": "post", "headers": {"User-Agent": "", "Accept": "", "Content-Type": "x/y"}}),
+        json!({"id": at("/patch"), "method": "patch"}),
+        json!({"id": with_user("user:pw"), "headers": {"authorization": "Bearer __IP__"}}),
+        json!({"id": at("/form"), "format": "form", "token": {"a b": "c&d=é'", "ip": "__IP__", "at": "@x"}}),
+        json!({"id": at("/form"), "format": "form", "token": "@a=1&ip=__IP__&b=%20 c", "headers": {"Content-Type": "a/b"}}),
+        json!({"id": at("/text"), "format": "text", "token": "@line one\r\n__IP__ 'two'\n", "method": "put"}),
     ]
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::support::pages::{ENDPOINT, pages, root};
 use crate::support::terminal::at_terminal;
 use crate::support::tools::tool;
-use crate::support::{Receiver, Response, Run, Sandbox};
+use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
 const OTHERS: [&str; 10] = [
@@ -216,14 +216,15 @@ fn docs_every_request_is_sent_by_the_configuration_above_it() {
                     crate::support::pages::run(&config, &receiver);
                     let sent = receiver.callbacks();
                     let lines: Vec<&str> = body.lines().collect();
-                    let is_it = |line: &str, body: &str| {
-                        lines.first() == Some(&line)
-                            && lines
-                                .iter()
-                                .skip_while(|line| !line.is_empty())
-                                .all(|line| line.is_empty() || *line == body)
+                    let end = lines.iter().position(|line| line.is_empty()).unwrap_or(lines.len());
+                    let is_it = |it: &Received| {
+                        let has =
+                            |line: &&str| it.headers.iter().any(|(name, value)| format!("{name}: {value}") == *line);
+                        lines[0] == it.line
+                            && lines[1..end].iter().all(has)
+                            && lines[end..].iter().all(|line| line.is_empty() || *line == it.text())
                     };
-                    assert!(sent.iter().any(|it| is_it(&it.line, it.text())), "{page}:\n{body}\n{sent:#?}");
+                    assert!(sent.iter().any(is_it), "{page}:\n{body}\n{sent:#?}");
                     count += 1;
                 }
                 _ => {}

@@ -60,6 +60,31 @@ fn d2_the_request_names_host_program_and_what_it_accepts() {
     assert_eq!(one.header("authorization"), None);
 }
 
+/// The head as it has always been: section H adds nothing where it is not asked for.
+#[test]
+fn d2_the_head_is_the_same_byte_for_byte() {
+    let receiver = Receiver::new();
+    let id = receiver.url("/hook?ip=__IP__").replace("http://", "http://user:pw@");
+    for (token, line, more) in [
+        (json!({}), "GET /hook?ip=203.0.113.7 HTTP/1.1", &[][..]),
+        (
+            json!({"a": 1}),
+            "POST /hook?ip=203.0.113.7 HTTP/1.1",
+            &[("Content-Type", "application/json"), ("Content-Length", "7")],
+        ),
+    ] {
+        Sandbox::new().sync(&with(&home(&id), &json!({"token": token}))).expect(0);
+        let one = receiver.take().remove(0);
+        let agent = format!("ddns-callback/{}", env!("CARGO_PKG_VERSION"));
+        let host = format!("127.0.0.1:{}", receiver.port());
+        let mut expected = vec![("Host", host.as_str()), ("User-Agent", &agent), ("Accept", "*/*")];
+        expected.push(("Authorization", "Basic dXNlcjpwdw=="));
+        expected.extend(more);
+        let headers: Vec<_> = one.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!((one.line.as_str(), headers), (line, expected));
+    }
+}
+
 #[test]
 fn d2_an_address_without_a_path_asks_for_the_root() {
     assert_eq!(sent("", &json!({})).target(), "/");

@@ -1,12 +1,15 @@
-//! The callback of an entry: `id`, `endpoint`, `token`, and the values of placeholders.
+//! The callback of an entry: `id`, `endpoint`, `method`, `headers`, `token`, and the values of placeholders.
 
 use super::super::fields::{Field, Key};
-use super::super::value::document;
+use super::super::value::{document, form_members, is_empty_token};
 use super::Maker;
-use crate::callback::{Body, Callback, Target, TargetError, Variables};
+use crate::callback::{Body, Callback, Format, Header, Method, Target, TargetError, Variables};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
+
+/// No server takes more.
+const MOST_HEADERS: usize = 100;
 
 impl Maker<'_, '_> {
     /// None where there is no address: that is among the errors then.
@@ -14,9 +17,69 @@ impl Maker<'_, '_> {
         let variables = self.variables();
         let mut unknown = Vec::new();
         let target = self.target(&variables, &mut unknown);
+        let headers = self.headers(&variables, &mut unknown);
         let body = self.body(&variables, &mut unknown);
+        let method = self.method(body.is_some());
         self.warn_unknown(&unknown, &variables);
-        Some(Callback { target: target?, body, variables })
+        Some(Callback { target: target?, method, headers, body, variables })
+    }
+
+    /// `method`; none where the body decides (A2).
+    fn method(&mut self, has_body: bool) -> Option<Method> {
+        let word = self.reader.text(Key::Method)?;
+        let method = Method::parse(&word);
+        if method.is_none() {
+            let message = format!("`method` must be {}, not `{word}`", Field::of(Key::Method).allowed());
+            self.reader.wrong_whole(Key::Method, message, None);
+        }
+        if method == Some(Method::Get) && has_body {
+            let message = "`method` is GET, but `token` is not empty: a GET has no body";
+            let hint = "leave out `method` (POST), or put the values into the query of `id` and leave out `token`";
+            self.reader.wrong_whole(Key::Method, message, Some(hint.to_owned()));
+        }
+        method
+    }
+
+    /// `headers`: those that are wrong are among the errors.
+    fn headers(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Header> {
+        let mut headers: Vec<Header> = Vec::new();
+        let members = self.reader.headers(Key::Headers);
+        if members.len() > MOST_HEADERS {
+            let message = format!("`headers` has {} headers, {MOST_HEADERS} are allowed", grouped(members.len()));
+            self.reader.wrong_whole(Key::Headers, message, None);
+            return headers;
+        }
+        for member in members {
+            let place = Node { span: member.key_span, value: Value::Null };
+            let Value::String(value) = &member.node.value else {
+                let message = format!("`headers`: a value must be a string, not {}", member.node.value.kind());
+                self.reader.wrong(Key::Headers, &member.node, message, None);
+                continue;
+            };
+            match Header::new(&member.key, value, variables, unknown) {
+                Ok(header) if headers.iter().any(|known| known.name() == header.name()) => {
+                    let message = format!("`headers`: `{}` stands twice", header.name());
+                    let hint = "names count in any case; remove one of them".to_owned();
+                    self.reader.wrong(Key::Headers, &place, message, Some(hint));
+                }
+                Ok(header) => headers.push(header),
+                Err(why) => {
+                    let hint = Some(why.hint().to_owned());
+                    self.reader.wrong(Key::Headers, &place, format!("`headers` {why}"), hint);
+                }
+            }
+        }
+        headers
+    }
+
+    fn format(&mut self) -> Option<Format> {
+        let word = self.reader.text(Key::Format)?;
+        let format = Format::parse(&word);
+        if format.is_none() {
+            let message = format!("`format` must be {}, not `{word}`", Field::of(Key::Format).allowed());
+            self.reader.wrong_whole(Key::Format, message, None);
+        }
+        format
     }
 
     fn variables(&mut self) -> Variables {
@@ -104,8 +167,50 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// `token`: none where it is empty (B7).
+    /// `token` as `format` wants it: none where it is empty (B7), or wrong.
     fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
+        let format = self.format()?;
+        let node = &self.reader.setting(Key::Token)?.node;
+        match format {
+            Format::Json => self.json_body(variables, unknown),
+            _ if is_empty_token(&node.value) => None,
+            Format::Form => self.form_body(node, variables, unknown),
+            Format::Text => {
+                if let Some(text) = node.value.text() {
+                    return Some(Body::text(text, variables, unknown));
+                }
+                let kind = node.value.kind();
+                let message = format!("`token` must be a string where `format` is `text`, not {kind}");
+                self.reader.wrong_whole(Key::Token, message, None);
+                None
+            }
+        }
+    }
+
+    fn form_body(&mut self, node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
+        let form = form_members(node);
+        let members = match (&form, &node.value) {
+            (Some(members), _) => members,
+            (None, Value::String(text)) => return Some(Body::form_text(text, variables, unknown)),
+            (None, other) => {
+                let allowed = "an object, or a string such as `a=1&ip=__IP__`, where `format` is `form`";
+                self.reader.wrong_whole(Key::Token, format!("`token` must be {allowed}, not {}", other.kind()), None);
+                return None;
+            }
+        };
+        let body = Body::form(members, variables, unknown);
+        body.map_err(|member| {
+            let kind = member.node.value.kind();
+            let message = format!("`token`: a value in a form must be a string, a number or a boolean, not {kind}");
+            // Places inside of a text mean nothing in the file.
+            let place = if node.value.text().is_some() { node } else { &member.node };
+            let place = Node { span: place.span, value: Value::Null };
+            self.reader.wrong(Key::Token, &place, message, None);
+        })
+        .ok()
+    }
+
+    fn json_body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
         let setting = self.reader.setting(Key::Token)?;
         let text = setting.node.value.text().unwrap_or_default();
         let document = match document(&setting.node) {

@@ -34,7 +34,8 @@ fn each_setting_is_shown_with_its_origin_and_without_its_secrets() {
   "proxy": ["http://user:s3cret@p.example:3128/", "http://u:s3cret@h:1/x", "DIRECT", "p:1"],
   "index4": ["url:http://u:s3cret@h/?k=s3cret", "cmd:/bin/echo s3cret", 0, "nonsense"], "index6": false,
   "ipv4": "a.example, b.example", "ipv6": ["c.example"],
-  "ttl": 300, "cache": false
+  "ttl": 300, "cache": false,
+  "method": "put", "headers": {"authorization": "Bearer s3cret", "X-Key": "a__IP__", "accept": "a/b", "bad name": "s3cret"}
 }"#;
     let mut around = Surroundings::default();
     around.options.set(Key::Ttl, Node::synthetic(Value::string("60")), Origin::Option("--ttl".to_owned()));
@@ -46,6 +47,8 @@ fn each_setting_is_shown_with_its_origin_and_without_its_secrets() {
         "id = /hook/***/x?key=***&d=__DOMAIN__&z=__ZONE__&u=***  c.json:3",
         "endpoint = https://***:***@h.example/__IP__  c.json:4",
         "token = {\"key\":\"***\",\"n\":\"***\",\"f\":true,\"deep\":[null,{\"ip\":\"***__IP__***\"}],\"z\":\"__ZONE__\"}  c.json:5",
+        "method = put  c.json:11",
+        "headers = {\"Authorization\":\"Bearer ***\",\"X-Key\":\"***__IP__\",\"Accept\":\"a/b\",\"***\":\"***\"}  c.json:11",
         "ipv4 = a.example, b.example  c.json:9",
         "ipv6 = c.example  c.json:9",
         "index4 = url:http://h/, cmd:echo, interface number 0, ***  c.json:8",
@@ -85,7 +88,7 @@ fn entries_show_what_counts_for_them() {
 fn what_is_wrong_is_one_mask() {
     let s = "s3cretvalue";
     for value in [format!("\"{s}\""), format!("[\"{s}\"]"), format!("{{\"a\": \"{s}\"}}"), "7777777".to_owned()] {
-        for key in ["token", "extra", "index4", "proxy"] {
+        for key in ["token", "headers", "extra", "index4", "proxy"] {
             // One word in `proxy` is the name of a host.
             let is_host = key == "proxy" && !value.starts_with(['{', '7']);
             let rows = rows(&list(&format!("{{\"{key}\": {value}}}"), &Surroundings::default(), false));
@@ -113,7 +116,7 @@ proptest! {
     fn g2_no_listing_holds_a_secret(
         tail in "[a-zA-Z0-9'\"\\\\ü /?&=#@:+%-]{0,12}",
         before in "[a-z_/?&=@:.]{0,8}",
-        places in proptest::collection::vec(any::<bool>(), 8),
+        places in proptest::collection::vec(any::<bool>(), 10),
     ) {
         let secret = format!("Xq7Zk{tail}");
         let coded = secret.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
@@ -128,6 +131,8 @@ proptest! {
             format!("\"index6\": \"shell:echo {coded}\""),
             format!("\"proxy\": \"http://u:{coded}@h:1\""),
             "\"ttl\": 5, \"ipv4\": \"a.example\"".to_owned(),
+            format!("\"headers\": {{\"X-Key\": {quoted}, \"Authorization\": \"Bearer {coded}\"}}"),
+            "\"format\": \"form\"".to_owned(),
         ];
         let chosen: Vec<&String> = all.iter().zip(&places).filter(|(_, is_in)| **is_in).map(|(text, _)| text).collect();
         let text = format!("{{{}}}", chosen.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(",\n"));

@@ -138,7 +138,7 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
 /// What would be done about an update, and why.
 fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
     match (&item.verdict, &item.request) {
-        (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: the address {why}"),
+        (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: {why}"),
         (Some(verdict), _) => verdict.sentence(now),
         (None, _) => format!("cannot be sent: no {} address found", batch.family),
     }
@@ -244,7 +244,7 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
 }
 
 fn request_json(request: &Redacted) -> Value {
-    let headers = request.headers.iter().map(|(name, value)| (*name, Value::string(value)));
+    let headers = request.headers.iter().map(|(name, value)| (name.as_ref(), Value::string(value)));
     Value::object([
         ("method", Value::string(request.method.as_str())),
         ("url", Value::string(request.url.to_string())),

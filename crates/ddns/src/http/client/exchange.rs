@@ -4,6 +4,7 @@ mod conversation;
 mod fault;
 mod limits;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,9 +108,8 @@ pub(super) async fn open_tunnel<S: AsyncRead + AsyncWrite + Unpin>(
     url: &Url,
 ) -> Result<(u16, Option<S>), Fault> {
     let authority = url.host_and_port();
-    let agent = ("User-Agent", USER_AGENT.to_owned());
-    let login = server.authorization().map(|value| ("Proxy-Authorization", value));
-    let headers = [("Host", authority.clone()), agent].into_iter().chain(login);
+    let agent = ("User-Agent".into(), USER_AGENT.to_owned());
+    let headers = [("Host".into(), authority.clone()), agent].into_iter().chain(login(server));
     let request = with_head(hyper::Method::CONNECT, authority, headers, Whole::NONE);
     let request = request.map_err(|why| Fault::unsent(FaultKind::Unsendable(why)))?;
     let mut conversation = Conversation::new(stream).await?;
@@ -119,32 +119,39 @@ pub(super) async fn open_tunnel<S: AsyncRead + AsyncWrite + Unpin>(
 
 /// A request as hyper sends it.
 fn outgoing(request: &Request, relay: Option<&Server>) -> Result<hyper::Request<Whole>, &'static str> {
-    let method = match request.method() {
+    let method = match request.method {
         Method::Get => hyper::Method::GET,
         Method::Post => hyper::Method::POST,
+        Method::Put => hyper::Method::PUT,
+        Method::Patch => hyper::Method::PATCH,
+        Method::Delete => hyper::Method::DELETE,
     };
     let target = if relay.is_some() { request.url.to_string() } else { request.url.path.clone() };
-    let login = relay.and_then(Server::authorization).map(|value| ("Proxy-Authorization", value));
-    let headers = login.into_iter().chain(request.headers(USER_AGENT));
+    let headers = relay.and_then(login).into_iter().chain(request.headers(USER_AGENT));
     with_head(method, target, headers, request.body.as_deref().map_or(Whole::NONE, Whole::new))
+}
+
+/// What a proxy wants to know of us.
+fn login(server: &Server) -> Option<(Cow<'static, str>, String)> {
+    server.authorization().map(|value| ("Proxy-Authorization".into(), value))
 }
 
 fn with_head(
     method: hyper::Method,
     target: String,
-    headers: impl Iterator<Item = (&'static str, String)>,
+    headers: impl Iterator<Item = (Cow<'static, str>, String)>,
     body: Whole,
 ) -> Result<hyper::Request<Whole>, &'static str> {
     let mut request = hyper::Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = Uri::try_from(target).map_err(|_| "its address is longer than 64 KiB, or not valid")?;
     for (name, value) in headers {
-        let name = match name {
+        let name = match name.as_ref() {
             // Those of every request need not be looked up.
             "Host" => header::HOST,
             "User-Agent" => header::USER_AGENT,
             "Accept" => header::ACCEPT,
-            _ => HeaderName::from_bytes(name.as_bytes()).map_err(|_| "the name of a header is not valid")?,
+            name => HeaderName::from_bytes(name.as_bytes()).map_err(|_| "the name of a header is not valid")?,
         };
         let value = HeaderValue::try_from(value).map_err(|_| "the value of a header is not valid")?;
         request.headers_mut().append(name, value);

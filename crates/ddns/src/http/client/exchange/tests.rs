@@ -4,7 +4,7 @@ use super::limits::MOST_HEADERS;
 use super::*;
 
 fn request(url: &str, body: Option<&str>) -> Request {
-    Request { url: Url::parse(url).expect("an address"), body: body.map(str::to_owned) }
+    Request::new(Url::parse(url).expect("an address"), body.map(str::to_owned))
 }
 
 /// What came of an exchange: status, body, whether the body is whole, whether the connection can be kept.
