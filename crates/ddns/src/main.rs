@@ -54,7 +54,7 @@ fn command(name: Name, given: Given) -> u8 {
 fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     // Few events at a time: a buffer for a thousand would be most of our memory.
-    builder.enable_all().max_blocking_threads(4).max_io_events_per_tick(64);
+    builder.enable_all().max_io_events_per_tick(64);
     match builder.build_local(LocalOptions::default()) {
         Ok(runtime) => {
             // As a task of its own it is woken without a call to the system.

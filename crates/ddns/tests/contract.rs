@@ -50,6 +50,7 @@ mod transport {
     mod faults;
     mod kept_connections;
     mod lanes;
+    mod names;
     mod nginx;
     mod origins;
     mod proxy;

@@ -9,6 +9,7 @@ mod connect;
 mod dial;
 mod exchange;
 mod how;
+mod names;
 mod pool;
 mod probe;
 mod proxy;

@@ -60,13 +60,13 @@ impl Connector {
 
     /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
-        self.dialer.refresh();
+        self.dialer.names.refresh();
         self.dead.borrow_mut().clear();
     }
 
     /// The addresses of a host.
     pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        self.dialer.look_up(host, over).await
+        self.dialer.names.look_up(host, over).await
     }
 
     /// A way to the endpoint by the first route that leads there.

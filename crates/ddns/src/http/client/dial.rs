@@ -1,20 +1,18 @@
-//! From a name to a socket: a lookup, and a race between the addresses of a host (RFC 8305).
+//! From a host to a socket: a race between its addresses (RFC 8305).
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use ddns_core::address::local::is_far;
-use ddns_core::net::family::{Family, interleaved};
+use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
-use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::how::Over;
+use super::names::Names;
 
 /// A host gets so long at most to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -22,14 +20,10 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// An address gets so long before the next one is tried besides it.
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
-type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
-
-/// Opens sockets. Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host
-/// that cannot be looked up do not wait for that one after the other.
+/// Opens sockets.
 #[derive(Default)]
 pub(super) struct Dialer {
-    hosts: RefCell<HashMap<String, LookUp>>,
+    pub(super) names: Names,
 }
 
 /// Why there is no socket.
@@ -48,11 +42,6 @@ impl Unreached {
 }
 
 impl Dialer {
-    /// Forgets the addresses of hosts. A lookup under way continues for those who wait for it.
-    pub(super) fn refresh(&self) {
-        self.hosts.borrow_mut().clear();
-    }
-
     /// A socket that is connected to a host.
     pub(super) async fn tcp(
         &self,
@@ -87,42 +76,12 @@ impl Dialer {
         Ok(socket)
     }
 
-    /// The same as [`Self::look_up`] before it is too late.
+    /// The addresses of a host, before it is too late.
     pub(super) async fn look_up_by(&self, host: &str, over: Over, deadline: Instant) -> Result<Vec<IpAddr>, String> {
         let begun = Instant::now();
-        let found = timeout_at(nearly(deadline), self.look_up(host, over)).await;
+        let found = timeout_at(nearly(deadline), self.names.look_up(host, over)).await;
         let late = || format!("the name {host} could not be looked up within {}", duration(begun.elapsed()));
         found.unwrap_or_else(|_| Err(late()))
-    }
-
-    /// The addresses of a host, in the order in which they are to be tried; at least one.
-    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        if let Ok(ip) = host.parse::<IpAddr>() {
-            let fits = !matches!(over, Over::Only(family) if Family::of(ip) != Some(family));
-            return if fits { Ok(vec![ip]) } else { Err(no_address(host, over)) };
-        }
-        let mut addresses = self.all_addresses(host).await?;
-        match over {
-            Over::Any => addresses = interleaved(addresses),
-            Over::Prefer(family) => addresses.sort_by_key(|ip| Family::of(*ip) != Some(family)),
-            Over::Only(family) => {
-                addresses.retain(|ip| Family::of(*ip) == Some(family));
-                if addresses.is_empty() {
-                    return Err(no_address(host, over));
-                }
-            }
-        }
-        Ok(addresses)
-    }
-
-    async fn all_addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
-        let known = self.hosts.borrow().get(host).cloned();
-        let look_up = known.unwrap_or_else(|| {
-            let new = ask(host.to_owned()).boxed_local().shared();
-            self.hosts.borrow_mut().insert(host.to_owned(), new.clone());
-            new
-        });
-        look_up.await
     }
 }
 
@@ -135,26 +94,6 @@ pub(super) fn nearly(end: Instant) -> Instant {
 /// That nothing came.
 pub(super) fn late(begun: Instant) -> String {
     format!("no response within {}", duration(begun.elapsed()))
-}
-
-fn no_address(host: &str, over: Over) -> String {
-    match over {
-        Over::Only(family) => format!("{host} has no {family} address"),
-        Over::Any | Over::Prefer(_) => format!("the name {host} has no address"),
-    }
-}
-
-/// Asks the system for the addresses of a host.
-async fn ask(host: String) -> Result<Vec<IpAddr>, String> {
-    let found = lookup_host((host.as_str(), 0)).await;
-    let found = found.map_err(|error| format!("the name {host} cannot be looked up ({})", reason(&error)))?;
-    let mut addresses: Vec<IpAddr> = Vec::new();
-    for address in found {
-        if !addresses.contains(&address.ip()) {
-            addresses.push(address.ip());
-        }
-    }
-    if addresses.is_empty() { Err(no_address(&host, Over::Any)) } else { Ok(addresses) }
 }
 
 /// What was tried in vain.
@@ -238,6 +177,6 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
         io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
         io::ErrorKind::TimedOut => "timed out".to_owned(),
-        _ => error.to_string().trim_start_matches("failed to lookup address information: ").to_owned(),
+        _ => error.to_string(),
     }
 }

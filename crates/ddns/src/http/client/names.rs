@@ -1,0 +1,130 @@
+//! From a name to addresses. The C library may take half a minute for one name, so that each has a thread of its own: a
+//! name that is never resolved holds its own updates and no others.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::rc::Rc;
+use std::thread;
+
+use ddns_core::net::family::{Family, interleaved};
+use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::spawn_local;
+
+use super::how::Over;
+
+/// So many names are looked up at once; others wait in the order in which they came.
+const MOST: usize = 128;
+
+/// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
+type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
+
+/// Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host that cannot be
+/// looked up do not wait for that one after the other.
+pub(super) struct Names {
+    known: RefCell<HashMap<String, LookUp>>,
+    /// Begun before this synchronization, and perhaps still under way.
+    old: RefCell<HashMap<String, LookUp>>,
+    places: Rc<Semaphore>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(Semaphore::new(MOST)) }
+    }
+}
+
+impl Names {
+    /// Forgets the addresses of hosts. A lookup under way continues for those who wait for it. Another one may begin
+    /// beside it, because the network may have changed meanwhile, but no third: its threads would pile up.
+    pub(super) fn refresh(&self) {
+        let mut old = self.old.borrow_mut();
+        old.retain(|_, look_up| is_under_way(look_up));
+        self.known.borrow_mut().retain(|host, look_up| {
+            if !is_under_way(look_up) {
+                return false;
+            }
+            let is_second = old.contains_key(host);
+            if !is_second {
+                old.insert(host.clone(), look_up.clone());
+            }
+            is_second
+        });
+    }
+
+    /// The addresses of a host, in the order in which they are to be tried; at least one.
+    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        if let Ok(ip) = host.parse::<IpAddr>() {
+            let fits = !matches!(over, Over::Only(family) if Family::of(ip) != Some(family));
+            return if fits { Ok(vec![ip]) } else { Err(no_address(host, over)) };
+        }
+        let mut addresses = self.all_addresses(host).await?;
+        match over {
+            Over::Any => addresses = interleaved(addresses),
+            Over::Prefer(family) => addresses.sort_by_key(|ip| Family::of(*ip) != Some(family)),
+            Over::Only(family) => {
+                addresses.retain(|ip| Family::of(*ip) == Some(family));
+                if addresses.is_empty() {
+                    return Err(no_address(host, over));
+                }
+            }
+        }
+        Ok(addresses)
+    }
+
+    async fn all_addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        let known = self.known.borrow().get(host).cloned();
+        let look_up = known.unwrap_or_else(|| {
+            // A task of its own: it goes on where nobody waits any more, and gives its place back.
+            let task = spawn_local(ask(host.to_owned(), self.places.clone()));
+            let not_ended = cannot(host, "the lookup was given up");
+            let new = task.map(|ended| ended.unwrap_or(Err(not_ended))).boxed_local().shared();
+            self.known.borrow_mut().insert(host.to_owned(), new.clone());
+            new
+        });
+        look_up.await
+    }
+}
+
+fn is_under_way(look_up: &LookUp) -> bool {
+    look_up.clone().now_or_never().is_none()
+}
+
+fn no_address(host: &str, over: Over) -> String {
+    match over {
+        Over::Only(family) => format!("{host} has no {family} address"),
+        Over::Any | Over::Prefer(_) => format!("the name {host} has no address"),
+    }
+}
+
+fn cannot(host: &str, why: &str) -> String {
+    format!("the name {host} cannot be looked up ({why})")
+}
+
+/// Asks the system for the addresses of a host.
+async fn ask(host: String, places: Rc<Semaphore>) -> Result<Vec<IpAddr>, String> {
+    let _place = places.acquire().await;
+    let found = in_thread(host.clone()).await.map_err(|error| {
+        let text = error.to_string();
+        cannot(&host, text.trim_start_matches("failed to lookup address information: "))
+    })?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address.ip()) {
+            addresses.push(address.ip());
+        }
+    }
+    if addresses.is_empty() { Err(no_address(&host, Over::Any)) } else { Ok(addresses) }
+}
+
+/// Not by tokio: its pool panics where the system gives no thread.
+async fn in_thread(host: String) -> io::Result<Vec<SocketAddr>> {
+    let (found, result) = oneshot::channel();
+    thread::Builder::new().spawn(move || {
+        let addresses = (host.as_str(), 0).to_socket_addrs();
+        let _ = found.send(addresses.map(Iterator::collect));
+    })?;
+    result.await.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
