@@ -1,9 +1,35 @@
 //! What the process was started with, read once: variables, and the folders that follow from them.
 
 use std::env;
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use ddns_core::net::proxy::{self, System};
+use rustix::process::{Resource, getrlimit};
+
+/// Where the limit of open files is below this, it is tried whether enough of them are left.
+const PLENTY: usize = 256;
+
+/// How many files may be open at once in this process. It is taken as it is: a raised limit would be inherited by the
+/// programs of `cmd:` and `shell:`.
+pub(crate) fn most_files() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let most = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
+        most.unwrap_or(usize::MAX)
+    })
+}
+
+/// Fails where fewer files can be opened than any run needs: tokio panics where it gets none, and whoever else gets none
+/// reports something misleading.
+pub(crate) fn spare_files() -> io::Result<()> {
+    if most_files() < PLENTY {
+        let _sixteen: Vec<_> = (0..8).map(|_| UnixStream::pair()).collect::<io::Result<_>>()?;
+    }
+    Ok(())
+}
 
 /// The variables that mean something to us.
 pub(crate) struct Environment {

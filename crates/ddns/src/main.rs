@@ -52,6 +52,12 @@ fn command(name: Name, given: Given) -> u8 {
 
 /// Runs one task to its end, on this thread.
 fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
+    if environment::spare_files().is_err() {
+        let most = environment::most_files();
+        return output::fail(&format!(
+            "too few files may be open at once: the limit is {most}; raise it, with `ulimit -n 1024` for example"
+        ));
+    }
     let mut builder = tokio::runtime::Builder::new_current_thread();
     // Few events at a time: a buffer for a thousand would be most of our memory.
     builder.enable_all().max_io_events_per_tick(64);

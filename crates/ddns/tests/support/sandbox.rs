@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -67,12 +67,17 @@ impl Sandbox {
     }
 
     pub fn run(&self, args: &[&str]) -> Run {
-        let output = self.command(args).output().expect("the program starts");
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of(&self.command(args).output().expect("the program starts"))
+    }
+
+    /// The same where no more than so many files may be open at once.
+    pub fn limited(&self, files: usize, args: &[&str]) -> Run {
+        let program = self.command(args);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]).arg(program.get_program());
+        command.args(program.get_args()).stdin(Stdio::null()).current_dir(self.folder.path()).env_clear();
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Run::of(&command.output().expect("sh starts"))
     }
 
     /// Writes `config.json` and runs the program on it.
@@ -89,6 +94,14 @@ impl Sandbox {
 }
 
 impl Run {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Fails the test with all output where the exit status is another.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {

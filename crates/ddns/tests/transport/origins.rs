@@ -1,6 +1,5 @@
 //! Many origins in one run (A6): one host for each domain, and few open files.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -9,19 +8,8 @@ use crate::support::given::{home, with};
 use crate::support::{Receiver, Response, Sandbox};
 
 /// Fewer files than the queue has requests under way, and far fewer than there are origins.
-const FILES: u32 = 256;
+const FILES: usize = 256;
 const ORIGINS: usize = 1500;
-
-/// One run that may open so many files at once.
-fn limited(sandbox: &Sandbox, files: u32) -> (i32, String) {
-    let program = sandbox.command(&[]);
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" -c config.json")]).arg(program.get_program());
-    command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.current_dir(program.get_current_dir().expect("a folder"));
-    let output = command.output().expect("sh starts");
-    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
-}
 
 /// Kept connections and requests under way have room in what the system allows, directly and through one proxy.
 #[test]
@@ -39,9 +27,9 @@ fn a6_a_thousand_origins_need_few_open_files() {
         );
         sandbox.write("config.json", config.to_string());
         let begun = Instant::now();
-        let (code, printed) = limited(&sandbox, FILES);
-        let first: Vec<&str> = printed.lines().take(5).collect();
-        assert_eq!((code, first), (0, Vec::new()), "through a proxy: {through_proxy}");
+        let run = sandbox.limited(FILES, &[]);
+        let first: Vec<&str> = run.stderr.lines().take(5).collect();
+        assert_eq!((run.code, first), (0, Vec::new()), "through a proxy: {through_proxy}");
         assert_eq!(receiver.callbacks().len(), ORIGINS, "through a proxy: {through_proxy}");
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::net::ssl::Ssl;
-use rustix::process::{Resource, getrlimit};
 use tokio::sync::Semaphore;
 
 use super::stream::Spoken;
+use crate::environment::most_files;
 
 /// So many connections are kept, over all origins.
 const MOST: usize = 128;
@@ -87,10 +87,9 @@ pub(super) struct Room {
 
 impl Default for Room {
     /// A half for requests, a quarter for what is kept; the rest is for addresses that are tried besides, name lookups and
-    /// files. The limit is taken as it is: a raised one would be inherited by the programs of `cmd:` and `shell:`.
+    /// files.
     fn default() -> Self {
-        let files = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
-        let files = files.unwrap_or(usize::MAX).saturating_sub(OTHERS);
+        let files = most_files().saturating_sub(OTHERS);
         Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MOST) }
     }
 }
@@ -108,7 +107,8 @@ mod tests {
         let address = listener.local_addr().expect("the port that was bound");
         let mut opened = Vec::new();
         for _ in 0..count {
-            let connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
+            let socket = TcpStream::connect(address).await.expect("a connection");
+            let connection = Connection::plain(socket, Rc::default());
             opened.push(connection.begin().await.expect("it begins"));
         }
         (listener, opened)
