@@ -7,17 +7,19 @@
 mod wire;
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::error::Error as _;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::future::{AbortHandle, abortable};
 use futures_util::stream::FuturesUnordered;
 use hyper::body::{Body as _, Incoming};
 use hyper::ext::ReasonPhrase;
@@ -31,10 +33,15 @@ use tokio::time::{sleep, sleep_until, timeout};
 
 use super::body::Whole;
 use super::io::Io;
-use wire::{Patience, Phase, Wire};
+use crate::environment::most_files;
+use wire::{Patience, Phase, UNBOUNDED, Wire};
 
-/// So many connections are served at once; others wait until one ends.
+/// So many connections are served at once. Another one takes the place of the one that has been silent longest, or waits
+/// until one ends.
 const MOST_CONNECTIONS: usize = 64;
+
+/// Who is silent for less may be about to send its next request.
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// More head than this, or more headers, is not a request.
 const HEAD_LIMIT: usize = 64 * 1024;
@@ -105,23 +112,44 @@ async fn serve_patiently(
     handle: impl Fn(Result<&Received, &Refusal>) -> Verdict,
     patience: Patience,
 ) {
+    let most = MOST_CONNECTIONS.min(most_files() / 2);
     let mut open = FuturesUnordered::new();
+    let mut wires: VecDeque<(Weak<RefCell<Wire>>, AbortHandle)> = VecDeque::new();
     loop {
+        wires.retain(|(wire, _)| wire.strong_count() > 0);
+        let is_full = open.len() >= most;
         let next = poll_fn(|context| {
             while let Poll::Ready(Some(is_over)) = open.poll_next_unpin(context) {
-                if is_over {
+                if let Ok(true) = is_over {
                     return Poll::Ready(None);
                 }
             }
-            if open.len() < MOST_CONNECTIONS { listener.poll_accept(context).map(Some) } else { Poll::Pending }
+            let has_room = open.len() < most || silent(&wires).is_some();
+            if has_room { listener.poll_accept(context).map(Some) } else { Poll::Pending }
         });
-        match next.await {
+        // Where nobody has been silent long enough, somebody will be.
+        let Ok(next) = timeout(if is_full { SILENCE } else { UNBOUNDED }, next).await else { continue };
+        match next {
             None => return,
-            Some(Ok((stream, from))) => open.push(Connection::new(from, &handle).serve(stream, patience)),
+            Some(Ok((stream, from))) => {
+                if let Some(at) = silent(&wires).filter(|_| open.len() >= most) {
+                    wires[at].1.abort();
+                }
+                let wire = Rc::new(RefCell::new(Wire::new(stream, patience)));
+                let weak = Rc::downgrade(&wire);
+                let (connection, handle) = abortable(Connection::new(from, &handle).serve(wire));
+                wires.push_back((weak, handle));
+                open.push(connection);
+            }
             // Nobody's fault here: the connection is gone already, or the system has none to give.
             Some(Err(_)) => sleep(PAUSE).await,
         }
     }
+}
+
+/// The connection that is silent and was opened first.
+fn silent(wires: &VecDeque<(Weak<RefCell<Wire>>, AbortHandle)>) -> Option<usize> {
+    wires.iter().position(|(wire, _)| wire.upgrade().is_some_and(|wire| wire.borrow().is_silent(SILENCE)))
 }
 
 /// One connection from its first request to its last.
@@ -140,8 +168,7 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
     }
 
     /// Serves the connection to its end; true where the receiver is to end with it.
-    async fn serve(self, stream: TcpStream, patience: Patience) -> bool {
-        let wire = Rc::new(RefCell::new(Wire::new(stream, patience)));
+    async fn serve(self, wire: Rc<RefCell<Wire>>) -> bool {
         let served = self.served(&wire).await;
         // hyper is done with it.
         let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };

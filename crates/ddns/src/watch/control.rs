@@ -2,6 +2,7 @@
 //!
 //! It is in a folder that is the user's own, and for the owner alone.
 
+use std::collections::VecDeque;
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
@@ -17,9 +18,10 @@ use rustix::process::{getuid, umask};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::environment::Environment;
+use crate::environment::{Environment, most_files};
 
 /// A client must send its request within this time, and take the response within it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -77,6 +79,8 @@ pub(super) struct Control {
     requests: UnboundedReceiver<ControlRequest>,
     received: UnboundedSender<ControlRequest>,
     connected: Rc<()>,
+    /// Those who have not sent their request yet, the oldest first.
+    silent: VecDeque<AbortHandle>,
 }
 
 impl Control {
@@ -90,7 +94,14 @@ impl Control {
             match listen(&folder, &name) {
                 Ok((path, listener)) => {
                     let (received, requests) = unbounded_channel();
-                    return Ok(Self { path, listener, requests, received, connected: Rc::default() });
+                    return Ok(Self {
+                        path,
+                        listener,
+                        requests,
+                        received,
+                        connected: Rc::default(),
+                        silent: VecDeque::new(),
+                    });
                 }
                 Err(error) => last = error,
             }
@@ -101,15 +112,19 @@ impl Control {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<ControlRequest> {
         while let Poll::Ready(accepted) = self.listener.poll_accept(context) {
             let Ok((stream, _)) = accepted else { break };
-            if Rc::strong_count(&self.connected) > MOST {
-                continue;
+            self.silent.retain(|client| !client.is_finished());
+            if Rc::strong_count(&self.connected) > MOST.min(most_files() / 4) {
+                // Whoever is silent makes room for the one who may speak. Where all have spoken, there is none.
+                let Some(oldest) = self.silent.pop_front() else { continue };
+                oldest.abort();
             }
             let (received, connected) = (self.received.clone(), Rc::clone(&self.connected));
-            tokio::task::spawn_local(async move {
+            let reading = tokio::task::spawn_local(async move {
                 if let Ok(Some((command, stream))) = timeout(PATIENCE, read_command(stream)).await {
                     let _ = received.send(ControlRequest { command, stream, connected });
                 }
             });
+            self.silent.push_back(reading.abort_handle());
         }
         match self.requests.poll_recv(context) {
             Poll::Ready(Some(request)) => Poll::Ready(request),

@@ -379,3 +379,13 @@ fn listen_a5_a_rehearsal_of_a_failing_endpoint() {
         )
     );
 }
+
+#[test]
+fn listen_silent_clients_do_not_lock_others_out() {
+    let listen = Listen::new(&["--count", "1"]);
+    let silent: Vec<_> = (0..150).map(|_| listen.connect()).collect();
+    let response = listen.get("/");
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response:?}");
+    drop(silent);
+    listen.end().expect(0);
+}

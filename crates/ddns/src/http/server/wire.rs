@@ -23,7 +23,7 @@ impl Patience {
 }
 
 /// Longer than any response is held back.
-const UNBOUNDED: Duration = Duration::from_secs(24 * 3600);
+pub(super) const UNBOUNDED: Duration = Duration::from_secs(24 * 3600);
 
 /// The first byte of TLS: somebody wrote https.
 const HANDSHAKE: u8 = 0x16;
@@ -57,6 +57,11 @@ impl Wire {
 
     pub(super) fn enter(&mut self, phase: Phase) {
         (self.phase, self.since) = (phase, Instant::now());
+    }
+
+    /// Whether no request has come for so long.
+    pub(super) fn is_silent(&self, at_least: Duration) -> bool {
+        self.phase == Phase::Waiting && self.since.elapsed() >= at_least
     }
 
     /// When it has taken too long.
