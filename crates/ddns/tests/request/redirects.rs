@@ -145,3 +145,23 @@ fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
     run.prints(&format!("failed: http://{hangs} took the request but did not respond within 1 s"))
         .prints(&format!("{} sends requests on to http://{hangs}", first.url("")));
 }
+
+#[test]
+fn a4_a_redirect_behind_many_headers_is_followed_or_fails_with_a_sentence() {
+    for (count, code) in [(99, 0), (150, 0), (250, 0), (300, 1)] {
+        let receiver = Receiver::responding(move |request| match request.target() {
+            "/start" => {
+                let filled = (0..count).fold(Response::status(307), |response, number| {
+                    response.header(&format!("X-Filler-{number}"), "filler")
+                });
+                filled.header("Location", "/end")
+            }
+            _ => Response::status(204),
+        });
+        let run = Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(code);
+        assert_eq!(receiver.callbacks().len(), 2 - usize::try_from(code).expect("0 or 1"), "{count} headers");
+        if code == 1 {
+            run.prints("sent a response whose head is longer than 64 KiB, or has more than 256 headers");
+        }
+    }
+}
