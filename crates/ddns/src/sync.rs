@@ -417,6 +417,7 @@ impl<'a> Sync<'a> {
         self.updates.settle(job, at, update, outcome);
         self.updates.note(job, outcome, sent.took);
         let now = steady_time();
+        self.queue.note(start.1, sent.line, now);
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
         sender.report(sent, retry);

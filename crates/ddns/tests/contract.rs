@@ -46,6 +46,7 @@ mod sources {
 }
 
 mod transport {
+    mod backlog;
     mod fault_matrix;
     mod faults;
     mod kept_connections;
@@ -90,6 +91,7 @@ mod commands {
     mod check;
     mod cli;
     mod completions;
+    mod few_files;
     mod init;
     mod listen;
     mod preview;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::config::Concurrency;
 use crate::schedule::backoff::Backoff;
+use crate::schedule::limiter::Line;
 use crate::schedule::retry_after;
 use crate::update::outcome::Outcome;
 use lane::LaneState;
@@ -244,6 +245,11 @@ impl Queue {
         }
         self.list_with_crowded(lane);
         is_outdated
+    }
+
+    /// Takes in how the line of new connections was when a request of a lane ended.
+    pub fn note(&mut self, lane: Lane, found: Line, now: Duration) {
+        self.lanes[lane.0 as usize].limiter.note(found, now);
     }
 
     /// Retries at once what waits after a connection that was never made: the network is another one now. With

@@ -171,6 +171,7 @@ impl Client {
                 return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
             }
             response.via.clone_from(&connection.via);
+            response.line = connection.line();
             if can_be_kept && !self.fickle.borrow().contains(&origin) {
                 self.idle.keep(purpose, connection, self.room().idle, steady_time());
             }
@@ -266,7 +267,8 @@ mod tests {
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
             let address = listener.local_addr().expect("the port that was bound");
-            let mut connection = Connection::plain(TcpStream::connect(address).await.expect("a connection"));
+            let socket = TcpStream::connect(address).await.expect("a connection");
+            let mut connection = Connection::plain(socket, Rc::default());
             let request = Request::new(Url::parse("http://127.0.0.1/").expect("an address"), None);
             let [one, other] = [1, 2].map(|number| Some(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, number])));
             let cases =

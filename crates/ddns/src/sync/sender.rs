@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
+use ddns_core::schedule::limiter::Line;
 use ddns_core::schedule::queue::{Job, Lane, LaneKey};
 use ddns_core::schedule::retry_after;
 use ddns_core::text::duration::duration;
@@ -44,6 +45,8 @@ pub(super) struct Sent<'a> {
     pub(super) relay: Option<String>,
     /// What the endpoint allows, for a 405.
     pub(super) allow: Option<String>,
+    /// How the line of new connections at the endpoint was at the end.
+    pub(super) line: Line,
     pub(super) took: Duration,
 }
 
@@ -77,7 +80,7 @@ impl<'a> Sender<'a> {
                 self.log.debug(|| format!("> {line}"));
             }
         }
-        let (mut retry_after, mut relay, mut allow) = (None, None, None);
+        let (mut retry_after, mut relay, mut allow, mut line) = (None, None, None, Line::Free);
         let request = self.entry.callback.render(&update, now);
         let outcome = match &request {
             Err(why) => {
@@ -89,6 +92,7 @@ impl<'a> Sender<'a> {
                     self.warn(&response.warnings);
                     self.show(&response, began.elapsed());
                     relay = response.relay().map(ToString::to_string);
+                    line = response.line;
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
                     allow = response.allow;
@@ -101,7 +105,7 @@ impl<'a> Sender<'a> {
             },
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-        Sent { update, start, outcome, retry_after, origin, relay, allow, took: began.elapsed() }
+        Sent { update, start, outcome, retry_after, origin, relay, allow, line, took: began.elapsed() }
     }
 
     /// Logs how it ended, and when it is retried.

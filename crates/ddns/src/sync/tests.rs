@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
+use ddns_core::schedule::limiter::Line;
 
 use ddns_core::address::observation::Choice;
 
@@ -93,6 +94,7 @@ fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
             origin: None,
             relay: None,
             allow: None,
+            line: Line::Free,
             took: Duration::ZERO,
         });
         assert_eq!(sync.queue.open(), 1, "the newer address follows");

@@ -60,13 +60,13 @@ impl Connector {
 
     /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
-        self.dialer.names.refresh();
+        self.dialer.refresh();
         self.dead.borrow_mut().clear();
     }
 
     /// The addresses of a host.
     pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        self.dialer.names.look_up(host, over).await
+        self.dialer.look_up(host, over).await
     }
 
     /// A way to the endpoint by the first route that leads there.
@@ -117,8 +117,8 @@ impl Connector {
     async fn by(&self, route: Route<'_>, url: &Url, how: How<'_>, until: Instant) -> Result<Connection, Unreached> {
         match route {
             Route::Direct => {
-                let socket = self.dialer.tcp((&url.host, url.port), how.over, how.from, until).await?;
-                Ok(Connection { from: how.from, ..Connection::plain(socket) })
+                let connection = self.dialer.tcp((&url.host, url.port), how.over, how.from, until).await?;
+                Ok(Connection { from: how.from, ..connection })
             }
             Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
             Route::Via(server) => {
@@ -212,7 +212,7 @@ impl Connector {
     async fn to_proxy(&self, server: &Server, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
         let open = async || {
             let opened = self.dialer.tcp((&server.host, server.port), Over::Any, None, until).await;
-            opened.map(Connection::plain).map_err(Unreached::into_text)
+            opened.map_err(Unreached::into_text)
         };
         let connection = open().await?;
         if server.scheme != Scheme::Https {

@@ -1,7 +1,10 @@
 //! From a host to a socket: a race between its addresses (RFC 8305).
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::address::local::is_far;
@@ -9,10 +12,11 @@ use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::how::Over;
 use super::names::Names;
+use super::stream::{Connection, Host};
 
 /// A host gets so long at most to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -20,10 +24,15 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// An address gets so long before the next one is tried besides it.
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// A connection that takes so much longer than others to its address was not taken: the line of new connections there is
+/// full. The system itself would try again after a second.
+const LATE: Duration = Duration::from_millis(15);
+
 /// Opens sockets.
 #[derive(Default)]
 pub(super) struct Dialer {
-    pub(super) names: Names,
+    names: Names,
+    hosts: RefCell<HashMap<SocketAddr, Rc<Host>>>,
 }
 
 /// Why there is no socket.
@@ -42,20 +51,31 @@ impl Unreached {
 }
 
 impl Dialer {
-    /// A socket that is connected to a host.
+    /// Forgets the addresses of hosts, and how long connections take.
+    pub(super) fn refresh(&self) {
+        self.names.refresh();
+        self.hosts.borrow_mut().clear();
+    }
+
+    /// The addresses of a host, in the order in which they are to be tried; at least one.
+    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+        self.names.look_up(host, over).await
+    }
+
+    /// A connection to a host.
     pub(super) async fn tcp(
         &self,
         (host, port): (&str, u16),
         over: Over,
         from: Option<IpAddr>,
         deadline: Instant,
-    ) -> Result<TcpStream, Unreached> {
+    ) -> Result<Connection, Unreached> {
         let addresses = self.look_up_by(host, over, deadline).await.map_err(Unreached::NoAddress)?;
         let begun = Instant::now();
         let patience = CONNECT_PATIENCE.min(nearly(deadline) - begun);
         let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), failures: Vec::new() };
         let connected = if let [ip] = addresses[..] {
-            single(SocketAddr::new(ip, port), from, patience, &mut tried).await
+            self.single(SocketAddr::new(ip, port), from, begun + patience, &mut tried).await
         } else {
             let preferred = match over {
                 Over::Prefer(family) => addresses.iter().take_while(|ip| Family::of(**ip) == Some(family)).count(),
@@ -64,16 +84,16 @@ impl Dialer {
             let (first, second) = addresses.split_at(preferred);
             let share = if first.is_empty() || second.is_empty() { patience } else { patience / 2 };
             // Boxed: a race is large, and most hosts have one address.
-            let connected = Box::pin(race((first, port), from, begun + share, &mut tried)).await;
+            let connected = Box::pin(self.race((first, port), from, begun + share, &mut tried)).await;
             match connected {
-                Some(socket) => Some(socket),
-                None => Box::pin(race((second, port), from, begun + patience, &mut tried)).await,
+                Some(connection) => Some(connection),
+                None => Box::pin(self.race((second, port), from, begun + patience, &mut tried)).await,
             }
         };
-        let socket = connected.ok_or_else(|| Unreached::Tried(tried.failures.join(", ")))?;
+        let connection = connected.ok_or_else(|| Unreached::Tried(tried.failures.join(", ")))?;
         // A request is one small write: nothing is gained by waiting for more.
-        let _ = socket.set_nodelay(true);
-        Ok(socket)
+        let _ = connection.stream.socket().set_nodelay(true);
+        Ok(connection)
     }
 
     /// The addresses of a host, before it is too late.
@@ -82,6 +102,83 @@ impl Dialer {
         let found = timeout_at(nearly(deadline), self.names.look_up(host, over)).await;
         let late = || format!("the name {host} could not be looked up within {}", duration(begun.elapsed()));
         found.unwrap_or_else(|_| Err(late()))
+    }
+
+    async fn single(
+        &self,
+        address: SocketAddr,
+        from: Option<IpAddr>,
+        end: Instant,
+        tried: &mut Tried,
+    ) -> Option<Connection> {
+        let begun = Instant::now();
+        match self.open(address, from, end).await {
+            Some(Ok(connection)) => return Some(connection),
+            Some(Err(error)) => tried.add(address, &reason(&error)),
+            None => tried.add_late(address, begun),
+        }
+        None
+    }
+
+    /// The first connection to one of several addresses. The next address is tried as soon as the last one failed, or has
+    /// not responded for a moment; whichever responds first wins, the others are dropped.
+    async fn race(
+        &self,
+        (addresses, port): (&[IpAddr], u16),
+        from: Option<IpAddr>,
+        end: Instant,
+        tried: &mut Tried,
+    ) -> Option<Connection> {
+        let mut waiting = addresses.iter().map(|ip| SocketAddr::new(*ip, port));
+        let mut under_way = FuturesUnordered::new();
+        let mut begun: Vec<(SocketAddr, Instant)> = Vec::new();
+        loop {
+            if let Some(address) = waiting.next() {
+                begun.push((address, Instant::now()));
+                under_way.push(async move { (address, self.open(address, from, end).await) });
+            }
+            let until = if waiting.len() > 0 { end.min(Instant::now() + HEAD_START) } else { end };
+            match timeout_at(until, under_way.next()).await {
+                Ok(Some((_, Some(Ok(connection))))) => return Some(connection),
+                Ok(Some((address, Some(Err(error))))) => {
+                    begun.retain(|(known, _)| *known != address);
+                    tried.add(address, &reason(&error));
+                }
+                Ok(None) => return None,
+                Err(_) if Instant::now() < end => {}
+                Ok(Some((_, None))) | Err(_) => {
+                    for (address, begun) in begun {
+                        tried.add_late(address, begun);
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A connection to an address; `None` where there was none in time. Where it takes longer than others did, it is begun
+    /// anew.
+    async fn open(&self, address: SocketAddr, from: Option<IpAddr>, end: Instant) -> Option<io::Result<Connection>> {
+        let host = self.hosts.borrow_mut().entry(address).or_default().clone();
+        let _opening = host.opening.clone();
+        let mut late = host.usual.get().map(|usual| LATE + 4 * usual);
+        let mut is_late = false;
+        loop {
+            let begun = Instant::now();
+            let until = late.map_or(end, |late| end.min(begun + late));
+            if let Ok(connected) = timeout_at(until, socket(address, from)).await {
+                if connected.is_ok() {
+                    let took = begun.elapsed();
+                    host.usual.set(Some(host.usual.get().map_or(took, |usual| (7 * usual + took) / 8)));
+                }
+                return Some(connected.map(|socket| Connection { is_late, ..Connection::plain(socket, host) }));
+            }
+            if until == end {
+                return None;
+            }
+            is_late = true;
+            late = late.map(|late| 2 * late);
+        }
     }
 }
 
@@ -113,53 +210,8 @@ impl Tried {
     }
 }
 
-async fn single(address: SocketAddr, from: Option<IpAddr>, patience: Duration, tried: &mut Tried) -> Option<TcpStream> {
-    let begun = Instant::now();
-    match timeout(patience, open(address, from)).await {
-        Ok(Ok(socket)) => return Some(socket),
-        Ok(Err(error)) => tried.add(address, &reason(&error)),
-        Err(_) => tried.add_late(address, begun),
-    }
-    None
-}
-
-/// The first socket of several addresses. The next address is tried as soon as the last one failed, or has not responded
-/// for a moment; whichever responds first wins, the others are dropped.
-async fn race(
-    (addresses, port): (&[IpAddr], u16),
-    from: Option<IpAddr>,
-    end: Instant,
-    tried: &mut Tried,
-) -> Option<TcpStream> {
-    let mut waiting = addresses.iter().map(|ip| SocketAddr::new(*ip, port));
-    let mut under_way = FuturesUnordered::new();
-    let mut begun: Vec<(SocketAddr, Instant)> = Vec::new();
-    loop {
-        if let Some(address) = waiting.next() {
-            begun.push((address, Instant::now()));
-            under_way.push(async move { (address, open(address, from).await) });
-        }
-        let until = if waiting.len() > 0 { end.min(Instant::now() + HEAD_START) } else { end };
-        match timeout_at(until, under_way.next()).await {
-            Ok(Some((_, Ok(socket)))) => return Some(socket),
-            Ok(Some((address, Err(error)))) => {
-                begun.retain(|(known, _)| *known != address);
-                tried.add(address, &reason(&error));
-            }
-            Ok(None) => return None,
-            Err(_) if Instant::now() < end => {}
-            Err(_) => {
-                for (address, begun) in begun {
-                    tried.add_late(address, begun);
-                }
-                return None;
-            }
-        }
-    }
-}
-
 /// A socket; from this address of ours where one is given and the way to the other side can begin there.
-async fn open(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+async fn socket(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     if let Some(from) = from.filter(|from| from.is_ipv6() == address.is_ipv6() && is_far(address.ip())) {
         let socket = if from.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
         if socket.bind(SocketAddr::new(from, 0)).is_ok() {

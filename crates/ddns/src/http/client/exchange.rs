@@ -11,16 +11,16 @@ use std::time::Duration;
 use ddns_core::callback::{Method, Request};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
+use ddns_core::schedule::limiter::Line;
 use hyper::header::{self, ALLOW, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 
 use super::how::{USER_AGENT, Want};
 use crate::http::body::Whole;
-pub(super) use conversation::Conversation;
 use conversation::End;
+pub(super) use conversation::{ByteStream, Conversation};
 pub(super) use fault::Fault;
 use fault::FaultKind;
 pub(crate) use limits::BODY_LIMIT;
@@ -47,6 +47,8 @@ pub(crate) struct Response {
     pub(crate) via: Option<Arc<Server>>,
     /// Whether that proxy read the request, and so may have responded in the endpoint's place.
     pub(crate) is_relayed: bool,
+    /// How the line of new connections was where it came from.
+    pub(crate) line: Line,
 }
 
 impl Response {
@@ -58,7 +60,7 @@ impl Response {
 
 /// Sends a request and reads its response; returns whether another one can follow. A `relay` is a proxy that hands the
 /// request on: it gets the whole address, and its own user and password.
-pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn exchange<S: ByteStream>(
     conversation: &mut Conversation<S>,
     request: &Request,
     relay: Option<&Server>,
@@ -97,12 +99,13 @@ pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),
+        line: Line::Free,
     };
     Ok((response, is_idle && !is_odd(&head)))
 }
 
 /// Asks a proxy for a tunnel to the host of `url`: the status of its response, and the stream if nothing came behind it.
-pub(super) async fn open_tunnel<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn open_tunnel<S: ByteStream>(
     stream: S,
     server: &Server,
     url: &Url,

@@ -8,7 +8,7 @@ use ddns_core::net::socks::{self, Destination, Next};
 use ddns_core::net::url::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use super::exchange;
+use super::exchange::{self, ByteStream};
 use crate::output::report;
 
 /// Why a SOCKS proxy gives no connection.
@@ -35,10 +35,7 @@ pub(super) fn not_let_in(server: &Server) -> String {
 }
 
 /// Asks for a tunnel to the host of `url`. Any 2xx is one.
-pub(super) async fn tunnel<S>(stream: S, server: &Server, url: &Url) -> Result<S, String>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+pub(super) async fn tunnel<S: ByteStream>(stream: S, server: &Server, url: &Url) -> Result<S, String> {
     match exchange::open_tunnel(stream, server, url).await.map_err(|fault| fault.describe("it"))? {
         (200..300, Some(stream)) => Ok(stream),
         (200..300, None) => Err("speaks in the tunnel before the endpoint can".to_owned()),

@@ -1,13 +1,17 @@
 //! An open connection: a socket, secured or not, directly or through a proxy.
 
+use std::cell::Cell;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Server;
+use ddns_core::schedule::limiter::Line;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::IoState;
 
-use super::exchange::{Conversation, Fault};
+use super::exchange::{ByteStream, Conversation, Fault};
 
 /// An open connection. `S` is its stream, or what is spoken on it.
 pub(super) struct Connection<S = Stream> {
@@ -28,6 +32,19 @@ pub(super) struct Connection<S = Stream> {
     pub(super) via: Option<Arc<Server>>,
     /// Whose unknown issuer was let pass, because the host is a local one.
     pub(super) unverified: Vec<String>,
+    /// The other side, as others see it that connect there.
+    pub(super) host: Rc<Host>,
+    /// Whether it was not taken at first.
+    pub(super) is_late: bool,
+}
+
+/// What is known about new connections to an address.
+#[derive(Default)]
+pub(super) struct Host {
+    /// How long one takes; `None` where there was none yet.
+    pub(super) usual: Cell<Option<Duration>>,
+    /// Held by each that is being made.
+    pub(super) opening: Rc<()>,
 }
 
 /// An open stream. TLS goes over a socket, or over TLS with a proxy.
@@ -38,15 +55,23 @@ pub(super) enum Stream {
 
 impl Connection {
     /// A connection that is no more than a socket.
-    pub(super) fn plain(socket: TcpStream) -> Self {
+    pub(super) fn plain(socket: TcpStream, host: Rc<Host>) -> Self {
         let family = socket.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
-        Self { stream: Stream::Plain(socket), family, from: None, via: None, unverified: Vec::new() }
+        Self {
+            stream: Stream::Plain(socket),
+            family,
+            from: None,
+            via: None,
+            unverified: Vec::new(),
+            host,
+            is_late: false,
+        }
     }
 
     /// Begins to speak HTTP on it.
     pub(super) async fn begin(self) -> Result<Spoken, Fault> {
-        let Self { stream, family, from, via, unverified } = self;
-        Ok(Connection { stream: Conversation::new(stream).await?, family, from, via, unverified })
+        let Self { stream, family, from, via, unverified, host, is_late } = self;
+        Ok(Connection { stream: Conversation::new(stream).await?, family, from, via, unverified, host, is_late })
     }
 }
 
@@ -54,6 +79,15 @@ impl Connection {
 pub(super) type Spoken = Connection<Conversation<Stream>>;
 
 impl Spoken {
+    /// How the line of new connections at the other side is.
+    pub(super) fn line(&mut self) -> Line {
+        match (std::mem::take(&mut self.is_late), Rc::strong_count(&self.host.opening)) {
+            (true, _) => Line::Full,
+            (false, 1) => Line::Free,
+            (false, _) => Line::Busy,
+        }
+    }
+
     /// Whether the other side still listens, as far as this host knows. Between requests it must be silent: what
     /// it sends then is that it closes.
     pub(super) fn is_open(&mut self) -> bool {
@@ -82,6 +116,13 @@ impl Stream {
                 session.process_new_packets().is_ok_and(is_silent) && below.is_open()
             }
         }
+    }
+}
+
+impl ByteStream for Stream {
+    fn acknowledge(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::net::sockopt::set_tcp_quickack(self.socket(), true);
     }
 }
 

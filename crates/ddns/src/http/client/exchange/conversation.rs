@@ -21,8 +21,14 @@ use super::limits::{BODY_LIMIT, FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
 use crate::http::body::Whole;
 use crate::http::io::Io;
 
+/// A stream on which HTTP is spoken.
+pub(in crate::http::client) trait ByteStream: AsyncRead + AsyncWrite + Unpin {
+    /// Tells the other side at once what has come.
+    fn acknowledge(&self);
+}
+
 /// What hyper does on a stream, driven as long as somebody waits for it.
-pub(in crate::http::client) struct Conversation<S: AsyncRead + AsyncWrite + Unpin> {
+pub(in crate::http::client) struct Conversation<S: ByteStream> {
     wire: Rc<RefCell<Wire<S>>>,
     sender: SendRequest<Whole>,
     /// `None` once hyper has nothing more to do.
@@ -42,7 +48,7 @@ pub(super) enum End {
     Cut,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
+impl<S: ByteStream> Conversation<S> {
     pub(in crate::http::client) async fn new(stream: S) -> Result<Self, Fault> {
         let wire = Rc::new(RefCell::new(Wire::new(stream)));
         let mut builder = Builder::new();
@@ -62,7 +68,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
         let mut response = pin!(self.sender.try_send_request(request));
         let result = poll_fn(|context| {
             drive(&mut self.connection, &mut self.left, context);
-            response.as_mut().poll(context)
+            let polled = response.as_mut().poll(context);
+            self.wire.borrow_mut().wait_for_rest(polled)
         });
         match result.await {
             Ok(response) => {
@@ -85,7 +92,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
                     return Poll::Ready(frame);
                 }
                 drive(&mut self.connection, &mut self.left, context);
-                Pin::new(&mut incoming).poll_frame(context)
+                let polled = Pin::new(&mut incoming).poll_frame(context);
+                self.wire.borrow_mut().wait_for_rest(polled)
             });
             let data = match frame.await {
                 None => return End::Whole,
@@ -173,7 +181,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conversation<S> {
 }
 
 /// Lets hyper do what it can. At its end whatever waits for it gets to know.
-fn drive<S: AsyncRead + AsyncWrite + Unpin>(
+fn drive<S: ByteStream>(
     connection: &mut Option<Connection<Io<Wire<S>>, Whole>>,
     left: &mut Bytes,
     context: &mut Context<'_>,
@@ -207,18 +215,31 @@ struct Wire<S> {
     is_flushed: bool,
     /// Whether no more is sent.
     is_muted: bool,
+    /// How much had come when the other side was told so; 0: it was not.
+    acknowledged: usize,
     /// Why nothing can be sent any more. What the other side sent before is read all the same.
     failed: Option<io::Error>,
 }
 
-impl<S> Wire<S> {
+impl<S: ByteStream> Wire<S> {
     fn new(stream: S) -> Self {
-        Self { stream, received: 0, has_head: false, is_flushed: false, is_muted: false, failed: None }
+        Self { stream, received: 0, has_head: false, is_flushed: false, is_muted: false, acknowledged: 0, failed: None }
     }
 
     /// Another exchange begins.
     fn begin(&mut self) {
         (self.received, self.has_head, self.is_flushed, self.is_muted) = (0, false, false, false);
+        self.acknowledged = 0;
+    }
+
+    /// Passes on what hyper has. Where it has nothing yet, but part of the response has come, that part is acknowledged:
+    /// the other side may hold the rest back until then, and this host waits 40 ms with it.
+    fn wait_for_rest<T>(&mut self, polled: Poll<T>) -> Poll<T> {
+        if polled.is_pending() && self.received > 0 && self.acknowledged == 0 {
+            self.acknowledged = self.received;
+            self.stream.acknowledge();
+        }
+        polled
     }
 
     /// What came of writing. A failure is kept for later: the other side may have responded before it closed.
@@ -234,7 +255,7 @@ impl<S> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: ByteStream> AsyncRead for Wire<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if !self.has_head && self.received >= FLOOD_LIMIT {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
@@ -250,7 +271,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: ByteStream> AsyncWrite for Wire<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.is_flushed = false;
         if self.is_muted || self.failed.is_some() {

@@ -1,0 +1,75 @@
+//! Endpoints that are slow to take connections, or send a response in two parts: many updates at once are never much
+//! slower than one after the other.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::net::listen;
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+use crate::support::given::{home, with};
+
+/// Responds to every request on a connection, head and body apart; after the first one it closes unless the connection
+/// `is_kept`.
+fn respond(stream: TcpStream, is_kept: bool) {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    while reader.read_line(&mut line).is_ok_and(|length| length > 0) {
+        if line == "\r\n" {
+            let end = if is_kept { "" } else { "Connection: close\r\n" };
+            let head = format!("HTTP/1.1 200 OK\r\n{end}Content-Length: 4\r\n\r\n");
+            let stream = reader.get_mut();
+            let is_sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(b"good")).is_ok();
+            if !is_sent || !is_kept {
+                return;
+            }
+        }
+        line.clear();
+    }
+}
+
+/// An endpoint that takes a connection each half millisecond; `backlog` of them may wait.
+fn endpoint(backlog: i32, is_kept: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+    listen(&listener, backlog).expect("a shorter line");
+    let address = listener.local_addr().expect("the port that was bound");
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || respond(stream, is_kept));
+            thread::sleep(Duration::from_micros(500));
+        }
+    });
+    address
+}
+
+/// How long so many updates take.
+fn time(endpoint: SocketAddr, count: usize, concurrency: &Value) -> Duration {
+    let names: Vec<String> = (0..count).map(|number| format!("h{number}.example.com")).collect();
+    let more = json!({"ipv4": names, "concurrency": concurrency, "log": {"level": "ERROR"}, "cache": false});
+    let config = with(&home(&format!("http://{endpoint}/__DOMAIN__")), &more);
+    let begun = Instant::now();
+    Sandbox::new().sync(&config).expect(0);
+    begun.elapsed()
+}
+
+/// Where the line is full, the system drops what knocks, and tries again after a second, then two.
+#[test]
+#[cfg(target_os = "linux")]
+fn a6_a_short_line_of_new_connections_makes_auto_hardly_slower_than_one_at_a_time() {
+    for is_kept in [false, true] {
+        let endpoint = endpoint(5, is_kept);
+        let [one, auto] = [json!(1), json!("auto")].map(|concurrency| time(endpoint, 300, &concurrency));
+        assert!(auto < 2 * one + Duration::from_millis(800), "kept: {is_kept}, one at a time {one:?}, auto {auto:?}");
+    }
+}
+
+/// The endpoint holds the body back until the head is acknowledged, and this host has 40 ms for that.
+#[test]
+#[cfg(target_os = "linux")]
+fn a6_a_response_in_two_parts_is_acknowledged_at_once() {
+    let took = time(endpoint(100, true), 60, &json!(1));
+    assert!(took < Duration::from_millis(1500), "{took:?}");
+}
