@@ -20,14 +20,16 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ddns_core::callback::{MOST_REDIRECTS, Request};
 use ddns_core::net::proxy::{Route, Server};
 use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use connect::Connector;
 pub(crate) use exchange::{BODY_LIMIT, Response};
@@ -39,6 +41,9 @@ use stream::{Connection, Spoken};
 pub(crate) use tls::read_ca;
 
 use crate::clock::steady_time;
+
+/// Kept connections are closed where a response on another one takes longer.
+const UNBLOCK_AFTER: Duration = Duration::from_millis(100);
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -149,7 +154,9 @@ impl Client {
             sending.is_sent.set(true);
             sending.hop.replace(Hop { origin: origin.clone(), is_sent: true, via: connection.via.clone() });
             let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
-            let exchanged = exchange::exchange(&mut connection.stream, request, relay, how.want, deadline).await;
+            let is_alone = connection.is_alone();
+            let exchange = exchange::exchange(&mut connection.stream, request, relay, how.want, deadline);
+            let exchanged = self.unblocked(exchange, is_alone, &purpose).await;
             let (mut response, can_be_kept) = match exchanged {
                 Ok(exchanged) => exchanged,
                 Err(fault) => {
@@ -176,6 +183,21 @@ impl Client {
                 self.idle.keep(purpose, connection, self.room().idle, steady_time());
             }
             return Ok(response);
+        }
+    }
+
+    /// Waits for a response. A server that serves few connections at a time may wait for the next request on those that
+    /// are kept, and nobody sends one there: they are closed meanwhile.
+    async fn unblocked<T>(&self, exchange: impl Future<Output = T>, is_alone: bool, purpose: &Purpose) -> T {
+        let mut exchange = pin!(exchange);
+        if is_alone {
+            return exchange.await;
+        }
+        loop {
+            match timeout(UNBLOCK_AFTER, exchange.as_mut()).await {
+                Ok(exchanged) => return exchanged,
+                Err(_) => self.idle.close(purpose),
+            }
         }
     }
 
@@ -250,9 +272,6 @@ fn fits<S>(connection: &Connection<S>, request: &Request, how: How<'_>) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use std::pin::pin;
-    use std::time::Duration;
-
     use ddns_core::net::proxy::Proxies;
     use ddns_core::net::ssl::Ssl;
     use futures_util::future::{join, join_all, select};

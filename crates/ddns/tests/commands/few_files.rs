@@ -27,6 +27,6 @@ fn e7_too_few_open_files_end_with_a_sentence() {
         }
     }
     assert_eq!(receiver.callbacks().len(), 0);
-    sandbox.limited(24, &[]).expect(0);
+    sandbox.limited(32, &[]).expect(0);
     assert_eq!(receiver.callbacks().len(), 1);
 }

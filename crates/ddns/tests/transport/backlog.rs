@@ -31,18 +31,19 @@ fn respond(stream: TcpStream, is_kept: bool) {
     }
 }
 
-/// An endpoint that takes a connection each half millisecond; `backlog` of them may wait.
-fn endpoint(backlog: i32, is_kept: bool) -> SocketAddr {
+/// An endpoint with a line for so many new connections.
+fn endpoint(backlog: i32, take: impl Fn(TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
     listen(&listener, backlog).expect("a shorter line");
     let address = listener.local_addr().expect("the port that was bound");
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || respond(stream, is_kept));
-            thread::sleep(Duration::from_micros(500));
-        }
-    });
+    thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(take));
     address
+}
+
+/// Takes a connection each half millisecond.
+fn at_leisure(stream: TcpStream, is_kept: bool) {
+    thread::spawn(move || respond(stream, is_kept));
+    thread::sleep(Duration::from_micros(500));
 }
 
 /// How long so many updates take.
@@ -60,7 +61,7 @@ fn time(endpoint: SocketAddr, count: usize, concurrency: &Value) -> Duration {
 #[cfg(target_os = "linux")]
 fn a6_a_short_line_of_new_connections_makes_auto_hardly_slower_than_one_at_a_time() {
     for is_kept in [false, true] {
-        let endpoint = endpoint(5, is_kept);
+        let endpoint = endpoint(5, move |stream| at_leisure(stream, is_kept));
         let [one, auto] = [json!(1), json!("auto")].map(|concurrency| time(endpoint, 300, &concurrency));
         assert!(auto < 2 * one + Duration::from_millis(800), "kept: {is_kept}, one at a time {one:?}, auto {auto:?}");
     }
@@ -70,6 +71,15 @@ fn a6_a_short_line_of_new_connections_makes_auto_hardly_slower_than_one_at_a_tim
 #[test]
 #[cfg(target_os = "linux")]
 fn a6_a_response_in_two_parts_is_acknowledged_at_once() {
-    let took = time(endpoint(100, true), 60, &json!(1));
+    let took = time(endpoint(100, |stream| at_leisure(stream, true)), 60, &json!(1));
     assert!(took < Duration::from_millis(1500), "{took:?}");
+}
+
+/// It waits for the next request on the connection that it serves, while others wait in line.
+#[test]
+#[cfg(target_os = "linux")]
+fn a6_an_endpoint_that_serves_one_kept_connection_at_a_time_gets_every_update() {
+    let endpoint = endpoint(5, |stream| respond(stream, true));
+    let took = time(endpoint, 100, &json!("auto"));
+    assert!(took < Duration::from_secs(8), "{took:?}");
 }

@@ -88,6 +88,12 @@ impl Spoken {
         }
     }
 
+    /// Whether there is no other connection to the same address.
+    pub(super) fn is_alone(&self) -> bool {
+        // Whoever opens connections holds it too.
+        Rc::strong_count(&self.host) <= 2
+    }
+
     /// Whether the other side still listens, as far as this host knows. Between requests it must be silent: what
     /// it sends then is that it closes.
     pub(super) fn is_open(&mut self) -> bool {
