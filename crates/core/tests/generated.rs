@@ -1,4 +1,4 @@
-//! What is generated from the table of fields must be what is in the repository.
+//! What is generated from the table of fields and from the recipes must be what is in the repository.
 //!
 //! `UPDATE_GENERATED=1 cargo test -p ddns-core --test generated` writes it anew.
 
@@ -8,6 +8,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use ddns_core::config::reference;
+use ddns_core::recipe;
 
 fn compare(file: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -15,7 +16,7 @@ fn compare(file: &str, expected: &str) {
         fs::write(&path, expected).expect("the file is written");
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "{file} is not what the table of fields says: see the top of this test");
+    assert!(found == expected, "{file} is not what the source says: see the top of this test");
 }
 
 #[test]
@@ -26,4 +27,9 @@ fn the_schema_is_that_of_the_table() {
 #[test]
 fn the_reference_is_that_of_the_table() {
     compare("docs/configuration.md", &reference::page());
+}
+
+#[test]
+fn the_page_of_services_is_that_of_the_recipes() {
+    compare("docs/services.md", &recipe::page());
 }

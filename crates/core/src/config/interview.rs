@@ -75,6 +75,21 @@ impl Interview {
         Self { settings, own, left }
     }
 
+    /// Begins with what is known where a recipe says what is sent: domains and sources of the families that it takes.
+    pub fn for_recipe(settings: Raw, own: [Option<IpAddr>; 2], takes: impl Fn(Family) -> bool) -> Self {
+        let mut interview = Self::new(settings, own);
+        interview.left.retain(|subject| match subject {
+            Subject::Domains(family) | Subject::Source(family) => takes(*family),
+            _ => false,
+        });
+        interview
+    }
+
+    /// Takes what is suggested, up to the first question without a suggestion.
+    pub fn take_suggestions(&mut self) {
+        while self.question().is_some_and(|question| question.suggested.is_some()) && self.answer("").is_ok() {}
+    }
+
     /// What is known so far.
     pub fn settings(&self) -> &Raw {
         &self.settings

@@ -37,7 +37,7 @@ pub(super) fn lacks_address(settings: &Raw) -> bool {
 }
 
 /// Whether there is nothing to update.
-pub(super) fn lacks_domains(settings: &Raw) -> bool {
+pub fn lacks_domains(settings: &Raw) -> bool {
     !is_set(settings, Key::Ipv4) && !is_set(settings, Key::Ipv6)
 }
 
@@ -88,8 +88,19 @@ pub fn checked(settings: &Raw) -> Result<Valid, Vec<Diagnostic>> {
 
 /// The text of a configuration that holds these settings, and all other fields as comments.
 pub fn text(settings: &Raw) -> String {
-    let settings = completed(settings);
-    let value = |field: &Field| given(&settings, field);
+    let values = settings_of(&completed(settings));
+    file(ABOVE, &values)
+}
+
+/// The settings by the names of their fields, in the form in which they are written.
+pub fn settings_of(settings: &Raw) -> Vec<(String, Value)> {
+    FIELDS.iter().filter_map(|field| Some((field.name.to_owned(), given(settings, field)?))).collect()
+}
+
+/// The text of a configuration that holds these values, by the names of their fields, below comments; all other fields
+/// are comments too.
+pub(crate) fn file(above: &str, values: &[(String, Value)]) -> String {
+    let value = |field: &Field| values.iter().find(|(name, _)| name == field.name).map(|(_, value)| value.clone());
     let (log, plain): (Vec<&Field>, Vec<&Field>) = FIELDS.iter().partition(|field| log_name(field).is_some());
     let (set, unset): (Vec<&Field>, Vec<&Field>) = plain.into_iter().partition(|field| value(field).is_some());
     let mut parts: Vec<String> = set.into_iter().map(|field| written(field.name, field, value(field))).collect();
@@ -106,12 +117,12 @@ pub fn text(settings: &Raw) -> String {
     if has_log {
         parts.push(inside.clone());
     }
-    let above = parts.join("\n");
+    let set = parts.join("\n");
     let mut parts: Vec<String> = unset.into_iter().map(|field| written(field.name, field, None)).collect();
     if !has_log {
         parts.push(indented("// ", &inside));
     }
-    format!("{ABOVE}{{\n{}\n{REST}\n{}}}\n", indented("  ", &above), indented("  ", &parts.join("\n")))
+    format!("{above}{{\n{}\n{REST}\n{}}}\n", indented("  ", &set), indented("  ", &parts.join("\n")))
 }
 
 /// The name inside of the object `log`.
@@ -131,7 +142,7 @@ fn written(name: &str, field: &Field, value: Option<Value>) -> String {
 }
 
 /// A text behind `//`, broken between words.
-fn comment(text: &str) -> String {
+pub(crate) fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::from("//");
     for word in text.split(' ') {
@@ -152,10 +163,11 @@ fn indented(before: &str, lines: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A list on one line, anything else indented.
+/// A list of short values on one line, anything else indented.
 fn compact(value: &Value) -> String {
+    let is_short = |item: &Node| !matches!(item.value, Value::Array(_) | Value::Object(_));
     match value {
-        Value::Array(items) => {
+        Value::Array(items) if items.iter().all(is_short) => {
             let items: Vec<String> = items.iter().map(|item| compact(&item.value)).collect();
             format!("[{}]", items.join(", "))
         }

@@ -1,0 +1,153 @@
+//! Recipes: what a service asks for and how its updates are sent, as data (H12).
+//!
+//! A [`Recipe`] is read from JSON ([`read`]); a [`Form`] takes the answers to its questions ([`form`]), says which lookups
+//! are left ([`lookup`]), and becomes the text of an ordinary configuration ([`write`]). Nothing of it is used when updates
+//! are sent. Asking and sending is the program's.
+
+mod built_in;
+mod form;
+mod lookup;
+mod page;
+mod read;
+mod template;
+mod write;
+
+pub use built_in::{built_in, named, names};
+pub use form::{Form, Slot};
+pub use lookup::Inquiry;
+pub use page::{page, template};
+pub use write::Filled;
+
+use crate::callback::Method;
+use crate::config::fields::FIELDS;
+use crate::net::family::Family;
+use crate::text::json::Member;
+
+/// The kinds of services, and the headings of their lists.
+pub const KINDS: [(&str, &str); 5] = [
+    ("dyndns", "Dynamic DNS services"),
+    ("api", "Registrars and clouds"),
+    ("server", "Your own servers and devices"),
+    ("automation", "Automations"),
+    ("notification", "Notifications"),
+];
+
+/// How sure the facts of a recipe are, and what that means.
+pub const CERTAINTIES: [(&str, &str); 3] = [
+    ("official", "from the service's own documentation"),
+    ("other clients", "from what other clients send, or from reports of their users"),
+    ("unchecked", "from common knowledge"),
+];
+
+/// One service. Its texts are as they stand in the file.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    /// What `ddns init --recipe` calls it.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// One of [`KINDS`].
+    pub kind: &'static str,
+    /// What it is, in a sentence.
+    pub about: String,
+    /// Where the service explains itself.
+    pub documentation: String,
+    /// Where the facts come from.
+    pub sources: Vec<String>,
+    /// One of [`CERTAINTIES`].
+    pub certainty: &'static str,
+    /// What the service wants its users to know.
+    pub rules: Vec<String>,
+    /// What must be asked.
+    pub questions: Vec<Question>,
+    /// What can be looked up, in this order.
+    lookups: Vec<Lookup>,
+    /// Which families the service takes: by [`Family::index`].
+    families: [bool; 2],
+    /// Names of texts that depend on the family, and the texts.
+    values: Vec<(String, [String; 2])>,
+    /// The fields of the configuration.
+    config: Vec<Member>,
+    /// Fields over them for the updates of one family: by [`Family::index`].
+    own: [Vec<Member>; 2],
+    /// Fields over them for domains of both families, which are then one entry.
+    both: Option<Vec<Member>>,
+    /// What each domain gets beside its name.
+    domain: Vec<Member>,
+}
+
+/// Something that is asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// `${name}`
+    pub name: String,
+    /// A few words.
+    pub ask: String,
+    /// Where to find it; empty where that is plain.
+    pub help: String,
+    /// Whether the answer must not be seen.
+    pub secret: bool,
+    /// What a right answer looks like: an anchored regular expression.
+    check: Option<String>,
+    /// What an empty answer means.
+    pub default: Option<String>,
+    /// How often it is asked.
+    pub each: Each,
+}
+
+/// Something that a service can be asked for.
+#[derive(Debug, Clone)]
+struct Lookup {
+    /// `${name}`
+    name: String,
+    /// What it finds, in a few words.
+    what: String,
+    each: Each,
+    method: Method,
+    url: String,
+    headers: Vec<(String, String)>,
+    /// The values of a form; empty where there is no body.
+    form: Vec<(String, String)>,
+    /// Where the list stands in the answer; none where `value` is a place in the answer itself.
+    list: Option<String>,
+    /// What holds for the right element: a place in it and a text.
+    conditions: Vec<(String, String)>,
+    /// Where the result stands.
+    value: String,
+}
+
+/// How often something is asked or looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Each {
+    /// Once.
+    Once,
+    /// For every domain.
+    Domain,
+    /// For every domain and record type.
+    Record,
+}
+
+impl Recipe {
+    /// Whether the service takes addresses of a family.
+    pub fn takes(&self, family: Family) -> bool {
+        self.families[family.index()]
+    }
+
+    /// Whether a word is part of its name, title, kind or sentence, in any case.
+    pub fn matches(&self, word: &str) -> bool {
+        let word = word.to_lowercase();
+        [self.name.as_str(), &self.title, self.kind, &self.about].iter().any(|text| text.to_lowercase().contains(&word))
+    }
+
+    /// The fields that it fills and that no configuration has.
+    pub fn unknown_fields(&self) -> Vec<&str> {
+        let members = self.own.iter().chain(&self.both).chain([&self.config]).flatten();
+        let is_known = |key: &str| FIELDS.iter().any(|field| field.name == key);
+        members.map(|member| member.key.as_str()).filter(|key| !is_known(key)).collect()
+    }
+
+    /// What the lookups find, in a few words each.
+    pub fn finds(&self) -> impl Iterator<Item = &str> {
+        self.lookups.iter().map(|lookup| lookup.what.as_str())
+    }
+}

@@ -1,0 +1,259 @@
+//! The answers of one use of a recipe: what is known, what must be asked, what it means.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Each, Question, Recipe, template};
+use crate::net::family::Family;
+use crate::text::diagnostic::nearest;
+use crate::update::domain::Domain;
+
+/// One thing to know: an answer or the result of a lookup, for a domain and a family where it has one for each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    name: String,
+    domain: Option<Domain>,
+    family: Option<Family>,
+}
+
+/// As `--set` takes it: `token`, `key.home.example.com`, `record_id.A.home.example.com`.
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.family.iter().try_for_each(|family| write!(f, ".{}", family.record_type()))?;
+        self.domain.iter().try_for_each(|domain| write!(f, ".{domain}"))
+    }
+}
+
+impl Slot {
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope { domain: self.domain.as_ref(), family: self.family }
+    }
+
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What something is done for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Scope<'a> {
+    pub(super) domain: Option<&'a Domain>,
+    pub(super) family: Option<Family>,
+}
+
+/// A recipe and what is known so far. Does not show answers when printed.
+pub struct Form<'a> {
+    pub(super) recipe: &'a Recipe,
+    /// By [`Family::index`].
+    pub(super) domains: [Vec<Domain>; 2],
+    known: BTreeMap<Slot, String>,
+}
+
+impl fmt::Debug for Form<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Form").field("recipe", &self.recipe.name).field("domains", &self.domains).finish()
+    }
+}
+
+impl<'a> Form<'a> {
+    /// Begins with the domains. Fails where the service does not take one of their families.
+    pub fn new(recipe: &'a Recipe, domains: [Vec<Domain>; 2]) -> Result<Self, String> {
+        for family in Family::ALL {
+            if !domains[family.index()].is_empty() && !recipe.takes(family) {
+                return Err(format!("{} takes no {family} addresses", recipe.title));
+            }
+        }
+        Ok(Self { recipe, domains, known: BTreeMap::new() })
+    }
+
+    /// Takes `NAME=VALUE`, the NAME as a [`Slot`] is written. Without a domain it holds for all of them.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+        let Some(each) = self.each_of(first) else {
+            let known: Vec<&str> = self.names().collect();
+            let near = nearest(first, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+            let near = near.unwrap_or_default();
+            return Err(format!(
+                "{} does not ask for `{first}`: {near}It asks for {}",
+                self.recipe.title,
+                known.join(", ")
+            ));
+        };
+        let (family, domain) = match rest.split_once('.') {
+            Some((word, domain)) if Family::of_record(word).is_some() => (Family::of_record(word), domain),
+            _ => (None, rest),
+        };
+        let is_meant = |slot: &Slot| {
+            let is_domain =
+                domain.is_empty() || slot.domain.as_ref().is_some_and(|of| of.as_str() == domain.to_lowercase());
+            is_domain && family.is_none_or(|family| slot.family == Some(family))
+        };
+        let meant: Vec<Slot> = self.slots(first, each).filter(is_meant).collect();
+        if meant.is_empty() {
+            let likely = self.slots(first, each).next().map(|slot| slot.to_string()).unwrap_or_default();
+            return Err(format!("`{name}` is about a domain or record that is not configured; it would be `{likely}`"));
+        }
+        meant.iter().try_for_each(|slot| self.answer(slot, value))
+    }
+
+    /// What must be asked, in this order: what has no answer yet.
+    pub fn unanswered(&self) -> Vec<Slot> {
+        let slots = self.recipe.questions.iter().flat_map(|question| self.slots(&question.name, question.each));
+        slots.filter(|slot| !self.known.contains_key(slot)).collect()
+    }
+
+    /// The question behind a slot; none for the result of a lookup.
+    pub fn question(&self, slot: &Slot) -> Option<&'a Question> {
+        self.recipe.questions.iter().find(|question| question.name == slot.name)
+    }
+
+    /// What a slot is, for people: `API token`, `Key of the record, for home.example.com`.
+    pub fn label(&self, slot: &Slot) -> String {
+        let lookup = self.recipe.lookups.iter().find(|lookup| lookup.name == slot.name);
+        let ask = self.question(slot).map(|question| question.ask.as_str());
+        let ask = ask.or(lookup.map(|lookup| lookup.what.as_str())).unwrap_or_default();
+        match (&slot.domain, slot.family) {
+            (Some(domain), Some(family)) => format!("{ask}, for {domain} {}", family.record_type()),
+            (Some(domain), None) => format!("{ask}, for {domain}"),
+            _ => ask.to_owned(),
+        }
+    }
+
+    /// What is suggested for a slot: its default; for a zone the end of the first domain.
+    pub fn suggested(&self, slot: &Slot) -> Option<String> {
+        let question = self.question(slot)?;
+        let zone = || {
+            let name = self.all_domains().next().filter(|_| question.name == "zone")?.as_str();
+            let mut dots = name.rmatch_indices('.').skip(1);
+            Some(dots.next().map_or(name, |(at, _)| &name[at + 1..]).to_owned())
+        };
+        question.default.clone().or_else(zone)
+    }
+
+    /// Takes an answer. Fails with why it is none.
+    pub fn answer(&mut self, slot: &Slot, text: &str) -> Result<(), String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(format!("`{slot}` is empty"));
+        }
+        let complaint = match self.question(slot) {
+            Some(question) => question.complaint(text),
+            None => text.chars().any(char::is_control).then(|| "it contains a control character".to_owned()),
+        };
+        if let Some(why) = complaint {
+            return Err(format!("`{slot}`: {why}"));
+        }
+        if slot.name == "zone" {
+            self.check_zone(text)?;
+        }
+        self.keep(slot, text);
+        Ok(())
+    }
+
+    pub(super) fn keep(&mut self, slot: &Slot, text: &str) {
+        self.known.insert(slot.clone(), text.to_owned());
+    }
+
+    /// Whether every domain is in the zone that is always the same.
+    pub fn check_domains(&self) -> Result<(), String> {
+        self.recipe.literal_zone().map_or(Ok(()), |zone| self.check_zone(zone))
+    }
+
+    fn check_zone(&self, zone: &str) -> Result<(), String> {
+        let outside = self.all_domains().find(|domain| within(domain, zone).is_none());
+        outside.map_or(Ok(()), |domain| Err(format!("{domain} is not in the zone {zone}")))
+    }
+
+    /// The domains of both families, each once.
+    fn all_domains(&self) -> impl Iterator<Item = &Domain> {
+        let [v4, v6] = &self.domains;
+        v4.iter().chain(v6.iter().filter(|domain| !v4.contains(domain)))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let questions = self.recipe.questions.iter().map(|question| question.name.as_str());
+        questions.chain(self.recipe.lookups.iter().map(|lookup| lookup.name.as_str()))
+    }
+
+    fn each_of(&self, name: &str) -> Option<Each> {
+        let lookups = self.recipe.lookups.iter().map(|lookup| (&lookup.name, lookup.each));
+        let mut all = self.recipe.questions.iter().map(|question| (&question.name, question.each)).chain(lookups);
+        all.find(|(known, _)| *known == name).map(|(_, each)| each)
+    }
+
+    /// The slots of a name.
+    pub(super) fn slots(&self, name: &str, each: Each) -> impl Iterator<Item = Slot> {
+        let slot = |domain: Option<&Domain>, family| Slot { name: name.to_owned(), domain: domain.cloned(), family };
+        let slots: Vec<Slot> = match each {
+            Each::Once => vec![slot(None, None)],
+            Each::Domain => self.all_domains().map(|domain| slot(Some(domain), None)).collect(),
+            Each::Record => Family::ALL
+                .into_iter()
+                .flat_map(|family| self.domains[family.index()].iter().map(move |domain| (domain, family)))
+                .map(|(domain, family)| slot(Some(domain), Some(family)))
+                .collect(),
+        };
+        slots.into_iter()
+    }
+
+    /// The answer of a slot as it may be seen; empty where there is none.
+    pub fn known(&self, slot: &Slot) -> String {
+        self.shown(slot.name(), slot.scope(), false)
+    }
+
+    pub(super) fn is_known(&self, slot: &Slot) -> bool {
+        self.known.contains_key(slot)
+    }
+
+    /// The slot that a name means in a scope; none for names that need no answer.
+    pub(super) fn slot(&self, name: &str, scope: Scope<'_>) -> Option<Slot> {
+        let each = self.each_of(name)?;
+        let domain = scope.domain.filter(|_| each != Each::Once).cloned();
+        Some(Slot { name: name.to_owned(), domain, family: scope.family.filter(|_| each == Each::Record) })
+    }
+
+    /// Whether the answer of a slot must not be seen.
+    pub(super) fn is_secret(&self, slot: &Slot) -> bool {
+        self.question(slot).is_some_and(|question| question.secret)
+    }
+
+    /// The value of a name in a scope; empty where it is not known.
+    pub(super) fn value(&self, name: &str, scope: Scope<'_>) -> String {
+        if let Some(slot) = self.slot(name, scope) {
+            return self.known.get(&slot).cloned().unwrap_or_default();
+        }
+        let (domain, family) = (scope.domain.map(Domain::as_str).unwrap_or_default(), scope.family);
+        let zone = || self.recipe.literal_zone().map_or_else(|| self.value("zone", Scope::default()), str::to_owned);
+        let subdomain = || scope.domain.and_then(|domain| within(domain, &zone())).unwrap_or_default();
+        match name {
+            "domain" => domain.to_owned(),
+            "type" => family.map(Family::record_type).unwrap_or_default().to_owned(),
+            "zone" if self.recipe.literal_zone().is_some() => zone(),
+            "host" if subdomain().is_empty() => "@".to_owned(),
+            "host" | "subdomain" => subdomain(),
+            _ => {
+                let values = self.recipe.values.iter().find(|(known, _)| known == name);
+                values.zip(family).map(|((_, texts), family)| texts[family.index()].clone()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// A text with its names replaced by their values; secrets show as `***` where they may not be seen.
+    pub(super) fn filled(&self, text: &str, scope: Scope<'_>, reveal: bool) -> String {
+        template::filled(text, |name| self.shown(name, scope, reveal))
+    }
+
+    pub(super) fn shown(&self, name: &str, scope: Scope<'_>, reveal: bool) -> String {
+        let is_hidden = !reveal && self.slot(name, scope).is_some_and(|slot| self.is_secret(&slot));
+        if is_hidden { crate::text::secrets::MASK.to_owned() } else { self.value(name, scope) }
+    }
+}
+
+/// The part of a domain before its zone, empty for the zone itself; none where it is outside.
+fn within(domain: &Domain, zone: &str) -> Option<String> {
+    let zone = zone.to_lowercase();
+    let rest = domain.as_str().strip_suffix(zone.as_str())?;
+    if rest.is_empty() { Some(String::new()) } else { rest.strip_suffix('.').map(str::to_owned) }
+}

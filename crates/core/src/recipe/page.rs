@@ -1,0 +1,71 @@
+//! Recipes for people: the page of services, and the configuration that a recipe fills.
+
+use super::{CERTAINTIES, KINDS, Recipe, built_in};
+use crate::net::family::Family;
+use crate::text::json::{Member, Value, pretty};
+
+const ABOVE: &str = "\
+# Services
+
+`ddns init --recipe NAME` writes a configuration for each of these. A recipe is data: it asks for what the service needs,
+looks up ids where the service has some, and fills the fields of an [ordinary configuration](configuration.md), which
+you can read and change. `ddns recipes` lists them, `ddns recipes show NAME` shows one with its rules. A recipe of your own
+works as well: `ddns init --recipe ./my.json` (look at those in `recipes/`).
+
+None of them was tried against the real service. Where the facts come from:
+
+";
+
+const BELOW: &str = "
+This page is generated from the files in `recipes/`. A new recipe is one file there and one block in
+`crates/core/tests/recipes.txt`.
+";
+
+/// The text of `docs/services.md`.
+pub fn page() -> String {
+    let recipes: Vec<Recipe> = built_in().collect();
+    let mut text = ABOVE.to_owned();
+    for (certainty, meaning) in CERTAINTIES {
+        let count = recipes.iter().filter(|recipe| recipe.certainty == certainty).count();
+        text += &format!("- *{certainty}*: {meaning} ({count} recipes)\n");
+    }
+    for (kind, heading) in KINDS {
+        text += &format!(
+            "\n## {heading}\n\n| service | recipe | addresses | rules of the service | facts |\n|---|---|---|---|---|\n"
+        );
+        for recipe in recipes.iter().filter(|recipe| recipe.kind == kind) {
+            text += &row(recipe);
+        }
+    }
+    text + BELOW
+}
+
+fn row(recipe: &Recipe) -> String {
+    let families: Vec<String> =
+        Family::ALL.iter().filter(|family| recipe.takes(**family)).map(ToString::to_string).collect();
+    // A bar would end the cell.
+    let cell = |text: &str| text.replace('|', "\\|");
+    let sources = cell(&recipe.sources.join("; "));
+    format!(
+        "| [{}]({}) | `{}` | {} | {} | *{}*: {sources} |\n",
+        cell(&recipe.title),
+        recipe.documentation,
+        recipe.name,
+        families.join(", "),
+        cell(&recipe.rules.join(" ")),
+        recipe.certainty,
+    )
+}
+
+/// The configuration that a recipe fills, with `${name}` where an answer is put in; and what differs between the families.
+pub fn template(recipe: &Recipe) -> String {
+    let shown = |members: &[Member]| pretty(&Value::Object(members.to_vec()));
+    let mut text = shown(&recipe.config);
+    let own = [("For IPv4 also:", &recipe.own[0]), ("For IPv6 also:", &recipe.own[1])];
+    let both = recipe.both.as_ref().map(|both| ("For domains of both families instead:", both));
+    let domain = Some(("Each domain:", &recipe.domain));
+    for (heading, members) in own.into_iter().chain(both).chain(domain).filter(|(_, members)| !members.is_empty()) {
+        text += &format!("\n{heading}\n{}", shown(members));
+    }
+    text
+}

@@ -1,0 +1,353 @@
+//! JSON to a recipe, or everything that is wrong with it: the same checks for those of the program and for a user's own.
+
+use std::collections::HashMap;
+
+use regex_lite::Regex;
+
+use super::{CERTAINTIES, Each, KINDS, Lookup, Question, Recipe, template};
+use crate::callback::Method;
+use crate::text::diagnostic::{Diagnostic, Place, nearest};
+use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
+
+const FIELDS: [&str; 16] = [
+    "title",
+    "kind",
+    "about",
+    "documentation",
+    "sources",
+    "certainty",
+    "rules",
+    "families",
+    "questions",
+    "values",
+    "lookups",
+    "config",
+    "ipv4",
+    "ipv6",
+    "both",
+    "domain",
+];
+const OF_QUESTION: [&str; 7] = ["name", "ask", "help", "secret", "check", "default", "each"];
+const OF_LOOKUP: [&str; 10] = ["name", "what", "each", "method", "url", "headers", "form", "in", "where", "value"];
+/// Names that have a value wherever something is done for a domain, and how often that is.
+const OWN: [(&str, Each); 4] =
+    [("domain", Each::Domain), ("host", Each::Domain), ("subdomain", Each::Domain), ("type", Each::Record)];
+
+impl Recipe {
+    /// Reads a recipe. Fails with all errors.
+    pub fn read(name: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
+        let mut reader = Reader { name, text, wrong: Vec::new() };
+        let root = match parse(text, Dialect::CONFIG) {
+            Ok(root) => root,
+            Err(error) => {
+                reader.error(error.span, format!("not valid JSON: {}", error.message));
+                return Err(reader.wrong);
+            }
+        };
+        let recipe = reader.recipe(&root);
+        if reader.wrong.is_empty() {
+            reader.check(&recipe, root.span);
+        }
+        if reader.wrong.is_empty() { Ok(recipe) } else { Err(reader.wrong) }
+    }
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+    wrong: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.wrong.push(Diagnostic::error(Place::in_file(self.name, self.text, span, true), message));
+    }
+
+    /// The members of an object, by their keys; unknown ones are errors.
+    fn object<'n>(&mut self, what: &str, node: &'n Node, known: &[&str]) -> HashMap<&'n str, &'n Node> {
+        let Some(members) = node.value.members() else {
+            self.error(node.span, format!("{what} must be an object, not {}", node.value.kind()));
+            return HashMap::new();
+        };
+        for member in members.iter().filter(|member| !known.contains(&member.key.as_str())) {
+            let near = nearest(&member.key, known.iter().copied()).map(|near| format!(": did you mean `{near}`?"));
+            self.error(member.key_span, format!("{what} has no `{}`{}", member.key, near.unwrap_or_default()));
+        }
+        members.iter().map(|member| (member.key.as_str(), &member.node)).collect()
+    }
+
+    fn text(&mut self, what: &str, name: &str, node: Option<&&Node>) -> Option<String> {
+        let node = node?;
+        let text = node.value.text().filter(|text| !text.chars().any(char::is_control));
+        if text.is_none() {
+            self.error(node.span, format!("`{name}` of {what} must be a text on one line"));
+        }
+        text.map(str::to_owned)
+    }
+
+    /// A text that must be there.
+    fn needed(&mut self, what: &str, name: &str, object: &HashMap<&str, &Node>, span: Span) -> String {
+        if !object.contains_key(name) {
+            self.error(span, format!("{what} needs `{name}`"));
+        }
+        self.text(what, name, object.get(name)).unwrap_or_default()
+    }
+
+    fn list<'n>(&mut self, name: &str, node: Option<&&'n Node>) -> &'n [Node] {
+        match node.map(|node| (&node.value, node.span)) {
+            None => &[],
+            Some((Value::Array(items), _)) => items,
+            Some((other, span)) => {
+                self.error(span, format!("`{name}` must be a list, not {}", other.kind()));
+                &[]
+            }
+        }
+    }
+
+    fn texts(&mut self, name: &str, node: Option<&&Node>) -> Vec<String> {
+        let items = self.list(name, node);
+        items.iter().filter_map(|item| self.text("the recipe", name, Some(&item))).collect()
+    }
+
+    fn members(&mut self, name: &str, node: Option<&&Node>) -> Option<Vec<Member>> {
+        let node = node?;
+        let members = node.value.members();
+        if members.is_none() {
+            self.error(node.span, format!("`{name}` must be an object, not {}", node.value.kind()));
+        }
+        members.map(<[Member]>::to_vec)
+    }
+
+    /// The members of an object of texts.
+    fn pairs(&mut self, name: &str, node: Option<&&Node>) -> Vec<(String, String)> {
+        let members = self.members(name, node).unwrap_or_default();
+        let pair = |member: &Member| (member.key.clone(), member.node.value.text().unwrap_or_default().to_owned());
+        members.iter().map(pair).collect()
+    }
+
+    fn one_of(
+        &mut self,
+        name: &str,
+        known: &[(&'static str, &str)],
+        root: &HashMap<&str, &Node>,
+        span: Span,
+    ) -> &'static str {
+        let text = self.needed("a recipe", name, root, span);
+        if let Some((known, _)) = known.iter().find(|(known, _)| *known == text) {
+            return known;
+        }
+        let all: Vec<&str> = known.iter().map(|(known, _)| *known).collect();
+        self.error(
+            root.get(name).map_or(span, |node| node.span),
+            format!("`{name}` must be one of {}", all.join(", ")),
+        );
+        known[0].0
+    }
+
+    fn each(&mut self, node: Option<&&Node>) -> Each {
+        match node.map(|node| (node.value.text(), node.span)) {
+            None => Each::Once,
+            Some((Some("domain"), _)) => Each::Domain,
+            Some((Some("record"), _)) => Each::Record,
+            Some((_, span)) => {
+                self.error(span, "`each` must be `domain` or `record`");
+                Each::Once
+            }
+        }
+    }
+
+    fn method(&mut self, node: Option<&&Node>) -> Method {
+        let Some(node) = node else { return Method::Get };
+        node.value.text().and_then(Method::parse).unwrap_or_else(|| {
+            self.error(node.span, "`method` must be one of GET, POST, PUT, PATCH, DELETE");
+            Method::Get
+        })
+    }
+
+    fn recipe(&mut self, node: &Node) -> Recipe {
+        let span = Span { start: node.span.start, end: node.span.start + 1 };
+        let root = self.object("a recipe", node, &FIELDS);
+        let mut needed = |name| self.needed("a recipe", name, &root, span);
+        let (title, about, documentation) = (needed("title"), needed("about"), needed("documentation"));
+        let families = self.texts("families", root.get("families"));
+        let takes = |name: &str| families.is_empty() || families.iter().any(|family| family == name);
+        Recipe {
+            name: self.name.to_owned(),
+            title,
+            about,
+            documentation,
+            kind: self.one_of("kind", &KINDS, &root, span),
+            certainty: self.one_of("certainty", &CERTAINTIES, &root, span),
+            sources: self.texts("sources", root.get("sources")),
+            rules: self.texts("rules", root.get("rules")),
+            families: [takes("ipv4"), takes("ipv6")],
+            questions: self.list("questions", root.get("questions")).iter().map(|node| self.question(node)).collect(),
+            lookups: self.list("lookups", root.get("lookups")).iter().map(|node| self.lookup(node)).collect(),
+            values: self.values(root.get("values")),
+            config: self.members("config", root.get("config")).unwrap_or_default(),
+            own: ["ipv4", "ipv6"].map(|name| self.members(name, root.get(name)).unwrap_or_default()),
+            both: self.members("both", root.get("both")),
+            domain: self.members("domain", root.get("domain")).unwrap_or_default(),
+        }
+    }
+
+    fn question(&mut self, node: &Node) -> Question {
+        let object = self.object("a question", node, &OF_QUESTION);
+        let question = Question {
+            name: self.needed("a question", "name", &object, node.span),
+            ask: self.needed("a question", "ask", &object, node.span),
+            help: self.text("a question", "help", object.get("help")).unwrap_or_default(),
+            secret: object.get("secret").is_some_and(|node| node.value == Value::Bool(true)),
+            check: self.text("a question", "check", object.get("check")),
+            default: self.text("a question", "default", object.get("default")),
+            each: self.each(object.get("each")),
+        };
+        if question.check.as_ref().is_some_and(|check| Regex::new(check).is_err()) {
+            self.error(object["check"].span, "`check` is not a regular expression");
+        } else if let Some(why) = question.default.as_ref().and_then(|default| question.complaint(default)) {
+            self.error(object["default"].span, format!("`default`: {why}"));
+        }
+        question
+    }
+
+    fn lookup(&mut self, node: &Node) -> Lookup {
+        let object = self.object("a lookup", node, &OF_LOOKUP);
+        Lookup {
+            name: self.needed("a lookup", "name", &object, node.span),
+            what: self.needed("a lookup", "what", &object, node.span),
+            each: self.each(object.get("each")),
+            method: self.method(object.get("method")),
+            url: self.needed("a lookup", "url", &object, node.span),
+            headers: self.pairs("headers", object.get("headers")),
+            form: self.pairs("form", object.get("form")),
+            list: self.text("a lookup", "in", object.get("in")),
+            conditions: self.pairs("where", object.get("where")),
+            value: self.needed("a lookup", "value", &object, node.span),
+        }
+    }
+
+    fn values(&mut self, node: Option<&&Node>) -> Vec<(String, [String; 2])> {
+        let members = self.members("values", node).unwrap_or_default();
+        let mut value = |member: &Member| {
+            let by_family = self.object("a value", &member.node, &["ipv4", "ipv6"]);
+            let text = |name| by_family.get(name).and_then(|node| node.value.text()).unwrap_or_default().to_owned();
+            (member.key.clone(), [text("ipv4"), text("ipv6")])
+        };
+        members.iter().map(&mut value).collect()
+    }
+
+    /// What no single field can tell: every name has a value where it stands, and no secret stands where it could not be
+    /// a file of its own.
+    fn check(&mut self, recipe: &Recipe, span: Span) {
+        let mut known: HashMap<&str, Each> = OWN.into_iter().collect();
+        known.extend(recipe.values.iter().map(|(name, _)| (name.as_str(), Each::Record)));
+        if recipe.literal_zone().is_some() {
+            known.insert("zone", Each::Once);
+        }
+        for question in &recipe.questions {
+            if known.insert(&question.name, question.each).is_some() {
+                self.error(span, format!("two things are called `{}`", question.name));
+            }
+        }
+        if !known.contains_key("zone") {
+            known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
+        }
+        for lookup in &recipe.lookups {
+            let pairs = lookup.headers.iter().chain(&lookup.form).chain(&lookup.conditions);
+            for text in pairs.map(|(_, text)| text).chain([&lookup.url]) {
+                self.check_names(text, &known, lookup.each, span);
+            }
+            if known.insert(&lookup.name, lookup.each).is_some() {
+                self.error(span, format!("two things are called `{}`", lookup.name));
+            }
+        }
+        let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
+        let mut parts = vec![(&recipe.config, Each::Once), (&recipe.domain, Each::Record)];
+        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once)));
+        for (members, each) in parts {
+            template::texts(members, &mut |keys, text, node| {
+                self.check_names(text, &known, each, node.span);
+                let is_whole = template::only(text).is_some() && matches!(keys, ["extra", _] | ["sign"]);
+                if !is_whole && template::names(text).any(|name| secrets.contains(&name)) {
+                    self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
+                }
+            });
+        }
+    }
+
+    fn check_names(&mut self, text: &str, known: &HashMap<&str, Each>, each: Each, span: Span) {
+        for name in template::names(text) {
+            match known.get(name) {
+                None => self.error(span, format!("nothing here is called `{name}`")),
+                Some(of) if *of > each => self.error(span, format!("`{name}` has no single value here")),
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+impl Question {
+    /// Why a text is no answer; none where it is one.
+    pub(super) fn complaint(&self, text: &str) -> Option<String> {
+        if text.chars().any(char::is_control) {
+            return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());
+        }
+        let check = self.check.as_ref()?;
+        // A pattern that is none was refused when the recipe was read.
+        let is_right = Regex::new(check).is_ok_and(|check| check.is_match(text));
+        let hint = if self.help.is_empty() { String::new() } else { format!(" ({})", self.help) };
+        (!is_right).then(|| format!("this does not look like an answer to `{}`{hint}", self.ask))
+    }
+}
+
+impl Recipe {
+    /// The zone, where it is always the same.
+    pub(super) fn literal_zone(&self) -> Option<&str> {
+        let zone = self.config.iter().find(|member| member.key == "zone")?.node.value.text()?;
+        template::names(zone).next().is_none().then_some(zone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::names;
+
+    #[test]
+    fn h12_every_recipe_can_be_read() {
+        for name in names() {
+            if let Err(wrong) = super::super::named(name) {
+                panic!("{}", wrong.iter().map(Diagnostic::shown).collect::<Vec<_>>().join("\n"));
+            }
+        }
+        assert!(names().count() >= 60);
+    }
+
+    #[test]
+    fn h12_what_is_wrong_with_a_recipe_is_named() {
+        let with = |rest: &str| {
+            format!(
+                r#"{{"title": "T", "kind": "api", "about": "A.", "documentation": "d", "certainty": "official", {rest}}}"#
+            )
+        };
+        let question = r#""questions": [{"name": "key", "ask": "Key", "secret": true}]"#;
+        let cases = [
+            ("[]".to_owned(), "a recipe must be an object"),
+            (with(r#""ruels": []"#), "did you mean `rules`?"),
+            (with(r#""config": {"id": "${x}"}"#), "nothing here is called `x`"),
+            (with(r#""config": {"id": "${domain}"}"#), "`domain` has no single value here"),
+            (with(&format!(r#"{question}, "config": {{"id": "${{key}}"}}"#)), "a secret may only be"),
+            (with(r#""questions": [{"name": "a", "ask": "A", "check": "("}]"#), "not a regular expression"),
+            (with(r#""questions": [{"name": "a", "ask": "A", "check": "^b$", "default": "c"}]"#), "does not look like"),
+            (
+                with(r#""questions": [{"name": "a", "ask": "A"}, {"name": "a", "ask": "B"}]"#),
+                "two things are called `a`",
+            ),
+            (r#"{"title": "T"}"#.to_owned(), "a recipe needs `about`"),
+        ];
+        for (text, expected) in cases {
+            let wrong = Recipe::read("my.json", &text).expect_err(&text);
+            assert!(wrong.iter().any(|it| it.shown().contains(expected)), "{expected}: {wrong:#?}");
+        }
+    }
+}

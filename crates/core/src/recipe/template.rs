@@ -1,0 +1,95 @@
+//! Texts with `${name}` in them.
+
+use crate::net::url::push_value;
+use crate::text::json::{Member, Node, Value};
+
+/// The names in a text, in their order.
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split("${").skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+}
+
+/// The name, where the text is nothing else.
+pub(super) fn only(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("${")?.strip_suffix('}')?;
+    (!name.contains('}')).then_some(name)
+}
+
+/// The text with every name replaced by its value. A value is not searched again.
+pub(super) fn filled(text: &str, mut value: impl FnMut(&str) -> String) -> String {
+    replaced(text, |name, _| value(name))
+}
+
+/// The same for a URL: a value at its beginning is an address and stays as it is, but for a slash before what follows; any
+/// other is encoded, slashes in a path excepted.
+pub(super) fn filled_url(text: &str, mut value: impl FnMut(&str) -> String) -> String {
+    if let Some(name) = only(text) {
+        return value(name);
+    }
+    replaced(text, |name, before| {
+        let value = value(name);
+        if before.is_empty() {
+            return value.trim_end_matches('/').to_owned();
+        }
+        let encoded = |text: &str| {
+            let mut out = String::new();
+            push_value(&mut out, text);
+            out
+        };
+        let is_path = !before.contains('?') && before.matches('/').count() > 2 || before.starts_with('/');
+        if is_path { value.split('/').map(encoded).collect::<Vec<_>>().join("/") } else { encoded(&value) }
+    })
+}
+
+/// Replaces each name by what comes for it and for what is written so far.
+fn replaced(text: &str, mut value: impl FnMut(&str, &str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { break };
+        out += before;
+        let value = value(name, &out);
+        out += &value;
+        rest = after;
+    }
+    out + rest
+}
+
+/// Every text in the members, with the keys that lead to it.
+pub(super) fn texts<'a>(members: &'a [Member], see: &mut impl FnMut(&[&'a str], &'a str, &'a Node)) {
+    fn walk<'a>(node: &'a Node, keys: &mut Vec<&'a str>, see: &mut impl FnMut(&[&'a str], &'a str, &'a Node)) {
+        match &node.value {
+            Value::String(text) => see(keys, text, node),
+            Value::Array(items) => items.iter().for_each(|item| walk(item, keys, see)),
+            Value::Object(members) => {
+                for member in members {
+                    keys.push(&member.key);
+                    walk(&member.node, keys, see);
+                    keys.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+    for member in members {
+        walk(&member.node, &mut vec![&member.key], see);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_put_in_once_and_encoded_in_urls() {
+        let value = |name: &str| if name == "a" { "${b}/x y&z".to_owned() } else { "https://h.example/p/".to_owned() };
+        assert_eq!(filled("<${a}> ${", value), "<${b}/x y&z> ${");
+        assert_eq!(
+            filled_url("${b}/q/${a}?v=${a}", value),
+            "https://h.example/p/q/%24%7Bb%7D/x%20y%26z?v=%24%7Bb%7D%2Fx%20y%26z"
+        );
+        assert_eq!(filled_url("/${a}", value), "/%24%7Bb%7D/x%20y%26z");
+        assert_eq!(filled_url("https://${a}@h/", value), "https://%24%7Bb%7D%2Fx%20y%26z@h/");
+        assert_eq!((only("${a}"), only("${a} "), only("${a}${b}")), (Some("a"), None, None));
+        assert_eq!(names("${a}/${b}${").collect::<Vec<_>>(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,171 @@
+//! A filled form as the text of a configuration.
+
+use super::form::{Form, Scope};
+use super::{Recipe, template};
+use crate::config::starter;
+use crate::net::family::Family;
+use crate::text::json::{Member, Node, Value};
+use crate::update::domain::Domain;
+
+/// What is to be written.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// The configuration.
+    pub text: String,
+    /// The files that it names, and the secret that each is to hold.
+    pub secrets: Vec<(String, String)>,
+}
+
+/// One entry of the configuration: what it adds to the common fields, and its domains.
+struct Part<'a> {
+    over: &'a [Member],
+    domains: [Vec<&'a Domain>; 2],
+}
+
+/// Fills values in, and moves secrets to files where they are to have some.
+struct Writer<'a, 'b> {
+    form: &'b Form<'a>,
+    folder: Option<&'b str>,
+    secrets: Vec<(String, String)>,
+}
+
+impl Form<'_> {
+    /// The configuration that the answers make. `settings` are fields that the user set besides, by their names; secrets go
+    /// to files in `folder`, where there is one.
+    pub fn configuration(&self, settings: &[(String, Value)], folder: Option<&str>) -> Filled {
+        let mut writer = Writer { form: self, folder, secrets: Vec::new() };
+        let parts = self.parts();
+        let recipe = self.recipe;
+        let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
+        if let [part] = parts.as_slice() {
+            let whole = recipe.config.iter().filter(|member| !has(part.over, &member.key)).chain(part.over);
+            fields.extend(whole.map(|member| writer.member(member)));
+            fields.extend(writer.domains(part));
+        } else {
+            // What one part has for itself stands in every part.
+            let is_own = |key: &str| parts.iter().any(|part| has(part.over, key));
+            let common = recipe.config.iter().filter(|member| !is_own(&member.key));
+            fields.extend(common.map(|member| writer.member(member)));
+            let entries: Vec<Value> = parts.iter().map(|part| writer.entry(part, is_own)).collect();
+            fields.push(("providers".to_owned(), Value::list(entries)));
+        }
+        for (name, value) in settings {
+            fields.retain(|(known, _)| known != name);
+            fields.push((name.clone(), value.clone()));
+        }
+        Filled { text: starter::file(&above(recipe), &fields), secrets: writer.secrets }
+    }
+
+    /// How many entries there are, and what is in each.
+    fn parts(&self) -> Vec<Part<'_>> {
+        let [v4, v6] = &self.domains;
+        let [own4, own6] = &self.recipe.own;
+        let mut parts = match &self.recipe.both {
+            Some(both) => {
+                let (shared, alone4): (Vec<_>, Vec<_>) = v4.iter().partition(|domain| v6.contains(domain));
+                let alone6 = v6.iter().filter(|domain| !v4.contains(domain)).collect();
+                vec![
+                    Part { over: both, domains: [shared.clone(), shared] },
+                    Part { over: own4, domains: [alone4, Vec::new()] },
+                    Part { over: own6, domains: [Vec::new(), alone6] },
+                ]
+            }
+            None if own4.is_empty() && own6.is_empty() => {
+                vec![Part { over: &[], domains: [v4.iter().collect(), v6.iter().collect()] }]
+            }
+            None => vec![
+                Part { over: own4, domains: [v4.iter().collect(), Vec::new()] },
+                Part { over: own6, domains: [Vec::new(), v6.iter().collect()] },
+            ],
+        };
+        parts.retain(|part| part.domains.iter().any(|domains| !domains.is_empty()));
+        parts
+    }
+}
+
+impl Writer<'_, '_> {
+    fn member(&mut self, member: &Member) -> (String, Value) {
+        let is_url = matches!(member.key.as_str(), "id" | "endpoint");
+        (member.key.clone(), self.value(&member.node.value, Scope::default(), is_url))
+    }
+
+    fn value(&mut self, value: &Value, scope: Scope<'_>, is_url: bool) -> Value {
+        match value {
+            Value::String(text) if is_url => {
+                Value::String(template::filled_url(text, |name| self.form.value(name, scope)))
+            }
+            Value::String(text) => self.text(text, scope),
+            Value::Array(items) => Value::list(items.iter().map(|item| self.value(&item.value, scope, false))),
+            Value::Object(members) => {
+                let mut filled = |member: &Member| {
+                    let value = self.value(&member.node.value, scope, false);
+                    Member { key: member.key.clone(), key_span: member.key_span, node: Node::synthetic(value) }
+                };
+                Value::Object(members.iter().map(&mut filled).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// A text; a secret becomes the name of its file where it has one.
+    fn text(&mut self, text: &str, scope: Scope<'_>) -> Value {
+        let slot = template::only(text).and_then(|name| self.form.slot(name, scope));
+        let secret = slot.filter(|slot| self.form.is_secret(slot));
+        let (Some(slot), Some(folder)) = (secret, self.folder) else {
+            return Value::String(self.form.filled(text, scope, true));
+        };
+        let path = format!("{folder}/{}", slot.to_string().replace('*', "_"));
+        let file = (path.clone(), self.form.value(slot.name(), scope));
+        if !self.secrets.contains(&file) {
+            self.secrets.push(file);
+        }
+        Value::object([("file", Value::String(path))])
+    }
+
+    fn entry(&mut self, part: &Part<'_>, is_own: impl Fn(&str) -> bool) -> Value {
+        let rest = self.form.recipe.config.iter().filter(|member| is_own(&member.key) && !has(part.over, &member.key));
+        let mut fields = vec![("provider".to_owned(), Value::string("callback"))];
+        for member in part.over.iter().chain(rest) {
+            fields.push(self.member(member));
+        }
+        fields.extend(self.domains(part));
+        Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
+    }
+
+    fn domains(&mut self, part: &Part<'_>) -> Vec<(String, Value)> {
+        let mut fields = Vec::new();
+        for (family, name) in Family::ALL.into_iter().zip(["ipv4", "ipv6"]) {
+            let domains = &part.domains[family.index()];
+            if !domains.is_empty() {
+                fields.push((name.to_owned(), Value::list(domains.iter().map(|domain| self.domain(domain, family)))));
+            }
+        }
+        fields
+    }
+
+    fn domain(&mut self, domain: &Domain, family: Family) -> Value {
+        let name = Value::string(domain.as_str());
+        let members = &self.form.recipe.domain;
+        if members.is_empty() {
+            return name;
+        }
+        let scope = Scope { domain: Some(domain), family: Some(family) };
+        let rest = members.iter().map(|member| (member.key.as_str(), self.value(&member.node.value, scope, false)));
+        Value::object(std::iter::once(("name", name)).chain(rest.collect::<Vec<_>>()))
+    }
+}
+
+fn has(members: &[Member], key: &str) -> bool {
+    members.iter().any(|member| member.key == key)
+}
+
+/// What stands above the configuration: what it is for, and the rules of the service.
+fn above(recipe: &Recipe) -> String {
+    let mut text = format!("Configuration of ddns for {}, from the recipe `{}`.\n", recipe.title, recipe.name);
+    text += "What follows // is a comment.\n`ddns preview` shows what it would send, `ddns` sends it.\n";
+    text += &format!("{}\n", recipe.documentation);
+    for rule in &recipe.rules {
+        text += &format!("- {rule}\n");
+    }
+    text.lines().map(starter::comment).collect()
+}

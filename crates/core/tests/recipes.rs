@@ -1,0 +1,210 @@
+//! Every recipe makes the requests that its service publishes: `recipes.txt`, whose form is explained at its top.
+
+use std::rc::Rc;
+
+use ddns_core::callback::{Request, Timestamp};
+use ddns_core::config::raw::{self, Document};
+use ddns_core::config::validate::{Surroundings, validate};
+use ddns_core::config::{Config, Entry};
+use ddns_core::net::family::Family;
+use ddns_core::recipe::{self, Form, Recipe, named};
+use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
+
+const TABLE: &str = include_str!("recipes.txt");
+const ANSWERS: [(&str, &str); 7] = [
+    ("user", "user"),
+    ("password", "s3cret"),
+    ("token", "t0ken"),
+    ("key", "k3y"),
+    ("secret", "s3cr3t"),
+    ("zone", "example.com"),
+    ("contact", "me@example.com"),
+];
+
+/// What the table has for one recipe.
+#[derive(Default)]
+struct Block {
+    name: String,
+    domain: String,
+    answers: Vec<(String, String)>,
+    /// Lookups and what they are answered with.
+    lookups: Vec<(String, String)>,
+    /// `ipv4`, `ipv6`, `both`, and the request.
+    requests: Vec<(String, String)>,
+}
+
+impl Block {
+    fn request(&self, which: &str) -> Option<&str> {
+        self.requests.iter().find(|(known, _)| known == which).map(|(_, request)| request.trim_end())
+    }
+
+    /// What is expected for one family alone.
+    fn alone(&self, family: Family) -> String {
+        let ipv4 = self.request("ipv4").expect("every block has a request for ipv4");
+        match family {
+            Family::V4 => ipv4.to_owned(),
+            Family::V6 => {
+                self.request("ipv6").map_or_else(|| ipv4.replace("203.0.113.7", "2001:db8::7"), str::to_owned)
+            }
+        }
+    }
+
+    fn recipe(&self) -> Recipe {
+        named(&self.name).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", self.name))
+    }
+
+    /// The recipe with every question answered and every lookup done.
+    fn form<'a>(&self, recipe: &'a Recipe, families: &[Family]) -> Form<'a> {
+        let domains = Family::ALL.map(|family| {
+            let names = families.contains(&family).then_some(self.domain.as_str());
+            names.into_iter().map(|name| Domain::parse(name).expect("a domain")).collect()
+        });
+        let mut form = Form::new(recipe, domains).expect("families that the service takes");
+        for (name, value) in &self.answers {
+            let is_other_family =
+                |family: Family| !families.contains(&family) && name.contains(&format!(".{}.", family.record_type()));
+            if !Family::ALL.into_iter().any(is_other_family) {
+                form.set(name, value).unwrap_or_else(|why| panic!("{}: {why}", self.name));
+            }
+        }
+        for slot in form.unanswered() {
+            let name = slot.to_string();
+            let (_, value) =
+                ANSWERS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{}: {name}", self.name));
+            form.answer(&slot, value).unwrap_or_else(|why| panic!("{}: {why}", self.name));
+        }
+        form.check_domains().expect("domains in their zone");
+        while let Some(inquiry) = form.inquiry() {
+            let inquiry = inquiry.expect("a lookup");
+            let sent = shown(&inquiry.request);
+            let mut answers = self.lookups.iter().filter(|(request, _)| *request == sent).map(|(_, answer)| answer);
+            assert!(
+                answers.any(|answer| form.found(&inquiry.slot, answer).is_ok()),
+                "{}: no answer to {sent}",
+                self.name
+            );
+        }
+        form
+    }
+}
+
+fn table() -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut part: Option<usize> = None;
+    let mut is_lookup = false;
+    for line in TABLE.lines().skip_while(|line| !line.starts_with("== ")) {
+        if let Some(name) = line.strip_prefix("== ") {
+            blocks.push(Block { name: name.to_owned(), domain: "home.example.com".to_owned(), ..Block::default() });
+            part = None;
+            continue;
+        }
+        let block = blocks.last_mut().expect("a block begins with its name");
+        if let Some((name, value)) = line.strip_prefix("set ").and_then(|rest| rest.split_once(" = ")) {
+            block.answers.push((name.to_owned(), value.to_owned()));
+        } else if let Some(domain) = line.strip_prefix("domain ") {
+            domain.clone_into(&mut block.domain);
+        } else if let Some(request) = line.strip_prefix("?? ") {
+            block.lookups.push((request.to_owned(), String::new()));
+            is_lookup = true;
+        } else if let Some(answer) = line.strip_prefix("=> ") {
+            answer.clone_into(&mut block.lookups.last_mut().expect("a lookup").1);
+            is_lookup = false;
+        } else if let Some(which) = line.strip_prefix("-- ") {
+            part = Some(block.requests.len());
+            block.requests.push((which.to_owned(), String::new()));
+        } else if is_lookup {
+            let request = &mut block.lookups.last_mut().expect("a lookup").0;
+            *request += &format!("\n{line}");
+        } else if let Some(at) = part {
+            block.requests[at].1 += &format!("{line}\n");
+        } else {
+            assert!(line.is_empty(), "{}: {line}", block.name);
+        }
+    }
+    blocks
+}
+
+/// A request as the table has it.
+fn shown(request: &Request) -> String {
+    let is_ours = |name: &str, value: &str| {
+        matches!((name, value), ("Host" | "Content-Length", _) | ("User-Agent", "ours") | ("Accept", "*/*"))
+    };
+    let headers = request.headers("ours");
+    let headers = headers.iter().filter(|(name, value)| !is_ours(name, value));
+    let mut headers: Vec<String> = headers.map(|(name, value)| format!("{name}: {value}")).collect();
+    headers.sort();
+    let mut text = format!("{} {}", request.method.as_str(), request.url);
+    for header in headers {
+        text += &format!("\n{header}");
+    }
+    text + &request.body.as_ref().map(|body| format!("\n\n{body}")).unwrap_or_default()
+}
+
+/// What a configuration means; neither errors nor warnings are allowed.
+fn loaded(name: &str, text: &str) -> Result<Config, String> {
+    let document = Document { name: format!("{name}.json"), text: text.to_owned(), fetched: false };
+    let sentences = |wrong: &[Diagnostic]| wrong.iter().map(Diagnostic::shown).collect::<Vec<_>>().join("\n");
+    let written = raw::read(&Rc::new(document)).map_err(|error| format!("{}\n{text}", error.shown()))?;
+    match validate(name, Some(written), &Surroundings::default()) {
+        Ok((config, warnings)) if warnings.is_empty() => Ok(config),
+        Ok((_, wrong)) | Err(wrong) => Err(format!("{}\n{text}", sentences(&wrong))),
+    }
+}
+
+/// The request of an entry for its first domain of a family.
+fn sent(entry: &Entry, family: Family) -> String {
+    let ip = ["203.0.113.7", "2001:db8::7"][family.index()].parse().expect("an address");
+    let update = Update { domain: &entry.domains_of(family)[0], family, ip };
+    let now = Timestamp { seconds: 1_700_000_000, micros: 0 };
+    shown(&entry.callback.render(&update, now).expect("a request"))
+}
+
+/// What a recipe sends for domains of these families.
+fn all_sent(block: &Block, recipe: &Recipe, families: &[Family]) -> Vec<String> {
+    let text = block.form(recipe, families).configuration(&[], None).text;
+    let config = loaded(&block.name, &text).unwrap_or_else(|why| panic!("{}", why));
+    let of_entry = |entry: &Entry| {
+        let families = Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty());
+        families.map(|family| sent(entry, family)).collect::<Vec<_>>()
+    };
+    config.entries.iter().flat_map(of_entry).collect()
+}
+
+#[test]
+fn h12_every_recipe_is_in_the_table() {
+    let table = table();
+    let mut rows: Vec<&str> = table.iter().map(|block| block.name.as_str()).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, recipe::names().collect::<Vec<_>>());
+    for block in &table {
+        let recipe = block.recipe();
+        assert_eq!(block.request("ipv4").is_some(), recipe.takes(Family::V4), "{}", block.name);
+        block.form(&recipe, &Family::ALL.into_iter().filter(|family| recipe.takes(*family)).collect::<Vec<_>>());
+    }
+}
+
+/// From the recipe and the answers to the configuration, by the reader of every run to the request.
+#[test]
+fn h12_every_recipe_sends_what_its_service_publishes() {
+    let mut count = 0;
+    for block in table() {
+        let recipe = block.recipe();
+        // Fields, and domains as objects, are on their way.
+        if !recipe.unknown_fields().is_empty() || recipe::template(&recipe).contains("Each domain:") {
+            continue;
+        }
+        count += 1;
+        let taken: Vec<Family> = Family::ALL.into_iter().filter(|family| recipe.takes(*family)).collect();
+        for family in &taken {
+            assert_eq!(all_sent(&block, &recipe, &[*family]), [block.alone(*family)], "{}", block.name);
+        }
+        let together = match block.request("both") {
+            Some(both) => vec![both.to_owned()],
+            None => taken.iter().map(|family| block.alone(*family)).collect(),
+        };
+        assert_eq!(all_sent(&block, &recipe, &taken), together, "{}", block.name);
+    }
+    assert!(count >= 10, "{count} recipes");
+}
