@@ -8,7 +8,7 @@ pub(crate) mod table;
 pub(crate) mod topics;
 
 use std::ffi::OsString;
-use std::io;
+use std::{io, iter};
 
 use ddns_core::config::fields::Kind;
 use ddns_core::config::raw::Raw;
@@ -45,7 +45,8 @@ pub(crate) struct Given {
     pub(crate) settings: Settings,
     /// Its own options in the order in which they were written; the value is empty if the option takes none.
     own: Vec<(&'static str, String)>,
-    word: Option<String>,
+    /// The words that follow it.
+    words: Vec<String>,
 }
 
 impl Given {
@@ -67,7 +68,12 @@ impl Given {
 
     /// The word that follows the command; `None` if there is none.
     pub(crate) fn word(&self) -> Option<&str> {
-        self.word.as_deref()
+        self.words.first().map(String::as_str)
+    }
+
+    /// The second word, for a command that takes two.
+    pub(crate) fn second(&self) -> Option<&str> {
+        self.words.get(1).map(String::as_str)
     }
 
     /// For commands with `--json` and `--wide`.
@@ -130,7 +136,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
         return Ok(if is_template { Invocation::Template(given) } else { Invocation::Synchronize(given.settings) });
     };
     match &command.word {
-        Some(word) if word.is_required && given.word.is_none() => Err(mistakes::missing_word(command, word)),
+        Some(word) if word.is_required && given.words.is_empty() => Err(mistakes::missing_word(command, word)),
         _ => Ok(Invocation::Command(command.which, given)),
     }
 }
@@ -140,13 +146,13 @@ fn take_word(given: &mut Given, command: Option<&Command>, word: String) -> Resu
     let Some((command, taken)) = command.and_then(|command| Some((command, command.word.as_ref()?))) else {
         return Err(mistakes::unexpected(&word, false));
     };
-    if given.word.is_some() {
+    let Some(taken) = iter::successors(Some(taken), |word| word.next).nth(given.words.len()) else {
         return Err(mistakes::word_too_many(command, taken));
-    }
+    };
     if !taken.one_of.is_empty() && !taken.one_of.contains(&word.as_str()) {
         return Err(mistakes::wrong_word(command, taken, &word));
     }
-    given.word = Some(word);
+    given.words.push(word);
     Ok(())
 }
 
@@ -169,7 +175,7 @@ fn take_option(
     }
     if command.is_none() && is_meant(NEW_CONFIG.name) {
         given.own.push((NEW_CONFIG.name, String::new()));
-        given.word = fields::optional_value(parser, Kind::FlagOrText)?;
+        given.words.extend(fields::optional_value(parser, Kind::FlagOrText)?);
         return Ok(());
     }
     let is_configured = command.is_none_or(|command| command.configured);

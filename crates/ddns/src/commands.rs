@@ -9,6 +9,7 @@ pub(crate) mod init;
 pub(crate) mod listen;
 pub(crate) mod man;
 pub(crate) mod preview;
+pub(crate) mod recipes;
 pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod sync;

@@ -14,6 +14,7 @@ use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
+pub(crate) use self::file::read_text;
 use self::file::{Found, Identity, identity};
 use self::variables::{CONFIG, configured_files};
 use crate::cli::Settings;

@@ -96,6 +96,7 @@ mod commands {
     mod listen;
     mod preview;
     mod quiet;
+    mod recipes;
     mod terminal;
 }
 

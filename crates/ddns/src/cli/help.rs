@@ -57,8 +57,10 @@ fn overview(width: usize) -> String {
 fn page_of(command: &Command, width: usize) -> String {
     let mut help = broken(&format!("{}.", command.summary), 0, width);
     help += &format!("\nUsage: {}\n\n{}", usage(command), broken(command.about, 0, width));
-    if let Some(word) = &command.word {
+    if command.word.is_some() {
         help += "\n";
+    }
+    for word in command.words() {
         help += &rows::option(word.name, word.help, width);
     }
     help += "\nOptions:\n";
@@ -81,11 +83,10 @@ fn page_of(command: &Command, width: usize) -> String {
 
 /// `ddns listen [ADDRESS] [OPTION…]`
 pub(crate) fn usage(command: &Command) -> String {
-    let word = match &command.word {
-        Some(word) if word.is_required => format!(" {}", word.name),
-        Some(word) => format!(" [{}]", word.name),
-        None => String::new(),
-    };
+    let word: String = command
+        .words()
+        .map(|word| if word.is_required { format!(" {}", word.name) } else { format!(" [{}]", word.name) })
+        .collect();
     let files = if command.configured && command.which != Name::Init { " [-c FILE…]" } else { "" };
     let options = if command.configured || !command.options.is_empty() { " [OPTION…]" } else { "" };
     format!("ddns {}{word}{files}{options}", command.name)

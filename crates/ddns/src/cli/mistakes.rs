@@ -72,7 +72,8 @@ pub(super) fn missing_word(command: &Command, word: &Word) -> Diagnostic {
 
 /// A second word after a command that takes one.
 pub(super) fn word_too_many(command: &Command, word: &Word) -> Diagnostic {
-    at(Some(command), format!("`ddns {}` takes only one {}", command.name, word.name))
+    let count = if word.next.is_some() { "two words" } else { &format!("one {}", word.name) };
+    at(Some(command), format!("`ddns {}` takes only {count}", command.name))
 }
 
 /// `ddns task` of NewFuture/DDNS installs a timer: what takes its place, and that the timer must go first.

@@ -15,6 +15,7 @@ pub(crate) enum Name {
     Listen,
     Check,
     Preview,
+    Recipes,
     Schema,
     Completions,
     Man,
@@ -60,6 +61,8 @@ pub(crate) struct Word {
     /// Everything that it can be; empty if the command itself checks it.
     pub(crate) one_of: &'static [&'static str],
     pub(crate) is_required: bool,
+    /// The word that may follow it.
+    pub(crate) next: Option<&'static Word>,
 }
 
 const fn flag(name: &'static str, help: &'static str) -> Choice {
@@ -95,14 +98,22 @@ pub(crate) const COMMANDS: &[Command] = &[
         summary: "Write a configuration: asks a few questions",
         about: "Asks for the endpoint, the domains and the source of the address, looks up the address, writes a \
                 commented file that only you can read, and shows what would be sent. It never overwrites a file and \
-                sends no update. A question that an option already answers is not asked.",
+                sends no update. A question that an option already answers is not asked. With --recipe it asks for what \
+                the service needs, and looks up ids there; each request is shown before it is sent.",
         configured: true,
-        options: &[flag("yes", "Ask nothing: accept every suggestion")],
+        options: &[
+            flag("yes", "Ask nothing: accept every suggestion"),
+            option("recipe", "NAME", "For a service that `ddns recipes` lists, or a recipe in a file: ./my.json"),
+            option("set", "NAME=VALUE", "Answer a question of the recipe; repeat for more. NAME.DOMAIN for one domain"),
+            option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
+            flag("offline", "Look nothing up at the service: ask for ids instead"),
+        ],
         word: Some(Word {
             name: "FILE",
             help: "The file to write; config.json by default",
             one_of: &[],
             is_required: false,
+            next: None,
         }),
         example: "ddns init",
     },
@@ -175,6 +186,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             help: "Where to listen: an address of this host, a port, or both",
             one_of: &[],
             is_required: false,
+            next: None,
         }),
         example: "ddns listen --status 503 --then 204",
     },
@@ -214,6 +226,29 @@ pub(crate) const COMMANDS: &[Command] = &[
         example: "ddns preview --ip 203.0.113.7 --curl",
     },
     Command {
+        which: Name::Recipes,
+        name: "recipes",
+        summary: "List the services that `ddns init --recipe` knows",
+        about: "A recipe is data: what a service asks for, its rules, and the configuration that it fills. With a WORD, \
+                lists only those that contain it. `ddns recipes show NAME` shows one in full.",
+        configured: false,
+        options: &[JSON],
+        word: Some(Word {
+            name: "WORD",
+            help: "A part of a name or description; or `show` and the NAME of a recipe",
+            one_of: &[],
+            is_required: false,
+            next: Some(&Word {
+                name: "NAME",
+                help: "The recipe to show, or a file that holds one",
+                one_of: &[],
+                is_required: false,
+                next: None,
+            }),
+        }),
+        example: "ddns recipes show duckdns",
+    },
+    Command {
         which: Name::Schema,
         name: "schema",
         summary: "Print the JSON schema of a configuration, for editors",
@@ -236,6 +271,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             help: "bash, zsh or fish",
             one_of: &["bash", "zsh", "fish"],
             is_required: true,
+            next: None,
         }),
         example: "ddns completions bash > ~/.local/share/bash-completion/completions/ddns",
     },
@@ -261,6 +297,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             help: "A command, or one of options, config, placeholders, sources, exit-codes",
             one_of: &[],
             is_required: false,
+            next: None,
         }),
         example: "ddns help placeholders",
     },
@@ -294,6 +331,11 @@ impl Command {
             _ => ("FILE…", "Configuration files, or http(s) URLs; several are allowed"),
         };
         (CONFIG.0, Choice { name: CONFIG.1.name, value, help })
+    }
+
+    /// The words that may follow it, in their order.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &Word> {
+        std::iter::successors(self.word.as_ref(), |word| word.next)
     }
 
     /// The row of what was typed.

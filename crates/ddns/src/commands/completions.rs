@@ -44,7 +44,7 @@ impl Offer {
     fn own(letter: Option<char>, choice: &Choice) -> Self {
         let behind = match choice.value {
             "" => Behind::Nothing,
-            "FILE" | "FILE…" | "[FILE]" | "PATH" => Behind::Words(&[], true),
+            "FILE" | "FILE…" | "[FILE]" | "PATH" | "FOLDER" => Behind::Words(&[], true),
             _ => Behind::Anything,
         };
         Self { letter, name: choice.name, help: choice.help.to_owned(), behind, is_list: choice.value.ends_with('…') }
@@ -100,6 +100,9 @@ fn own(command: &Command) -> Vec<Offer> {
 fn words(command: &Command) -> Vec<&'static str> {
     if command.which == Name::Help {
         return COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name)).collect();
+    }
+    if command.which == Name::Recipes {
+        return std::iter::once("show").chain(ddns_core::recipe::names()).collect();
     }
     command.word.map_or(&[][..], |word| word.one_of).to_vec()
 }

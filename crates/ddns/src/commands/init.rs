@@ -2,6 +2,8 @@
 //! writes a commented file and shows what would be sent. Sends no callback. What is asked and what an answer means is
 //! decided in the core.
 
+mod recipe;
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::net::IpAddr;
@@ -28,6 +30,9 @@ use crate::output::print;
 
 /// Shown where no address was found: addresses for documentation.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
+
+const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Nothing is sent, and nothing is written \
+                     before the end.";
 
 /// What was found out about a family: which sources were tried, and the address that they gave.
 #[derive(Default)]
@@ -63,6 +68,15 @@ pub(crate) async fn run(given: Given) -> u8 {
         Err(error) => return complain(&[error]),
     };
     let may_ask = !given.has("yes") && io::stdin().is_terminal() && io::stdout().is_terminal();
+    if let Some(name) = given.value("recipe") {
+        return recipe::run(name, &given, &target, may_ask).await;
+    }
+    if let Some(option) = ["set", "secrets", "offline"].into_iter().find(|option| given.has(option)) {
+        let message = format!("--{option} belongs to a recipe");
+        return complain(&[
+            Diagnostic::error(Place::Nowhere, message).hint("add --recipe NAME; `ddns recipes` lists them")
+        ]);
+    }
     let takes_suggestions = given.has("yes");
     let settings = given.settings.options;
     let missing = starter::missing(&settings);
@@ -76,14 +90,12 @@ pub(crate) async fn run(given: Given) -> u8 {
     let mut interview = Interview::new(settings, Family::ALL.map(own_address));
     let mut looked: [Looked; 2] = Default::default();
     if !missing.is_empty() {
-        if let Err(why) = converse(&mut interview, &mut looked, &client).await {
+        if let Err(why) = converse(&mut interview, &mut looked, &client, INTRO).await {
             let _ = writeln!(io::stderr(), "\nerror: {why}: nothing was written");
             return 1;
         }
     } else if takes_suggestions {
-        while interview.question().is_some_and(|question| question.suggested.is_some()) && interview.answer("").is_ok()
-        {
-        }
+        interview.take_suggestions();
     }
     let (config, warnings) = match starter::checked(interview.settings()) {
         Ok(valid) => valid,
@@ -134,10 +146,13 @@ fn unanswered(missing: &[&str], takes_suggestions: bool) -> Diagnostic {
 }
 
 /// Asks what is left to ask. Fails where the answers end.
-async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &Client) -> Result<(), String> {
+async fn converse(
+    interview: &mut Interview,
+    looked: &mut [Looked; 2],
+    client: &Client,
+    intro: &str,
+) -> Result<(), String> {
     let width = width_of(io::stdout());
-    let intro = "A few questions. Enter accepts the suggestion in [brackets]. Nothing is sent, and nothing is written before \
-                 the end.";
     show(&broken(intro, 0, width));
     while let Some(question) = interview.question() {
         let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();

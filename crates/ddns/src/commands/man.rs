@@ -52,7 +52,7 @@ fn page() -> String {
 /// One command, with its own options and its example.
 fn section(command: &Command) -> String {
     let mut text = format!(".SS \"{}\"\n{}\n", plain(&usage(command)), prose(command.about));
-    if let Some(word) = &command.word {
+    for word in command.words() {
         text += &row(word.name, word.help);
     }
     for choice in command.options {

@@ -48,7 +48,7 @@ pub(super) async fn read(name: &str, client: &Client, around: &Surroundings) -> 
 }
 
 /// The text of a file, or why there is none: a phrase that follows its name.
-pub(super) fn read_text(path: &str) -> Result<String, String> {
+pub(crate) fn read_text(path: &str) -> Result<String, String> {
     read_file(path).map(|(text, _)| text)
 }
 

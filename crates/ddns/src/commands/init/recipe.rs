@@ -1,0 +1,282 @@
+//! `ddns init --recipe`: asks what a service needs, looks up what it can, and writes an ordinary configuration (H12).
+
+use std::io::{self, Write as _};
+use std::path::absolute;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ddns_core::config::fields::Key;
+use ddns_core::config::interview::Interview;
+use ddns_core::config::raw::{self, Document};
+use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::config::{Config, starter};
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Proxies;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::recipe::{Filled, Form, Inquiry, Recipe, Slot};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::update::domain::Domain;
+
+use super::{Looked, Target, converse, line, look, show, shown};
+use crate::cli::Given;
+use crate::commands::recipes::load;
+use crate::environment::Environment;
+use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::lookup::own_address;
+use crate::output::layout::{self, width_of};
+use crate::output::{USAGE, complain, fail, print, report};
+
+/// How long a service may take to answer a lookup.
+const LIMIT: Duration = Duration::from_secs(30);
+
+const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Requests that look something up are shown \
+                     before they are sent, no update is sent, and nothing is written before the end.";
+
+/// How the user is asked.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// At a terminal.
+    may_ask: bool,
+    /// Takes what is suggested.
+    is_yes: bool,
+    /// Sends no lookups.
+    is_offline: bool,
+}
+
+/// Why no file was written: the exit status; the reason was printed.
+type Broken = u8;
+
+/// Asks, looks up, writes and shows. 2 where an answer is missing or wrong; 1 where the conversation was broken off, a
+/// lookup failed or a file cannot be written.
+pub(super) async fn run(name: &str, given: &Given, target: &Target, may_ask: bool) -> u8 {
+    match with(name, given, target, may_ask).await {
+        Ok(text) => print(&text),
+        Err(code) => code,
+    }
+}
+
+async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Result<String, Broken> {
+    let environment = Environment::read();
+    let recipe = load(name).map_err(|wrong| complain(&wrong))?;
+    let manner = Manner { may_ask, is_yes: given.has("yes"), is_offline: given.has("offline") };
+    for key in [Key::Id, Key::Endpoint, Key::Token] {
+        if given.settings.options.get(key).is_some() {
+            return Err(wrong("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
+        }
+    }
+    if let Some(field) = recipe.unknown_fields().first() {
+        let message = format!("the recipe fills the field `{field}`, which this version of ddns does not know");
+        return Err(wrong(&message, "`ddns help config` lists the fields"));
+    }
+    let client = Client::default();
+    let mut looked: [Looked; 2] = Default::default();
+    let interview = domains(&recipe, given, manner, &mut looked, &client).await?;
+    let (config, _) = starter::checked(interview.settings()).map_err(|wrong| complain(&wrong))?;
+    let names = Family::ALL.map(|family| domains_of(&config, family));
+    let mut form = Form::new(&recipe, names).map_err(|why| wrong(&why, "`ddns recipes show` has what it takes"))?;
+    form.check_domains().map_err(|why| wrong(&why, "name domains of this service"))?;
+    for assignment in given.values("set") {
+        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        form.set(name.trim(), value).map_err(|why| wrong(&format!("--set: {why}"), "e.g. --set token=…"))?;
+    }
+    questions(&mut form, manner)?;
+    lookups(&mut form, manner, &client, &environment).await?;
+
+    let mut settings = starter::settings_of(interview.settings());
+    settings.retain(|(name, _)| !matches!(name.as_str(), "ipv4" | "ipv6" | "dns"));
+    let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
+    let folder =
+        folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
+    // What is checked and shown has its secrets inside: their files do not exist yet.
+    let (config, warnings) = checked(&form.configuration(&settings, None).text).map_err(|wrong| complain(&wrong))?;
+    for warning in warnings {
+        let _ = writeln!(io::stderr(), "{}", warning.shown());
+    }
+    for entry in &config.entries {
+        for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
+            look(entry, family, &mut looked[family.index()], &client).await;
+        }
+    }
+    let filled = form.configuration(&settings, folder.as_ref().map(|folder| folder.to_string_lossy()).as_deref());
+    write(target, &filled)?;
+    let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));
+    Ok(secrets.collect::<String>() + &shown(target, &config.entries, &looked))
+}
+
+fn broken(text: &str, indent: usize) -> String {
+    layout::broken(text, indent, width_of(io::stdout()))
+}
+
+fn wrong(message: &str, hint: &str) -> Broken {
+    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
+}
+
+/// The end of a conversation whose answers ended.
+fn ended(why: &str) -> Broken {
+    let _ = writeln!(io::stderr(), "\nerror: {why}: nothing was written");
+    1
+}
+
+fn domains_of(config: &Config, family: Family) -> Vec<Domain> {
+    config.entries.iter().flat_map(|entry| entry.domains[family.index()].iter().cloned()).collect()
+}
+
+/// Domains and sources, as without a recipe.
+async fn domains(
+    recipe: &Recipe,
+    given: &Given,
+    manner: Manner,
+    looked: &mut [Looked; 2],
+    client: &Client,
+) -> Result<Interview, Broken> {
+    let settings = given.settings.options.clone();
+    starter::checked(&settings).map_err(|wrong| complain(&wrong))?;
+    let is_missing = starter::lacks_domains(&settings);
+    let mut interview = Interview::for_recipe(settings, Family::ALL.map(own_address), |family| recipe.takes(family));
+    if is_missing && !manner.may_ask {
+        return Err(wrong(
+            "`ddns init` needs --ipv4 or --ipv6: there is no terminal to ask on",
+            "e.g. --ipv4 home.example.com",
+        ));
+    }
+    if is_missing {
+        converse(&mut interview, looked, client, INTRO).await.map_err(|why| ended(&why))?;
+    } else if manner.is_yes {
+        interview.take_suggestions();
+    }
+    Ok(interview)
+}
+
+/// Asks what has no answer yet. Where there is no terminal, defaults are taken, and the rest is missing.
+fn questions(form: &mut Form<'_>, manner: Manner) -> Result<(), Broken> {
+    let mut missing = Vec::new();
+    for slot in form.unanswered() {
+        let default = form.question(&slot).and_then(|question| question.default.clone());
+        let suggested = form.suggested(&slot).filter(|_| manner.is_yes || manner.may_ask).or(default);
+        match suggested {
+            _ if manner.may_ask => ask(form, &slot)?,
+            Some(suggested) => form.answer(&slot, &suggested).map_err(|why| wrong(&why, "use --set"))?,
+            None => missing.push(slot),
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(unanswered(form, &missing)) }
+}
+
+/// What is missing where no questions can be asked.
+fn unanswered(form: &Form<'_>, missing: &[Slot]) -> Broken {
+    let all: Vec<String> = missing.iter().map(|slot| format!("--set {slot}=… ({})", form.label(slot))).collect();
+    wrong(
+        &format!("`ddns init` needs {}: there is no terminal to ask on", all.join(", ")),
+        "`ddns recipes show` explains it",
+    )
+}
+
+/// Asks until the answer is one.
+fn ask(form: &mut Form<'_>, slot: &Slot) -> Result<(), Broken> {
+    let label = form.label(slot);
+    let help = form.question(slot).map(|question| question.help.as_str()).unwrap_or_default();
+    let help = if help.is_empty() { String::new() } else { broken(&format!("{label}: {help}."), 0) };
+    let suggested = form.suggested(slot);
+    let brackets = suggested.as_ref().map(|text| format!(" [{text}]")).unwrap_or_default();
+    loop {
+        show(&format!("\n{help}{label}{brackets}: "));
+        let typed = line().map_err(|why| ended(&why))?;
+        let answer = match (typed.trim(), &suggested) {
+            ("", Some(suggested)) => suggested.clone(),
+            (typed, _) => typed.to_owned(),
+        };
+        match form.answer(slot, &answer) {
+            Ok(()) => return Ok(()),
+            Err(why) => show(&broken(&format!("Not possible: {why}"), 2)),
+        }
+    }
+}
+
+/// Looks up what is left to know, having shown each request. What cannot be looked up is asked.
+async fn lookups(
+    form: &mut Form<'_>,
+    manner: Manner,
+    client: &Client,
+    environment: &Environment,
+) -> Result<(), Broken> {
+    let proxies = Proxies::new(Vec::new(), &Arc::new(environment.proxies()));
+    // Several records may be in one answer.
+    let mut last: Option<(Inquiry, String)> = None;
+    while let Some(inquiry) = form.inquiry() {
+        let inquiry = inquiry.map_err(|why| wrong(&why, "is the answer right?"))?;
+        let slot = inquiry.slot.clone();
+        let answer = match &last {
+            Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
+            _ if manner.is_offline => Err("lookups are switched off (--offline)".to_owned()),
+            _ => {
+                show(&format!("\nLooking up {}:\n\n", form.label(&slot)));
+                inquiry.shown.iter().for_each(|line| show(&format!("    {line}\n")));
+                if manner.may_ask && !is_agreed()? {
+                    Err("no request was sent".to_owned())
+                } else {
+                    sent(&inquiry, &proxies, client).await
+                }
+            }
+        };
+        let found = answer.and_then(|answer| {
+            form.found(&slot, &answer)?;
+            last = Some((inquiry, answer));
+            Ok(())
+        });
+        match found {
+            Ok(()) => show(&broken(&format!("Found {}: {}", form.label(&slot), form.known(&slot)), 2)),
+            Err(why) if manner.may_ask => {
+                show(&broken(&format!("Not found: {why}. Please type it."), 2));
+                ask(form, &slot)?;
+            }
+            Err(why) => {
+                let message = format!("{} is not known: {why}", form.label(&slot));
+                let error = Diagnostic::error(Place::Nowhere, message).hint(format!("set it yourself: --set {slot}=…"));
+                complain(&[error]);
+                return Err(if manner.is_offline { USAGE } else { 1 });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_agreed() -> Result<bool, Broken> {
+    show("\nSend it? [yes]: ");
+    let typed = line().map_err(|why| ended(&why))?;
+    Ok(typed.trim().is_empty() || typed.trim().to_ascii_lowercase().starts_with('y'))
+}
+
+/// The body of the response, or why there is none.
+async fn sent(inquiry: &Inquiry, proxies: &Proxies, client: &Client) -> Result<String, String> {
+    let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies, ssl: &Ssl::Auto, from: None };
+    let response = client.send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
+    if !(200..300).contains(&response.status) {
+        return Err(format!("the service responded with {}", report::with_reason(response.status)));
+    }
+    if !response.is_whole {
+        let limit = BODY_LIMIT / 1024;
+        return Err(format!("its answer was cut off, or is longer than {limit} KiB"));
+    }
+    String::from_utf8(response.body).map_err(|_| "its answer is not text".to_owned())
+}
+
+/// What the text means to the reader that every run uses.
+fn checked(text: &str) -> Result<Valid, Vec<Diagnostic>> {
+    let document = Document { name: "the recipe's configuration".to_owned(), text: text.to_owned(), fetched: false };
+    let name = document.name.clone();
+    let written = raw::read(&Rc::new(document)).map_err(|error| vec![error])?;
+    validate(&name, Some(written), &Surroundings::default())
+}
+
+/// Writes the files of secrets and then the configuration; none of them where one cannot be written.
+fn write(target: &Target, filled: &Filled) -> Result<(), Broken> {
+    let mut written: Vec<Target> = Vec::new();
+    let undo = |written: &[Target]| written.iter().for_each(|file| drop(std::fs::remove_file(&file.path)));
+    for (path, secret) in &filled.secrets {
+        let file = Target { name: path.clone(), path: path.into() };
+        file.write(&format!("{secret}\n")).inspect_err(|_| undo(&written))?;
+        written.push(file);
+    }
+    target.write(&filled.text).inspect_err(|_| undo(&written))
+}

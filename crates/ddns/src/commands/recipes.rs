@@ -1,0 +1,149 @@
+//! `ddns recipes`: the services that a configuration can be written for, and one of them in full (H12).
+
+use std::io;
+
+use ddns_core::net::family::Family;
+use ddns_core::recipe::{self, CERTAINTIES, KINDS, Question, Recipe};
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::json::{Value, pretty};
+
+use crate::cli::Given;
+use crate::load::read_text;
+use crate::output::layout::{beside, broken, width_of};
+use crate::output::{complain, fail, print};
+
+/// The column in which a recipe's sentence begins.
+const COLUMN: usize = 22;
+
+/// Prints the list, or one recipe; 1 where no recipe contains the word, 2 where the recipe does not exist.
+pub(crate) fn run(given: &Given) -> u8 {
+    let wrong =
+        |message: &str| complain(&[Diagnostic::error(Place::Nowhere, message).hint("see `ddns recipes --help`")]);
+    let is_json = given.has("json");
+    match (given.word(), given.second()) {
+        (Some("show"), Some(name)) => match load(name) {
+            Ok(recipe) if is_json => print(&pretty(&whole(&recipe))),
+            Ok(recipe) => print(&page(&recipe, width_of(io::stdout()))),
+            Err(wrong) => complain(&wrong),
+        },
+        (Some("show"), None) => wrong("`ddns recipes show` needs the name of a recipe"),
+        (_, Some(_)) => wrong("`ddns recipes` takes one word; `ddns recipes show NAME` shows a recipe"),
+        (word, None) => list(word, is_json),
+    }
+}
+
+/// A recipe of the program, or one in a file: whatever looks like a path.
+pub(crate) fn load(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
+    let is_file = name.contains('/') || name.to_ascii_lowercase().ends_with(".json");
+    if !is_file {
+        return recipe::named(name);
+    }
+    let text =
+        read_text(name).map_err(|why| vec![Diagnostic::error(Place::file(name), format!("the recipe {why}"))])?;
+    Recipe::read(name, &text)
+}
+
+fn list(word: Option<&str>, is_json: bool) -> u8 {
+    let recipes: Vec<Recipe> = recipe::built_in().filter(|it| word.is_none_or(|word| it.matches(word))).collect();
+    if is_json {
+        return print(&pretty(&Value::list(recipes.iter().map(|recipe| Value::object(summary(recipe))))));
+    }
+    if recipes.is_empty() {
+        let near = word.and_then(|word| nearest(word, recipe::names()));
+        let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+        return fail(&format!("no recipe contains this word{near}"));
+    }
+    let width = width_of(io::stdout());
+    let mut text = String::new();
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<&Recipe> = recipes.iter().filter(|recipe| recipe.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        text += &format!("{heading}\n");
+        for recipe in of_kind {
+            text += &beside(&format!("  {}", recipe.name), &recipe.about, COLUMN, width);
+        }
+        text += "\n";
+    }
+    print(&(text + "`ddns recipes show NAME` explains one, `ddns init --recipe NAME` uses it.\n"))
+}
+
+/// What `--json` has for each recipe.
+fn summary(recipe: &Recipe) -> Vec<(&'static str, Value)> {
+    vec![
+        ("name", Value::string(&recipe.name)),
+        ("title", Value::string(&recipe.title)),
+        ("kind", Value::string(recipe.kind)),
+        ("about", Value::string(&recipe.about)),
+        ("documentation", Value::string(&recipe.documentation)),
+        ("certainty", Value::string(recipe.certainty)),
+    ]
+}
+
+/// What `show --json` has.
+fn whole(recipe: &Recipe) -> Value {
+    let texts = |texts: &[String]| Value::list(texts.iter().map(Value::string));
+    let question = |question: &Question| {
+        Value::object([
+            ("name", Value::string(&question.name)),
+            ("ask", Value::string(&question.ask)),
+            ("help", Value::string(&question.help)),
+            ("secret", Value::Bool(question.secret)),
+            ("default", question.default.as_ref().map_or(Value::Null, Value::string)),
+        ])
+    };
+    let mut members = summary(recipe);
+    members.push(("sources", texts(&recipe.sources)));
+    members.push(("rules", texts(&recipe.rules)));
+    members.push(("families", Value::list(families(recipe).iter().map(|family| Value::string(family.to_lowercase())))));
+    members.push(("questions", Value::list(recipe.questions.iter().map(question))));
+    Value::object(members)
+}
+
+fn families(recipe: &Recipe) -> Vec<String> {
+    Family::ALL.into_iter().filter(|family| recipe.takes(*family)).map(|family| family.to_string()).collect()
+}
+
+/// One recipe for people.
+fn page(recipe: &Recipe, width: usize) -> String {
+    let meaning = CERTAINTIES.iter().find(|(name, _)| *name == recipe.certainty).map_or("", |(_, meaning)| *meaning);
+    let mut text = format!("{} (recipe `{}`)\n\n", recipe.title, recipe.name);
+    text += &broken(&recipe.about, 0, width);
+    text += &format!("{}\n", recipe.documentation);
+    text += &broken(&format!("Addresses: {}.", families(recipe).join(" and ")), 0, width);
+    text +=
+        &broken(&format!("Facts: {meaning} ({}). Not tried against the service.", recipe.sources.join("; ")), 0, width);
+    if !recipe.rules.is_empty() {
+        text += "\nRules of the service:\n";
+        text.extend(recipe.rules.iter().map(|rule| beside("  -", rule, 4, width)));
+    }
+    text += "\nAsked for, besides the domains:\n";
+    text.extend(
+        recipe
+            .questions
+            .iter()
+            .map(|question| beside(&format!("  {}", question.name), &asked(question), COLUMN, width)),
+    );
+    let finds: Vec<&str> = recipe.finds().collect();
+    if !finds.is_empty() {
+        text += &broken(&format!("Looked up, unless you say no: {}.", finds.join(", ")), 2, width);
+    }
+    text + "\nFills this configuration:\n\n" + &recipe::template(recipe)
+}
+
+fn asked(question: &Question) -> String {
+    let mut text = question.ask.clone();
+    if !question.help.is_empty() {
+        text += &format!(" ({})", question.help);
+    }
+    match question.each {
+        recipe::Each::Once => {}
+        recipe::Each::Domain => text += ", for each domain",
+        recipe::Each::Record => text += ", for each domain and record type",
+    }
+    if question.secret {
+        text += "; a secret";
+    }
+    text + &question.default.as_ref().map(|default| format!("; {default} by default")).unwrap_or_default()
+}

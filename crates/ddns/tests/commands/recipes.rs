@@ -1,0 +1,205 @@
+//! `ddns recipes` and `ddns init --recipe`.
+
+use std::fs;
+
+use crate::support::terminal::at_terminal;
+use crate::support::{Receiver, Response, Sandbox, mode};
+
+/// A recipe of a user's own, with lookups: what the service is asked for comes from the receiver.
+const OWN: &str = r#"{
+  "title": "My service", "kind": "server", "about": "A service of mine.", "documentation": "https://example.com/",
+  "certainty": "unchecked",
+  "questions": [
+    {"name": "base", "ask": "Address", "check": "^http://"},
+    {"name": "token", "ask": "Token", "secret": true, "check": "^[a-z0-9-]+$"},
+    {"name": "zone", "ask": "Zone"}
+  ],
+  "lookups": [
+    {"name": "zone_id", "what": "the id of the zone", "url": "${base}/zones?name=${zone}&key=${token}",
+     "in": "/zones", "where": {"/name": "${zone}"}, "value": "/id"}
+  ],
+  "config": {
+    "endpoint": "${base}", "id": "/zones/${zone_id}?name=__DOMAIN__&ip=__IP__&key=__TOKEN__", "extra": {"__TOKEN__": "${token}"}
+  }
+}"#;
+
+/// A service that knows two zones.
+fn service() -> Receiver {
+    Receiver::responding(|request| match request.target().split(['&', '?']).next() {
+        Some("/zones") => {
+            Response::with_body(200, r#"{"zones": [{"id": 1, "name": "a.example"}, {"id": 2, "name": "example.com"}]}"#)
+        }
+        Some("/zones/2") => Response::status(204),
+        _ => Response::status(404),
+    })
+}
+
+fn written(sandbox: &Sandbox) -> usize {
+    fs::read_dir(sandbox.path(".")).expect("the folder").count()
+}
+
+#[test]
+fn h12_recipes_are_listed_found_by_a_word_and_shown() {
+    let sandbox = Sandbox::new();
+    let all = sandbox.run(&["recipes"]).expect(0).stdout;
+    for name in ["  duckdns ", "  cloudflare ", "  powerdns ", "  home-assistant ", "  ntfy "] {
+        assert!(all.contains(name), "{name}: {all}");
+    }
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    let found = sandbox.run(&["recipes", "HETZNER"]).expect(0).stdout;
+    assert!(found.contains("hetzner-cloud") && !found.contains("duckdns"), "{found}");
+    let json = sandbox.run(&["recipes", "--json", "duck"]).expect(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let keys: Vec<&String> = json[0].as_object().expect("an object").keys().collect();
+    assert_eq!(json[0]["name"], "duckdns");
+    for key in ["name", "title", "kind", "about", "documentation", "certainty"] {
+        assert!(keys.iter().any(|known| *known == key), "{json}");
+    }
+    let shown = sandbox.run(&["recipes", "show", "cloudflare"]).expect(0).stdout;
+    for part in ["Zone.DNS Edit", "  token ", "a secret", "the id of the zone", "\"method\": \"PATCH\"", "Each domain:"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn h12_e7_a_recipe_that_does_not_exist_is_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["recipes", "show", "duckdn"]).expect(2).prints("did you mean `duckdns`?");
+    sandbox
+        .run(&["init", "--recipe", "cloudflair", "--ipv4", "a.example"])
+        .expect(2)
+        .prints("did you mean `cloudflare`?");
+    sandbox.run(&["recipes", "show"]).expect(2).prints("needs the name of a recipe");
+    sandbox.run(&["recipes", "duckdsn"]).expect(1).prints("did you mean `duckdns`?");
+    sandbox
+        .run(&["init", "--recipe", "./no.json", "--ipv4", "a.example"])
+        .expect(2)
+        .prints("the recipe does not exist");
+    sandbox.write("bad.json", r#"{"title": "Bad", "config": {"id": "${nothing}"}}"#);
+    sandbox.run(&["recipes", "show", "./bad.json"]).expect(2).prints("a recipe needs `about`");
+    sandbox
+        .run(&["init", "--set", "token=S3cret"])
+        .expect(2)
+        .prints("--set belongs to a recipe")
+        .never_prints("S3cret");
+    assert_eq!(written(&sandbox), 1);
+}
+
+#[test]
+fn h12_a_recipe_becomes_a_configuration_that_runs() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let (base, index4) = (format!("base={}", receiver.url("/")), receiver.index4());
+    let args =
+        ["init", "--recipe", "home-assistant", "--ipv4", "home.example.com", "--index4", &index4, "--set", &base];
+    let run = sandbox.run(&[&args[..], &["--set", "webhook=S3cret-of-mine"]].concat()).expect(0).never_prints("S3cret");
+    assert!(run.stdout.contains("POST /api/webhook/*** "), "{}", run.stdout);
+    assert_eq!(mode(&sandbox.path("config.json")), 0o600);
+    assert!(sandbox.read("config.json").contains("`home-assistant`"));
+    let checked = sandbox.run(&["check"]).expect(0).stdout;
+    assert!(checked.contains("No errors, no warnings."), "{checked}");
+    sandbox.run(&[]).expect(0).never_prints("warning");
+    let sent = receiver.only();
+    assert_eq!(sent.line, "POST /api/webhook/S3cret-of-mine HTTP/1.1");
+    assert_eq!(sent.text(), r#"{"domain":"home.example.com","type":"A","ip":"203.0.113.7"}"#);
+}
+
+#[test]
+fn h12_lookups_are_shown_without_secrets_and_their_results_are_used() {
+    let (sandbox, service) = (Sandbox::new(), service());
+    sandbox.write("my.json", OWN);
+    let (base, index4) = (format!("base={}", service.url("/")), service.index4());
+    let args =
+        ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--set", "zone=example.com"];
+    let more = ["--ipv4", "home.example.com", "--index4", &index4];
+    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_prints("s3cret");
+    assert!(run.stdout.contains("/zones?name=example.com&key=***\n"), "{}", run.stdout);
+    assert_eq!(service.only().target(), "/zones?name=example.com&key=s3cret-of-mine");
+    sandbox.run(&[]).expect(0).never_prints("warning");
+    assert_eq!(service.callbacks()[1].target(), "/zones/2?name=home.example.com&ip=203.0.113.7&key=s3cret-of-mine");
+}
+
+#[test]
+fn h12_without_lookups_the_ids_are_answers_like_any_other() {
+    let (sandbox, service) = (Sandbox::new(), service());
+    sandbox.write("my.json", OWN);
+    let (base, index4) = (format!("base={}", service.url("/")), service.index4());
+    let args = [
+        "init",
+        "--offline",
+        "--recipe",
+        "./my.json",
+        "--set",
+        &base,
+        "--set",
+        "token=s3cret",
+        "--set",
+        "zone=example.com",
+    ];
+    let args = [&args[..], &["--ipv4", "home.example.com", "--index4", &index4]].concat();
+    sandbox.run(&args).expect(2).prints("--set zone_id=…").never_prints("s3cret");
+    assert_eq!(written(&sandbox), 1, "nothing but the recipe");
+    sandbox.run(&[&args[..], &["--set", "zone_id=2"]].concat()).expect(0);
+    assert!(service.callbacks().is_empty(), "nothing is looked up");
+}
+
+#[test]
+fn h12_a_lookup_that_finds_nothing_says_so_and_nothing_is_written() {
+    let (sandbox, service) = (Sandbox::new(), service());
+    sandbox.write("my.json", OWN);
+    let base = format!("base={}", service.url("/"));
+    let args = ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret", "--ipv4", "www.example.net"];
+    let run = sandbox.run(&[&args[..], &["--set", "zone=example.net"]].concat()).expect(1);
+    run.prints("the service knows no such entry: name example.net").prints("--set zone_id=…");
+    let run = sandbox.run(&[&args[..], &["--set", "zone=example.com"]].concat()).expect(2);
+    run.prints("www.example.net is not in the zone example.com");
+    assert_eq!(written(&sandbox), 1);
+}
+
+#[test]
+fn h12_what_is_missing_or_wrong_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("my.json", OWN.replacen("\"certainty\"", "\"families\": [\"ipv4\"], \"certainty\"", 1));
+    let init = |rest: &[&str]| sandbox.run(&[&["init", "--recipe", "./my.json"], rest].concat());
+    init(&[]).expect(2).prints("needs --ipv4 or --ipv6");
+    let run = init(&["--ipv4", "a.example"]).expect(2);
+    run.prints("--set base=… (Address)").prints("--set token=… (Token)");
+    init(&["--ipv6", "a.example"]).expect(2).prints("My service takes no IPv6 addresses");
+    init(&["--ipv4", "a.example", "--set", "tokn=S3cret"])
+        .expect(2)
+        .prints("did you mean `token`?")
+        .never_prints("S3cret");
+    init(&["--ipv4", "a.example", "--id", "https://example.com/"]).expect(2).prints("leave out --id");
+    let run = init(&["--ipv4", "a.example", "--set", "token=S3cret!"]).expect(2);
+    run.prints("does not look like an answer to `Token`").never_prints("S3cret");
+    assert_eq!(written(&sandbox), 1);
+}
+
+#[test]
+fn h12_a_recipe_asks_at_a_terminal_and_shows_what_it_looks_up() {
+    let (sandbox, service) = (Sandbox::new(), service());
+    sandbox.write("my.json", OWN);
+    let (base, index4) = (service.url("/"), service.index4());
+    let program = [env!("CARGO_BIN_EXE_ddns"), "init", "--recipe", "./my.json", "--index4", &index4];
+    // Domains of both families, then the recipe's questions: one answer is wrong, one is the suggestion.
+    let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", "", "yes"];
+    let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
+    let run = run.expect(0);
+    for part in [
+        "Not possible: `token`",
+        "Zone [example.com]: ",
+        "GET ",
+        "/zones?name=example.com&key=***",
+        "Found the id of the zone: 2",
+    ] {
+        assert!(run.stdout.replace("\n  ", " ").contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(sandbox.read("config.json").contains("/zones/2?name=__DOMAIN__"));
+    // Whoever does not want the request to be sent types the id.
+    let answers = ["home.example.com", "none", &base, "s3cret", "example.com", "no", "7"];
+    let program = [&program[..2], &["other.json"], &program[2..]].concat();
+    let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
+    run.expect(0);
+    assert!(sandbox.read("other.json").contains("/zones/7?name=__DOMAIN__"));
+    assert_eq!(service.callbacks().len(), 1);
+}
