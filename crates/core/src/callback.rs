@@ -7,6 +7,7 @@
 mod address;
 mod body;
 pub mod curl;
+pub mod expect;
 mod header;
 mod key;
 mod piece;
@@ -26,6 +27,7 @@ pub use request::{Method, Request};
 pub use target::{Target, TargetError, outline, outline_literal};
 pub use variables::{Timestamp, Variables};
 
+use self::expect::Expect;
 use self::piece::{Piece, Show};
 use self::variables::{Values, Variable, scalar_text};
 use crate::net::url::{Url, UrlError};
@@ -46,6 +48,8 @@ pub struct Callback {
     pub body: Option<Body>,
     /// The values that do not depend on the update.
     pub variables: Variables,
+    /// What a response must say; none where its status decides (A4).
+    pub expect: Option<Expect>,
 }
 
 /// Why there is no request for an update: a sentence without its end.

@@ -22,12 +22,14 @@ use std::time::Duration;
 
 use crate::address::source::Source;
 use crate::callback::Callback;
+use crate::callback::expect::Expect;
 use crate::net::family::Family;
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
 use crate::text::log_format::{Level, LogFormat};
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
+use crate::update::plan::Rules;
 
 /// One valid configuration: one file with what environment and command line add to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,11 +76,23 @@ pub struct Entry {
     pub cache: Cache,
     /// `cache_max_age`
     pub cache_max_age: Duration,
+    /// `min_interval`; zero where it is not set
+    pub min_interval: Duration,
     /// `timeout`
     pub timeout: Duration,
 }
 
 impl Entry {
+    /// When its updates are sent.
+    pub fn rules(&self) -> Rules {
+        Rules { max_age: self.cache_max_age, min_interval: self.min_interval }
+    }
+
+    /// Whether something must be remembered of its updates besides what was accepted (H6).
+    pub fn needs_memory(&self) -> bool {
+        !self.min_interval.is_zero() || self.callback.expect.as_ref().is_some_and(Expect::must_be_remembered)
+    }
+
     /// The domains of a family that is not switched off.
     pub fn domains_of(&self, family: Family) -> &[Domain] {
         if self.sources[family.index()].is_empty() { &[] } else { &self.domains[family.index()] }

@@ -16,7 +16,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 use lexopt::{Arg, Parser};
 
 use crate::output::layout::{WIDE, width_of};
-use table::{Command, NEW_CONFIG, Name};
+use table::{Command, NEW_CONFIG, Name, RETRY_STOPPED};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(crate) enum Invocation {
 pub(crate) struct Settings {
     pub(crate) files: Vec<String>,
     pub(crate) options: Raw,
+    /// Whether what services refused for good is sent, too.
+    pub(crate) retry_stopped: bool,
 }
 
 /// What follows a command.
@@ -171,6 +173,10 @@ fn take_option(
             what => fields::text(parser.value().map_err(|_| mistakes::missing_value(choice.name, what))?)?,
         };
         given.own.push((choice.name, value));
+        return Ok(());
+    }
+    if command.is_none() && is_meant(RETRY_STOPPED.name) {
+        given.settings.retry_stopped = true;
         return Ok(());
     }
     if command.is_none() && is_meant(NEW_CONFIG.name) {

@@ -51,7 +51,7 @@ pub(crate) async fn load(settings: Settings, environment: &Environment, client: 
 
 /// The same, for somebody who wants to see what it was made of. Nothing where nothing is set.
 pub(crate) async fn examine(
-    Settings { files: named, options }: Settings,
+    Settings { files: named, options, .. }: Settings,
     environment: &Environment,
     client: &Client,
 ) -> Examined {

@@ -10,8 +10,8 @@ mod sender;
 mod store;
 mod updates;
 
-use std::collections::{BTreeSet, HashMap};
-use std::future::poll_fn;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::future::{poll_fn, ready};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::Poll;
@@ -50,6 +50,9 @@ pub(crate) use store::Stamp;
 /// How often is looked whether another process has ended what it sends.
 const RECHECK: Duration = Duration::from_millis(250);
 
+/// Why an update is not sent whose service may say something that must not be forgotten (H6).
+const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
+
 /// Sends everything.
 pub(crate) struct Sync<'a> {
     senders: &'a [Sender<'a>],
@@ -63,6 +66,8 @@ pub(crate) struct Sync<'a> {
     waiting: BTreeSet<Job>,
     /// When to judge them again.
     recheck_at: Option<Instant>,
+    /// Updates that are due and must not be sent: until when, in seconds since the epoch; none where it has no end.
+    held: BTreeMap<Job, Option<u64>>,
     /// By configuration.
     tallies: Vec<Tally>,
     /// Whether nothing new is started any more.
@@ -99,6 +104,7 @@ impl<'a> Sync<'a> {
             sending: FuturesUnordered::new(),
             waiting: BTreeSet::new(),
             recheck_at: None,
+            held: BTreeMap::new(),
             tallies: vec![Tally::default(); configs],
             is_closing: false,
             progress: Rc::default(),
@@ -129,6 +135,7 @@ impl<'a> Sync<'a> {
     /// Nothing is lost where the waiting is given up.
     pub(crate) async fn step(&mut self) -> Option<LookedUp> {
         self.recheck();
+        self.release();
         self.start();
         let save_by = self.updates.save_by();
         let wake = save_by.into_iter().chain(self.progress.due()).chain(self.recheck_at).min();
@@ -211,7 +218,7 @@ impl<'a> Sync<'a> {
 
     /// When to step again, if nothing happens before.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
-        self.queue.wake_at()
+        self.queue.wake_at().into_iter().chain(self.release_at()).min()
     }
 
     /// What has happened since this was last called.
@@ -262,6 +269,14 @@ impl<'a> Sync<'a> {
                 self.queue.give_back(start);
                 continue;
             };
+            // A retry may come before its time.
+            if self.senders[at].entry.needs_memory()
+                && let verdict @ (Verdict::Held(..) | Verdict::Stopped(..)) = self.updates.judge(at, &update)
+            {
+                self.queue.give_back(start);
+                self.hold(start.0, at, &update, &verdict);
+                continue;
+            }
             if !self.updates.is_marked(at, &update) {
                 let soon = self.queue.starting_by(now + AHEAD);
                 self.updates.mark(std::iter::once(start.0).chain(soon));
@@ -269,10 +284,60 @@ impl<'a> Sync<'a> {
             if let Verdict::Wait(_) = self.updates.judge(at, &update) {
                 self.queue.give_back(start);
                 self.wait(start.0, at, &update);
-            } else {
+            } else if self.updates.can_remember(at) {
                 self.sending.push(Box::pin(self.senders[at].send(update, start)));
+            } else {
+                self.sending.push(Box::pin(ready(Sent::unsent(update, start, UNREMEMBERED))));
             }
         }
+    }
+
+    /// An update is due and must not be sent, now or at all. A service judges it again when its time has come.
+    fn hold(&mut self, job: Job, at: usize, update: &Update<'_>, verdict: &Verdict) {
+        let (sender, now) = (&self.senders[at], self.updates.now());
+        let tally = &mut self.tallies[sender.config];
+        let (line, until) = match verdict {
+            Verdict::Held(until, by) => {
+                tally.held_back += 1;
+                let left = seconds(until.saturating_sub(now));
+                (format!("{update}: held back for {left}: {}", by.reason()), Some(*until))
+            }
+            Verdict::Stopped(words, _) => {
+                tally.stopped += 1;
+                let way_out = "change its configuration, or run `ddns --retry-stopped`";
+                (format!("{update}: stopped: the service refused it for good with `{words}`; {way_out}"), None)
+            }
+            _ => return,
+        };
+        // Said once, and in every run.
+        let is_news = self.held.insert(job, until) != Some(until);
+        sender.log.line(if is_news { Level::Error } else { Level::Debug }, || line);
+    }
+
+    /// Judges again what was held back, where its time has come.
+    fn release(&mut self) {
+        let now = self.updates.now();
+        let is_due = |(_, until): &(&Job, &Option<u64>)| until.is_some_and(|until| until <= now);
+        let due: Vec<Job> = self.held.iter().filter(is_due).map(|(job, _)| *job).collect();
+        for job in due {
+            self.held.remove(&job);
+            if let Some((at, update)) = self.updates.update(job) {
+                self.updates.open_cache(at);
+                self.queue_update(job, at, &update, false);
+            }
+        }
+    }
+
+    /// When something that is held back may be sent, on the steady clock.
+    fn release_at(&self) -> Option<Duration> {
+        let next = self.held.values().flatten().min()?;
+        Some(steady_time() + Duration::from_secs(next.saturating_sub(self.updates.now())))
+    }
+
+    /// Sends what services stopped, too.
+    pub(crate) fn retry_stopped(&mut self) {
+        self.updates.forget_stops();
+        self.held.retain(|_, until| until.is_some());
     }
 
     /// Another process is sending an older address: it is waited for.
@@ -371,6 +436,9 @@ impl<'a> Sync<'a> {
     fn queue_update(&mut self, job: Job, at: usize, update: &Update<'_>, is_forgetful: bool) {
         let sender = &self.senders[at];
         let verdict = if is_forgetful { Verdict::Send(Reason::NoCache) } else { self.updates.judge(at, update) };
+        if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
+            self.held.remove(&job);
+        }
         match verdict {
             Verdict::UpToDate(since) => {
                 let age = self.updates.now().saturating_sub(since);
@@ -382,6 +450,11 @@ impl<'a> Sync<'a> {
             Verdict::Wait(_) => {
                 self.queue.withdraw(job);
                 self.wait(job, at, update);
+            }
+            Verdict::Held(..) | Verdict::Stopped(..) => {
+                self.queue.withdraw(job);
+                self.waiting.remove(&job);
+                self.hold(job, at, update, &verdict);
             }
             Verdict::Send(reason) => {
                 sender.log.debug(|| format!("{update}: {reason}"));

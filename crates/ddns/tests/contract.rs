@@ -35,6 +35,11 @@ mod cache {
     mod outcome;
 }
 
+mod services {
+    mod expect;
+    mod min_interval;
+}
+
 mod sources {
     mod given_by_user;
     mod local;

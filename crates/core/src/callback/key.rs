@@ -22,6 +22,8 @@
 //! | `method` | `word` | where it is not the one that the body decides (A2): `PUT` |
 //! | `headers` | `name`, then `text` and `placeholder` | a header, as it is sent, and its value; sorted by name |
 //! | `format` | `word` | where the body is not JSON: `form` or `text` |
+//! | `expect` | `preset` | `dyndns2` |
+//! | `expect` | `json` | the object, as a JSON text with two blanks for each level |
 //!
 //! The key is the first 16 bytes of SHA-256 over the salt and the records. A field that is added later comes after these and adds
 //! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
@@ -29,6 +31,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::expect::Expect;
 use super::piece::Piece;
 use super::variables::{Variables, scalar_text};
 use super::{Callback, Format, Header, Method};
@@ -44,7 +47,7 @@ pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
 
 /// The records of a callback.
 fn encoded(callback: &Callback) -> String {
-    let Callback { target, method, headers, body, variables } = callback;
+    let Callback { target, method, headers, body, variables, expect } = callback;
     let mut records = String::new();
     push_pieces(&mut records, "address", &target.pieces, variables);
     if let Some(body) = body {
@@ -78,6 +81,11 @@ fn encoded(callback: &Callback) -> String {
     }
     if let Some(format) = body.as_ref().map(|body| body.format).filter(|format| *format != Format::Json) {
         push(&mut records, "format", "word", format.as_str());
+    }
+    match expect {
+        None => {}
+        Some(Expect::Dyndns2) => push(&mut records, "expect", "preset", "dyndns2"),
+        Some(Expect::Conditions(conditions)) => push(&mut records, "expect", "json", &conditions.written),
     }
     records
 }

@@ -1,6 +1,7 @@
 //! One entry of a configuration: a callback, its domains and its sources, or everything that is wrong with them.
 
 mod callback;
+mod expect;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,15 +10,21 @@ use std::time::Duration;
 use super::fields::{Field, Key};
 use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
-use super::value::{is_auto, is_off};
+use super::value::{duration, is_auto, is_off};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
 use crate::callback::Target;
+use crate::callback::expect::Expect;
 use crate::net::family::Family;
 use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
 use crate::text::diagnostic::{Place, Severity};
 use crate::text::json::{Span, Value};
 use crate::update::domain::Domain;
+
+/// `cache_max_age` for services of dyndns2, where none is set (H4).
+const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
+
+const LONGEST_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Makes one entry.
 pub(super) struct Maker<'a, 'b> {
@@ -57,7 +64,15 @@ impl Maker<'_, '_> {
             Choice::Flag(false) => Cache::Off,
             Choice::Text(path) => Cache::File(path),
         });
-        let max_age = self.reader.number(Key::CacheMaxAge, |_: &u64| true);
+        let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.expect.as_ref()));
+        let min_interval = self.min_interval();
+        let expect = callback.as_ref().and_then(|callback| callback.expect.as_ref());
+        let expects_memory = expect.is_some_and(Expect::must_be_remembered);
+        if cache == Some(Cache::Off) && !min_interval.is_zero() {
+            self.warn_forgetful(Key::MinInterval);
+        } else if cache == Some(Cache::Off) && expects_memory {
+            self.warn_forgetful(Key::Expect);
+        }
         let timeout = self.reader.number(Key::Timeout, |seconds: &f64| *seconds > 0.0 && *seconds <= 3600.0);
         if self.errors() > before {
             return None;
@@ -69,7 +84,8 @@ impl Maker<'_, '_> {
             proxies,
             ssl: ssl?,
             cache: cache?,
-            cache_max_age: Duration::from_secs(max_age?),
+            cache_max_age: max_age?,
+            min_interval,
             timeout: Duration::from_secs_f64(timeout?),
         })
     }
@@ -138,6 +154,32 @@ impl Maker<'_, '_> {
             self.reader.diagnostics.add(Severity::Error, Span::default(), &format!("it {why}"), &mut make);
         }
         proxies
+    }
+
+    /// A service of dyndns2 counts what it knows already as abuse: its users send it again after 28 days.
+    fn cache_max_age(&mut self, expect: Option<&Expect>) -> Option<Duration> {
+        if expect == Some(&Expect::Dyndns2) && !self.reader.is_set(Key::CacheMaxAge) {
+            return Some(DYNDNS2_MAX_AGE);
+        }
+        self.reader.number(Key::CacheMaxAge, |_: &u64| true).map(Duration::from_secs)
+    }
+
+    /// What must be remembered, is not (H6).
+    fn warn_forgetful(&mut self, key: Key) {
+        let name = Field::of(key).name;
+        let message = format!("`cache` is off: what `{name}` demands is forgotten when ddns ends");
+        self.reader.warn_whole(key, message, "leave `cache` on");
+    }
+
+    /// Zero where it is not set, or wrong.
+    fn min_interval(&mut self) -> Duration {
+        let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
+        duration(text).filter(|interval| *interval <= LONGEST_MIN_INTERVAL).unwrap_or_else(|| {
+            let allowed = Field::of(Key::MinInterval).allowed();
+            let message = format!("`min_interval` must be {allowed}, and at most 30 days, not `{text}`");
+            self.reader.wrong_whole(Key::MinInterval, message, None);
+            Duration::ZERO
+        })
     }
 
     pub(super) fn ssl(&mut self) -> Option<Ssl> {

@@ -26,6 +26,8 @@ pub enum Key {
     Cache,
     CacheMaxAge,
     Timeout,
+    MinInterval,
+    Expect,
     Concurrency,
     Interval,
     Debug,
@@ -62,6 +64,8 @@ pub enum Kind {
     Object,
     /// An object of strings, or lines of the form `Name: value`.
     Headers,
+    /// An object, or a string with a meaning of its own (`dyndns2`).
+    ObjectOrText,
     /// A list of objects.
     Objects,
 }
@@ -116,9 +120,10 @@ impl Field {
             (Key::Ssl, _) => "`auto`, `true`, `false` or the path of a CA file",
             (Key::Cache, _) => "`true`, `false` or the path of a file",
             (Key::Concurrency, _) => "`auto` or a whole number from 1 to 1000",
-            (Key::Interval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
             (Key::Method, _) => "one of GET, POST, PUT, PATCH, DELETE",
             (Key::Format, _) => "`json`, `form` or `text`",
+            (Key::Expect, _) => "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`",
+            (Key::Interval | Key::MinInterval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
             (Key::LogLevel, _) => "one of DEBUG, INFO, WARNING, ERROR, CRITICAL",
             (Key::Timeout, _) => "a number of seconds, more than 0 and at most 3600",
             (Key::Ttl | Key::CacheMaxAge, _) => "a whole number of seconds",
@@ -129,6 +134,7 @@ impl Field {
             (_, Kind::Whole | Kind::WholeOrText) => "a whole number",
             (_, Kind::Number) => "a number",
             (_, Kind::Flag | Kind::FlagOrText) => "`true` or `false`",
+            (_, Kind::ObjectOrText) => "an object, or a string",
             (_, Kind::Object) => "an object of strings, numbers and booleans",
             (_, Kind::Headers) => "an object of strings",
             (_, Kind::Objects) => "a list of objects",
@@ -187,9 +193,12 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 28] = {
+pub const FIELDS: [Field; 30] = {
     use Key as K;
-    use Kind::{Document, Flag, FlagOrText, Headers, List, Number, Object, Objects, Sources, Text, Whole, WholeOrText};
+    use Kind::{
+        Document, Flag, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects, Sources, Text, Whole,
+        WholeOrText,
+    };
     use Scope::{Entry, File};
 
     [
@@ -250,6 +259,11 @@ pub const FIELDS: [Field; 28] = {
         field(K::Timeout, "timeout", ("DDNS_TIMEOUT", "timeout"), Number, Entry)
             .default("30")
             .help("SECONDS", "Time limit for one request, from connecting to the status of the response"),
+        field(K::MinInterval, "min_interval", ("DDNS_MIN_INTERVAL", "min-interval"), WholeOrText, Entry)
+            .aliases(&["min_interval"])
+            .help("TIME", "Least time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"),
+        field(K::Expect, "expect", ("DDNS_EXPECT", "expect"), ObjectOrText, Entry)
+            .help("RULE", "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"),
         field(K::Concurrency, "concurrency", ("DDNS_CONCURRENCY", "concurrency"), WholeOrText, File)
             .default("auto")
             .help("NUMBER", "Requests at the same time: `auto` or a number; 1: strictly one after the other"),

@@ -29,6 +29,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
         let mut reader = Reader { layers: around.layers(raw, file), diagnostics: &mut warnings };
         warn_plain(&mut reader, entry);
         warn_without_address(&mut reader, entry);
+        hint_at_dyndns2(&mut reader, entry);
         for key in [Key::Ipv4, Key::Ipv6] {
             warn_twice(&mut reader, key);
         }
@@ -59,6 +60,15 @@ fn warn_without_address(reader: &mut Reader<'_>, entry: &Entry) {
     let message = "neither `id` nor `token` contains __IP__: the endpoint is not told the address";
     let hint = "e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection";
     reader.warn_whole(key, message, hint);
+}
+
+/// A service of dyndns2 responds with 200 whatever happened.
+fn hint_at_dyndns2(reader: &mut Reader<'_>, entry: &Entry) {
+    let is_dyndns2 = |url: &Url| url.path.starts_with("/nic/update") || url.path.starts_with("/v3/update");
+    if entry.callback.expect.is_none() && sample(entry).as_ref().is_some_and(is_dyndns2) {
+        let message = "this looks like a dyndns2 service, which says in its text whether it accepted an update";
+        reader.warn_whole(Key::Id, message, "add \"expect\": \"dyndns2\"");
+    }
 }
 
 /// An address that an entry calls, where it has one without knowing the real values.

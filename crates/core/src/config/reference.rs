@@ -32,7 +32,6 @@ pub fn schema() -> String {
 
 fn described(field: &Field, in_entry: bool) -> Value {
     let mut members = vec![("description", Value::string(field.help))];
-    let one_of = |kinds: &[&str]| Value::list(kinds.iter().map(|kind| Value::string(*kind)));
     let strings = || Value::object(vec![("type", Value::string("string"))]);
     match (field.key, field.kind) {
         (Key::Dns, _) => members.push(("const", Value::string("callback"))),
@@ -71,6 +70,8 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Whole | Kind::WholeOrText) => members.push(("type", one_of(&["integer", "string"]))),
         (_, Kind::Number) => members.push(("type", one_of(&["number", "string"]))),
         (_, Kind::Flag | Kind::FlagOrText) => members.push(("type", one_of(&["boolean", "string"]))),
+        (Key::Expect, _) => members.push(("anyOf", expect())),
+        (_, Kind::ObjectOrText) => members.push(("type", one_of(&["object", "string"]))),
         (_, Kind::Object) => {
             members.extend([("type", Value::string("object"))]);
             let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
@@ -82,6 +83,36 @@ fn described(field: &Field, in_entry: bool) -> Value {
         members.push(("default", natural(field.kind, &Value::string(field.default))));
     }
     Value::object(members)
+}
+
+fn one_of(kinds: &[&str]) -> Value {
+    Value::list(kinds.iter().map(|kind| Value::string(*kind)))
+}
+
+/// What `expect` may be.
+fn expect() -> Value {
+    let kind = |name: &str| Value::object([("type", Value::string(name))]);
+    let string = || kind("string");
+    let status = Value::object([("type", one_of(&["integer", "string", "array"]))]);
+    let parts =
+        [("status", status), ("body", string()), ("json", kind("object")), ("for", string()), ("until", string())];
+    let condition = Value::object([
+        ("type", Value::string("object")),
+        ("properties", Value::object(parts)),
+        ("additionalProperties", Value::Bool(false)),
+    ]);
+    let list = Value::object([
+        ("type", Value::string("array")),
+        ("items", Value::object([("anyOf", Value::list([string(), condition.clone()]))])),
+    ]);
+    let any = Value::object([("anyOf", Value::list([string(), condition, list]))]);
+    let names = ["stop", "wait", "reject", "accept"];
+    let conditions = Value::object([
+        ("type", Value::string("object")),
+        ("properties", Value::object(names.map(|name| (name, any.clone())))),
+        ("additionalProperties", Value::Bool(false)),
+    ]);
+    Value::list([string(), conditions])
 }
 
 const ABOVE: &str = "\

@@ -189,6 +189,8 @@ fn example(field: &Field) -> String {
         Key::Extra => "{ \"__ZONE__\": \"example.com\" }",
         Key::Proxy => "[\"DIRECT\"]",
         Key::Interval => "\"5m\"",
+        Key::MinInterval => "\"10m\"",
+        Key::Expect => "\"dyndns2\"",
         Key::LogFile => "\"ddns.log\"",
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
         Key::Providers => "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]",

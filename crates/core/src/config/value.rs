@@ -176,6 +176,7 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
         Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
         Kind::Object => json().ok(),
         Kind::Headers => headers(text).ok().map(Value::Object),
+        Kind::ObjectOrText => json().ok().filter(|json| json.members().is_some()),
         Kind::Text | Kind::Objects => None,
     };
     meant.unwrap_or_else(|| value.clone())

@@ -233,7 +233,7 @@ impl Queue {
         self.lanes[lane.0 as usize].finish(outcome, now);
         self.set(job, Stage::Idle);
         match self.backoff {
-            Some(backoff) if !outcome.is_accepted() => {
+            Some(backoff) if outcome.is_retried() => {
                 let requested =
                     requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);

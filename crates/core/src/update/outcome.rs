@@ -1,12 +1,41 @@
 //! How one request ended, and what that means for the cache and the exit status.
 
+use std::time::Duration;
+
 /// How the sending of one update ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The final status was 200 to 299 (A4).
+    /// The final status was 200 to 299 (A4), or what `expect` wants (H4).
     Accepted(u16),
+    /// The same, and the service had this address already.
+    Unchanged(u16),
     /// Any other final status (E1).
     Refused(u16),
+    /// The response is not what `expect` wants (H4).
+    Rejected {
+        /// The status.
+        status: u16,
+        /// The words of the service, masked.
+        words: String,
+    },
+    /// Not now, says the response (H4).
+    Wait {
+        /// The status.
+        status: u16,
+        /// The words of the service, masked.
+        words: String,
+        /// For how long; none where it does not say.
+        wait: Option<Duration>,
+    },
+    /// Refused for good (H5): it is not sent again by itself.
+    Stopped {
+        /// The status.
+        status: u16,
+        /// The words of the service, masked.
+        words: String,
+        /// Whether another address is tried again.
+        until_address: bool,
+    },
     /// No status came (E2).
     Failed {
         /// What was tried and what happened, masked.
@@ -20,7 +49,12 @@ impl Outcome {
     /// The status of the final response; none where there was none.
     pub fn status(&self) -> Option<u16> {
         match self {
-            Self::Accepted(status) | Self::Refused(status) => Some(*status),
+            Self::Accepted(status)
+            | Self::Unchanged(status)
+            | Self::Refused(status)
+            | Self::Rejected { status, .. }
+            | Self::Wait { status, .. }
+            | Self::Stopped { status, .. } => Some(*status),
             Self::Failed { .. } => None,
         }
     }
@@ -32,7 +66,12 @@ impl Outcome {
 
     /// Whether the endpoint accepted the update.
     pub fn is_accepted(&self) -> bool {
-        matches!(self, Self::Accepted(_))
+        matches!(self, Self::Accepted(_) | Self::Unchanged(_))
+    }
+
+    /// Whether it may be sent again by itself: neither accepted nor stopped.
+    pub fn is_retried(&self) -> bool {
+        !self.is_accepted() && !matches!(self, Self::Stopped { .. })
     }
 
     /// Whether the endpoint is overloaded or out of reach: other updates would fare no better now.
@@ -57,6 +96,10 @@ pub struct Tally {
     pub up_to_date: usize,
     /// Updates for which there was no address.
     pub without_address: usize,
+    /// Updates that were not sent because their service wants a pause, or `min_interval` has not passed.
+    pub held_back: usize,
+    /// Updates that were not sent because their service refused them for good.
+    pub stopped: usize,
 }
 
 impl Tally {
@@ -68,25 +111,29 @@ impl Tally {
             failed: self.failed + other.failed,
             up_to_date: self.up_to_date + other.up_to_date,
             without_address: self.without_address + other.without_address,
+            held_back: self.held_back + other.held_back,
+            stopped: self.stopped + other.stopped,
         }
     }
 
     /// Whether anything happened: not every update was up to date already.
     pub fn is_news(self) -> bool {
-        self.accepted + self.failed + self.without_address > 0
+        self.accepted + self.failed + self.without_address + self.held_back + self.stopped > 0
     }
 
     /// 0: every update was accepted or already up to date. 1: at least one was not (E7).
     pub fn exit_code(self) -> u8 {
-        u8::from(self.failed + self.without_address > 0)
+        u8::from(self.failed + self.without_address + self.held_back + self.stopped > 0)
     }
 }
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} accepted, {} failed, {} already up to date", self.accepted, self.failed, self.up_to_date)?;
-        if self.without_address > 0 {
-            write!(f, ", {} without an address", self.without_address)?;
+        let rare =
+            [(self.without_address, "without an address"), (self.held_back, "held back"), (self.stopped, "stopped")];
+        for (count, what) in rare.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, ", {count} {what}")?;
         }
         Ok(())
     }

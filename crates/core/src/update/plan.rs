@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::text::duration::seconds;
 use crate::update::Update;
+use crate::update::hold::HeldBy;
 use crate::update::state::{Entry, Memory};
 
 /// What is to be done about one update.
@@ -17,6 +18,19 @@ pub enum Verdict {
     UpToDate(u64),
     /// Wait: another process may be sending an older address until then, in seconds since the epoch (E4a).
     Wait(u64),
+    /// Not before then, in seconds since the epoch (H4, H6).
+    Held(u64, HeldBy),
+    /// Not at all: the service refused it for good, with these words, at this time (H5).
+    Stopped(String, u64),
+}
+
+/// What the configuration says about when an update is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// `cache_max_age`.
+    pub max_age: Duration,
+    /// `min_interval`; zero where it is not set.
+    pub min_interval: Duration,
 }
 
 impl Verdict {
@@ -30,6 +44,15 @@ impl Verdict {
             Self::Wait(until) => {
                 let left = seconds(until.saturating_sub(now));
                 format!("would wait, {left} at most: another process is sending an older address")
+            }
+            Self::Held(until, by) => {
+                format!("would be held back for {}: {}", seconds(until.saturating_sub(now)), by.reason())
+            }
+            Self::Stopped(words, at) => {
+                let age = seconds(now.saturating_sub(*at));
+                format!(
+                    "stopped: the service refused it {age} ago with `{words}`; `ddns --retry-stopped` sends it again"
+                )
             }
             Self::UpToDate(at) => format!("up to date: accepted {} ago", seconds(now.saturating_sub(*at))),
         }
@@ -65,10 +88,23 @@ impl fmt::Display for Reason {
 
 /// Judges one update by what its endpoint accepted last. `memory` is none where nothing is remembered; `own` is the number
 /// that this process marks its requests with.
-pub fn judge(update: &Update<'_>, max_age: Duration, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
+pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
     let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
-    let Entry { accepted, in_doubt } = memory.entry(update.domain, update.family);
-    match (in_doubt, accepted) {
+    let verdict = judge_entry(update, rules.max_age, memory.entry(update.domain, update.family), own, now);
+    let Some(hold) = memory.hold(update.domain, update.family) else { return verdict };
+    let Verdict::Send(reason) = verdict else { return verdict };
+    if let Some(stopped) = hold.stop_for(update.ip) {
+        return Verdict::Stopped(stopped.why.clone(), stopped.at);
+    }
+    match (reason, hold.until(rules.min_interval, now)) {
+        (Reason::Old(age), _) if hold.is_known_well() => Verdict::UpToDate(now.saturating_sub(age)),
+        (_, Some((until, by))) => Verdict::Held(until, by),
+        (reason, None) => Verdict::Send(reason),
+    }
+}
+
+fn judge_entry(update: &Update<'_>, max_age: Duration, entry: Entry, own: u32, now: u64) -> Verdict {
+    match (entry.in_doubt, entry.accepted) {
         // The same address may be sent twice: whichever request is applied last, it is right.
         (Some(doubt), _) if doubt.ip != update.ip && doubt.is_foreign(own, now) => Verdict::Wait(doubt.until),
         (Some(doubt), _) => Verdict::Send(Reason::InDoubt(doubt.ip)),
@@ -88,6 +124,7 @@ mod tests {
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
+    const RULES: Rules = Rules { max_age: Duration::from_secs(100), min_interval: Duration::ZERO };
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")
@@ -120,14 +157,14 @@ mod tests {
             let domain = Domain::parse(name).expect("a domain");
             let update =
                 Update { domain: &domain, family: Family::of(ip(address)).expect("a family"), ip: ip(address) };
-            let verdict = judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW);
+            let verdict = judge(&update, RULES, Some(state.of(callback)), OWN, NOW);
             let shown = match verdict {
                 Verdict::Send(reason) => reason.to_string(),
                 Verdict::UpToDate(_) => "up to date".to_owned(),
-                Verdict::Wait(until) => format!("waits {} s", until - NOW),
+                other => panic!("{other:?}"),
             };
             assert_eq!(shown, expected, "{update}");
-            let sentence = judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW).sentence(NOW);
+            let sentence = judge(&update, RULES, Some(state.of(callback)), OWN, NOW).sentence(NOW);
             match expected {
                 "up to date" => assert!(sentence.starts_with("up to date: accepted ") && sentence.ends_with(" s ago")),
                 _ if name == "old.example" => {
@@ -135,7 +172,7 @@ mod tests {
                 }
                 _ => assert_eq!(sentence, format!("would be sent: {expected}")),
             }
-            let blind = judge(&update, Duration::from_secs(100), None, OWN, NOW);
+            let blind = judge(&update, RULES, None, OWN, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
         }
     }
@@ -150,7 +187,7 @@ mod tests {
         let verdict = |sent: &str, until, by| {
             let mut state = State::new(vec![1]);
             state.set(&key, Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by }) });
-            judge(&update, Duration::from_secs(100), Some(state.of(callback)), OWN, NOW)
+            judge(&update, RULES, Some(state.of(callback)), OWN, NOW)
         };
         assert_eq!(verdict("203.0.113.8", NOW + 5, 1), Verdict::Wait(NOW + 5));
         assert_eq!(verdict("203.0.113.7", NOW + 5, 1), Verdict::Send(Reason::InDoubt(update.ip)), "the same address");

@@ -5,7 +5,8 @@
 //!
 //! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
 //! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
-//! goes on with the address that was sent, until when its request may be under way, and the number of the process.
+//! goes on with the address that was sent, until when its request may be under way, and the number of the process. Where
+//! services stop updates or ask for pauses, `holds` follows the entries.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -14,13 +15,17 @@ use std::time::Duration;
 
 use crate::net::family::Family;
 use crate::text::hex;
-use crate::text::json::{Dialect, Member, Node, Value, parse, push_escaped};
+use crate::text::json::{Dialect, Member, Node, Value, parse, push_escaped, push_string};
 use crate::update::Update;
 use crate::update::domain::Domain;
+use crate::update::hold::Hold;
 use crate::update::outcome::Outcome;
 
 /// The form of the text that this version writes.
 const VERSION: &str = "2";
+
+/// What stands between the entries and what keeps updates from being sent.
+const HOLDS: &str = ",\n\"holds\":";
 
 /// The form with another kind of keys for callbacks: it is read, and its entries do not count.
 const OLD_VERSION: &str = "1";
@@ -129,7 +134,7 @@ impl Entry {
     #[must_use]
     pub fn settled(self, outcome: &Outcome, update: &Update<'_>, before: Option<InDoubt>, now: u64) -> Self {
         match outcome {
-            Outcome::Accepted(_) => Self { accepted: Some(Accepted { ip: update.ip, at: now }), in_doubt: None },
+            _ if outcome.is_accepted() => Self { accepted: Some(Accepted { ip: update.ip, at: now }), in_doubt: None },
             _ if outcome.may_have_reached() => {
                 Self { in_doubt: Some(InDoubt { ip: update.ip, until: 0, by: 0 }), ..self }
             }
@@ -150,10 +155,15 @@ pub struct State {
     /// Random, made with the file: keeps two files' hashes apart.
     salt: Vec<u8>,
     callbacks: HashMap<Fingerprint, Entries>,
+    /// What keeps updates from being sent: few have one.
+    holds: HashMap<Fingerprint, Holds>,
 }
 
 /// What is remembered of one callback: by [`Family::index`].
 type Entries = [HashMap<Domain, Entry>; 2];
+
+/// What keeps the updates of one callback from being sent: by [`Family::index`].
+type Holds = [HashMap<Domain, Hold>; 2];
 
 /// The entries that changed since the file was written.
 pub type Changed = HashSet<EntryKey>;
@@ -161,7 +171,7 @@ pub type Changed = HashSet<EntryKey>;
 impl State {
     /// Nothing remembered yet.
     pub fn new(salt: Vec<u8>) -> Self {
-        Self { salt, callbacks: HashMap::new() }
+        Self { salt, callbacks: HashMap::new(), holds: HashMap::new() }
     }
 
     /// The salt for [`crate::callback::Callback::fingerprint`].
@@ -171,7 +181,26 @@ impl State {
 
     /// What is remembered of one callback.
     pub fn of(&self, callback: Fingerprint) -> Memory<'_> {
-        Memory(self.callbacks.get(&callback))
+        Memory { entries: self.callbacks.get(&callback), holds: self.holds.get(&callback) }
+    }
+
+    /// What keeps an update from being sent; the default where nothing does.
+    pub fn hold(&self, key: &EntryKey) -> Hold {
+        self.of(key.callback).hold(&key.domain, key.family).cloned().unwrap_or_default()
+    }
+
+    /// Remembers what keeps an update from being sent.
+    pub fn set_hold(&mut self, key: &EntryKey, hold: Hold) {
+        if hold == Hold::default() {
+            if let Some(families) = self.holds.get_mut(&key.callback) {
+                families[key.family.index()].remove(&key.domain);
+                if families.iter().all(HashMap::is_empty) {
+                    self.holds.remove(&key.callback);
+                }
+            }
+        } else {
+            self.holds.entry(key.callback).or_default()[key.family.index()].insert(key.domain.clone(), hold);
+        }
     }
 
     /// What is remembered of one update.
@@ -203,6 +232,9 @@ impl State {
                 }
             }
             self.set(key, entry);
+            let mut hold = ours.hold(key);
+            hold.merge(&self.hold(key));
+            self.set_hold(key, hold);
         }
     }
 
@@ -213,6 +245,19 @@ impl State {
             entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep);
         }
         self.callbacks.retain(|_, families| families.iter().any(|entries| !entries.is_empty()));
+        // A stop has no end, and what is known well is known as long as its entry is.
+        for (callback, families) in &mut self.holds {
+            for (family, holds) in families.iter_mut().enumerate() {
+                let known = self.callbacks.get(callback).map(|families| &families[family]);
+                let is_known = |domain: &Domain| known.is_some_and(|entries| entries.contains_key(domain));
+                holds.retain(|domain, hold| {
+                    hold.stopped.is_some()
+                        || hold.unchanged > 0 && is_known(domain)
+                        || now.saturating_sub(hold.at()) < keep
+                });
+            }
+        }
+        self.holds.retain(|_, families| families.iter().any(|holds| !holds.is_empty()));
     }
 
     /// The text of the cache file.
@@ -252,14 +297,50 @@ impl State {
             }
             text += "}";
         }
-        text += "}}\n";
+        text += "}";
+        self.push_holds(&mut text);
+        text += "}\n";
         text
+    }
+
+    /// Adds `holds`, where there are any: the form without them is the common one, and is read line by line.
+    fn push_holds(&self, text: &mut String) {
+        if self.holds.is_empty() {
+            return;
+        }
+        *text += HOLDS;
+        let sorted: BTreeMap<&Fingerprint, &Holds> = self.holds.iter().collect();
+        let mut between = "{\n ";
+        for (callback, families) in sorted {
+            for family in Family::ALL {
+                let sorted: BTreeMap<&Domain, &Hold> = families[family.index()].iter().collect();
+                for (domain, hold) in sorted {
+                    *text += between;
+                    push_string(text, &format!("{callback} {domain} {}", family.record_type()));
+                    text.push(':');
+                    hold.push_text(text);
+                    between = ",\n ";
+                }
+            }
+        }
+        text.push('}');
     }
 
     /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
     /// no entries: everything is sent once more.
     pub fn from_text(text: &str) -> Option<Self> {
-        Self::from_lines(text).or_else(|| Self::from_document(text))
+        let entries = |text: &str| Self::from_lines(text).or_else(|| Self::from_document(text));
+        let Some((before, holds)) = text.rsplit_once(HOLDS) else { return entries(text) };
+        let mut state = entries(&format!("{before}}}\n"))?;
+        let holds = parse(holds.strip_suffix("}\n")?, Dialect::STRICT).ok()?;
+        let Value::Object(members) = holds.value else { return None };
+        for member in members {
+            let mut name = member.key.split(' ');
+            let (callback, domain) = (Fingerprint::parse(name.next()?)?, Domain::parse(name.next()?).ok()?);
+            let key = EntryKey { callback, domain, family: Family::of_record(name.next()?)? };
+            state.set_hold(&key, Hold::from_value(&member.node.value)?);
+        }
+        Some(state)
     }
 
     /// Whether a text is the cache of NewFuture/DDNS: an object of addresses, with keys such as `home.example.com:A`.
@@ -333,12 +414,20 @@ impl State {
 
 /// What is remembered of one callback.
 #[derive(Debug, Clone, Copy)]
-pub struct Memory<'a>(Option<&'a Entries>);
+pub struct Memory<'a> {
+    entries: Option<&'a Entries>,
+    holds: Option<&'a Holds>,
+}
 
-impl Memory<'_> {
+impl<'a> Memory<'a> {
     /// What is remembered of one update.
     pub fn entry(self, domain: &Domain, family: Family) -> Entry {
-        self.0.and_then(|entries| entries[family.index()].get(domain)).copied().unwrap_or_default()
+        self.entries.and_then(|entries| entries[family.index()].get(domain)).copied().unwrap_or_default()
+    }
+
+    /// What keeps one update from being sent.
+    pub fn hold(self, domain: &Domain, family: Family) -> Option<&'a Hold> {
+        self.holds.and_then(|holds| holds[family.index()].get(domain))
     }
 }
 

@@ -87,6 +87,18 @@ pub enum Phase {
     InDoubt,
     /// The cache does not remember that it was accepted.
     NotAccepted,
+    /// It is due, but not sent yet: the service asked to wait, or `min_interval` has not passed.
+    Held {
+        /// For so many seconds.
+        seconds: u64,
+        /// Why.
+        why: String,
+    },
+    /// The service refused it for good, with these words.
+    Stopped {
+        /// The words of the service.
+        why: String,
+    },
 }
 
 impl Phase {
@@ -106,6 +118,8 @@ impl Phase {
             Self::Expired => "expired",
             Self::InDoubt => "in_doubt",
             Self::NotAccepted => "not_accepted",
+            Self::Held { .. } => "held_back",
+            Self::Stopped { .. } => "stopped",
         }
     }
 
@@ -120,6 +134,8 @@ impl Phase {
             "expired" => Self::Expired,
             "in_doubt" => Self::InDoubt,
             "not_accepted" => Self::NotAccepted,
+            "held_back" => Self::Held { seconds: seconds?, why: why? },
+            "stopped" => Self::Stopped { why: why? },
             _ => return None,
         })
     }
@@ -150,7 +166,10 @@ impl Status {
                 Phase::Retry { seconds, failures, why } => {
                     (Some(*seconds), Some(u64::from(*failures)), Value::string(why.as_str()))
                 }
-                Phase::Waiting { seconds, why } => (Some(*seconds), None, Value::string(why.as_str())),
+                Phase::Waiting { seconds, why } | Phase::Held { seconds, why } => {
+                    (Some(*seconds), None, Value::string(why.as_str()))
+                }
+                Phase::Stopped { why } => (None, None, Value::string(why.as_str())),
                 _ => (None, None, Value::Null),
             };
             let last = |part: fn(Last) -> Option<u64>| number(row.last.and_then(part));
@@ -201,7 +220,16 @@ impl Status {
 /// Why an update failed, in a few words.
 pub fn reason(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Accepted(status) | Outcome::Refused(status) => status.to_string(),
+        Outcome::Accepted(status) | Outcome::Unchanged(status) | Outcome::Refused(status) => status.to_string(),
+        Outcome::Rejected { status, words }
+        | Outcome::Wait { status, words, .. }
+        | Outcome::Stopped { status, words, .. } => {
+            if words.is_empty() {
+                status.to_string()
+            } else {
+                format!("{status}: {words}")
+            }
+        }
         Outcome::Failed { why, .. } => why.clone(),
     }
 }
@@ -296,6 +324,8 @@ mod tests {
             Phase::Expired,
             Phase::InDoubt,
             Phase::NotAccepted,
+            Phase::Held { seconds: 7, why: "the service asked to wait".to_owned() },
+            Phase::Stopped { why: "badauth".to_owned() },
         ];
         let mut rows: Vec<Row> = all.into_iter().map(row).collect();
         rows[4] = Row { address: None, accepted: None, in_doubt: None, last: None, source: None, ..rows[4].clone() };

@@ -12,7 +12,7 @@ use ddns_core::schedule::queue::{Job, Lane, LaneKey, Queue};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::plan::{Rules, Verdict, judge};
 use ddns_core::update::state::{EntryKey, Fingerprint, InDoubt, State};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -158,10 +158,11 @@ impl Host {
         };
         let key = &self.keys[job as usize];
         let update = Update { domain: &key.domain, family: Family::V4, ip };
-        match judge(&update, MAX_AGE, Some(self.state.of(key.callback)), OWN, clock(now)) {
+        let rules = Rules { max_age: MAX_AGE, min_interval: Duration::ZERO };
+        match judge(&update, rules, Some(self.state.of(key.callback)), OWN, clock(now)) {
             Verdict::Send(_) => self.queue.push(job, self.lane),
             Verdict::UpToDate(_) => self.queue.withdraw(job),
-            Verdict::Wait(_) => unreachable!("nobody else sends"),
+            other => unreachable!("nobody else sends, and nothing is held back: {other:?}"),
         }
     }
 }

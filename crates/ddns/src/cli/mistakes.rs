@@ -5,7 +5,7 @@ use ddns_core::config::fields::FIELDS;
 use ddns_core::net::url::shown_path;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
-use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, Word};
+use super::table::{ALONE, COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, QUIET, Word};
 
 /// An error with a hint at the list of options.
 pub(super) fn wrong(message: impl Into<String>) -> Diagnostic {
@@ -158,7 +158,7 @@ fn common(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
     let is_configured = command.is_none_or(|command| command.configured);
     let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
     let configured = fields.chain([CONFIG.1.name, QUIET.1.name]).filter(move |_| is_configured);
-    let alone = command.is_none().then_some(NEW_CONFIG.name);
+    let alone = ALONE.iter().map(|choice| choice.name).filter(move |_| command.is_none());
     configured.chain(alone).chain(EVERYWHERE.map(|(_, choice)| choice.name))
 }
 

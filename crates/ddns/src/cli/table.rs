@@ -148,7 +148,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         about: "Waits until it is done and prints the result. Failed updates are retried at once, unless their \
                 endpoint sent a `Retry-After` that is not over yet.",
         configured: true,
-        options: &[],
+        options: &[RETRY_STOPPED],
         word: None,
         example: "ddns sync",
     },
@@ -314,6 +314,10 @@ pub(crate) const NEW_CONFIG: Choice = Choice {
     value: "[FILE]",
     help: "Write a commented configuration and exit; config.json by default",
 };
+/// The option that sends what services refused for good; `sync` has it too.
+pub(crate) const RETRY_STOPPED: Choice = flag("retry-stopped", "Also send updates that their service refused for good");
+/// What plain `ddns` takes, and no command does.
+pub(crate) const ALONE: [Choice; 2] = [RETRY_STOPPED, NEW_CONFIG];
 /// Options that are understood everywhere.
 pub(crate) const EVERYWHERE: [(char, Choice); 2] =
     [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];

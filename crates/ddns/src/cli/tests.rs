@@ -19,7 +19,7 @@ fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
 
 fn settings(arguments: &[&str]) -> (Vec<String>, Raw) {
     match parsed(arguments) {
-        Ok(Invocation::Synchronize(Settings { files, options })) => (files, options),
+        Ok(Invocation::Synchronize(Settings { files, options, .. })) => (files, options),
         other => panic!("{arguments:?}: {other:?}"),
     }
 }

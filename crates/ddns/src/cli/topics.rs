@@ -3,7 +3,7 @@
 use ddns_core::config::fields::FIELDS;
 
 use super::rows;
-use super::table::{self, NEGATIONS, NEW_CONFIG, negation_help, usage_of};
+use super::table::{self, ALONE, NEGATIONS, negation_help, usage_of};
 use crate::output::layout::{broken, fitted};
 
 /// A page of help about one thing.
@@ -36,7 +36,9 @@ fn options(width: usize) -> String {
     for (option, key) in NEGATIONS {
         help += &rows::option(&format!("--{option}"), &negation_help(key), width);
     }
-    help += &rows::option(&NEW_CONFIG.usage(), NEW_CONFIG.help, width);
+    for choice in &ALONE {
+        help += &rows::option(&choice.usage(), choice.help, width);
+    }
     let note = "Each can also be set in the configuration file or in the environment (DDNS_ID, DDNS_TOKEN, …): see \
                 `ddns help config`. An option that takes a list can have several values, and can be repeated.";
     help + "\n" + &broken(note, 0, width)

@@ -4,9 +4,7 @@
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 
 use crate::cli::Given;
-use crate::cli::table::{
-    COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, Name, QUIET, negation_help,
-};
+use crate::cli::table::{ALONE, COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, Name, QUIET, negation_help};
 use crate::cli::topics::TOPICS;
 use crate::output::print;
 
@@ -84,8 +82,8 @@ fn configured() -> Vec<Offer> {
 }
 
 /// What a synchronization takes, and no command does.
-fn alone() -> Offer {
-    Offer::own(None, &NEW_CONFIG)
+fn alone() -> Vec<Offer> {
+    ALONE.iter().map(|choice| Offer::own(None, choice)).collect()
 }
 
 fn everywhere() -> Vec<Offer> {
@@ -163,10 +161,10 @@ fn bash() -> String {
         let offered = format!("{}{shared} $everywhere", dashed(&own(command)));
         script += &format!("        {}) own=\"{}\" words=\"{}\" ;;\n", command.name, offered, words(command).join(" "));
     }
-    let other = dashed(&[alone()]);
+    let other = dashed(&alone());
     script += &format!("        *) own=\"$configured {other} $everywhere\" ;;\n    esac\n    case $option in\n");
     let mut seen = Vec::new();
-    for offer in configured().into_iter().chain([alone()]).chain(COMMANDS.iter().flat_map(own)) {
+    for offer in configured().into_iter().chain(alone()).chain(COMMANDS.iter().flat_map(own)) {
         let Behind::Words(words, files) = offer.behind else { continue };
         if seen.contains(&offer.name) {
             continue;
@@ -216,7 +214,7 @@ fn zsh() -> String {
         }
         script += &format!("               {shared} $everywhere ;;\n");
     }
-    let other = zsh_option(&alone());
+    let other: String = alone().iter().map(zsh_option).collect();
     script + &format!("        *)\n            _arguments {} $configured $everywhere ;;\n", other.trim()) + ZSH_BELOW
 }
 
@@ -248,7 +246,10 @@ fn fish() -> String {
     for offer in configured() {
         script += &fish_option(&condition, &offer);
     }
-    script += &fish_option(&format!("-n 'not __fish_seen_subcommand_from {}'", names().join(" ")), &alone());
+    let no_command = format!("-n 'not __fish_seen_subcommand_from {}'", names().join(" "));
+    for offer in alone() {
+        script += &fish_option(&no_command, &offer);
+    }
     for offer in everywhere() {
         script += &fish_option("", &offer);
     }

@@ -139,14 +139,13 @@ async fn round(
     let mut received = received.take().into_iter();
     // Two at most, to one origin: they arrive in the order in which they are sent.
     for (sender, update, verdict) in verdicts {
-        match verdict {
-            plan::Verdict::UpToDate(_) => writeln!(out, "   {update}: already up to date\n")?,
-            plan::Verdict::Send(_) | plan::Verdict::Wait(_) => {
-                show_sent(sender.entry, &update, out)?;
-                if let Some(received) = received.next() {
-                    show_received(&received, out)?;
-                }
-            }
+        if let plan::Verdict::UpToDate(_) = verdict {
+            writeln!(out, "   {update}: already up to date\n")?;
+            continue;
+        }
+        show_sent(sender.entry, &update, out)?;
+        if let Some(received) = received.next() {
+            show_received(&received, out)?;
         }
     }
     Ok(())

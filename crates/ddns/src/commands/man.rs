@@ -3,7 +3,7 @@
 use ddns_core::config::fields::FIELDS;
 
 use crate::cli::help::{EXAMPLES, usage};
-use crate::cli::table::{COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, NEW_CONFIG, QUIET, negation_help, usage_of};
+use crate::cli::table::{ALONE, COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, QUIET, negation_help, usage_of};
 use crate::cli::topics::TOPICS;
 use crate::output::layout::WIDTH;
 use crate::output::print;
@@ -42,7 +42,9 @@ fn page() -> String {
     for (option, key) in NEGATIONS {
         page += &row(&format!("--{option}"), &negation_help(key));
     }
-    page += &row(&NEW_CONFIG.usage(), NEW_CONFIG.help);
+    for choice in &ALONE {
+        page += &row(&choice.usage(), choice.help);
+    }
     for topic in TOPICS.iter().filter(|topic| topic.name != "options") {
         page += &format!(".SH \"{}\"\n{}", topic.title, verbatim(&(topic.page)(WIDTH)));
     }

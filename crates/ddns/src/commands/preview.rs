@@ -129,7 +129,7 @@ impl<'a> Batch<'a> {
     fn verdict(&self, domain: &'a Domain, now: u64) -> Option<Verdict> {
         let update = self.update(domain)?;
         let memory = self.remembered.as_ref().map(Remembered::memory);
-        Some(judge(&update, self.entry.cache_max_age, memory, 0, now))
+        Some(judge(&update, self.entry.rules(), memory, 0, now))
     }
 
     /// Whether a request can be made at all.

@@ -31,6 +31,9 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         progress.begin();
         sync.progress = progress;
     }
+    if settings.retry_stopped {
+        sync.retry_stopped();
+    }
     sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() {
         sync.step().await;

@@ -83,8 +83,10 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                 let remembered = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
                 let last = remembered.accepted;
                 // The address now is not known: the verdict is on the one that was accepted last.
-                let verdict = last
-                    .map(|last| judge(&Update { domain, family, ip: last.ip }, entry.cache_max_age, memory, 0, now));
+                let verdict =
+                    last.map(|last| judge(&Update { domain, family, ip: last.ip }, entry.rules(), memory, 0, now));
+                let hold = memory.and_then(|memory| memory.hold(domain, family));
+                let stopped = hold.and_then(|hold| hold.stopped.as_ref());
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
@@ -95,10 +97,13 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                     in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
                     last: None,
                     phase: match verdict {
+                        _ if stopped.is_some() => {
+                            Phase::Stopped { why: stopped.map_or_else(String::new, |stopped| stopped.why.clone()) }
+                        }
                         _ if remembered.in_doubt.is_some() => Phase::InDoubt,
                         None => Phase::NotAccepted,
                         Some(Verdict::UpToDate(_)) => Phase::Accepted,
-                        Some(Verdict::Send(_) | Verdict::Wait(_)) => Phase::Expired,
+                        Some(_) => Phase::Expired,
                     },
                 });
             }
@@ -206,5 +211,9 @@ fn phase(phase: &Phase) -> String {
         Phase::Expired => "accepted; sent again by the next run (cache_max_age)".to_owned(),
         Phase::InDoubt => "in doubt: sent again by the next run".to_owned(),
         Phase::NotAccepted => "not accepted yet".to_owned(),
+        Phase::Held { seconds, why } => {
+            format!("held back for {}: {why}", duration(Duration::from_secs(*seconds)))
+        }
+        Phase::Stopped { why } => format!("stopped: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
     }
 }

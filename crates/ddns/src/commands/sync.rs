@@ -17,7 +17,8 @@ pub(crate) async fn run(given: Given) -> u8 {
         return fail("no running service found: `ddns` without a command synchronizes once");
     }
     for (path, status) in services {
-        let response = request(&path, Command::Synchronize).await.ok();
+        let command = if given.has("retry-stopped") { Command::RetryStopped } else { Command::Synchronize };
+        let response = request(&path, command).await.ok();
         let Some((text, is_good)) = response.as_deref().and_then(read) else {
             let process = status.process.unwrap_or_default();
             code = fail(&format!("process {process} ended before the synchronization was done"));

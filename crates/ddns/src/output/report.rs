@@ -25,13 +25,30 @@ pub(crate) struct Report<'a> {
 pub(crate) fn line(report: &Report<'_>) -> String {
     let Report { update, outcome, origin, .. } = report;
     let took = report.took.as_millis();
+    let endpoint = origin.unwrap_or("the endpoint");
     match outcome {
         Outcome::Accepted(status) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
             format!("{update}: accepted{by} ({status}, {took} ms)")
         }
+        Outcome::Unchanged(status) => {
+            let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
+            format!("{update}: accepted{by}, it had this address already ({status}, {took} ms)")
+        }
+        Outcome::Rejected { status, words } => {
+            format!("{update}: failed: {endpoint} responded with {} ({took} ms)", quoted(*status, words))
+        }
+        Outcome::Wait { status, words, .. } => {
+            format!("{update}: failed: {endpoint} asks to wait: {} ({took} ms)", quoted(*status, words))
+        }
+        Outcome::Stopped { status, words, .. } => {
+            let response = quoted(*status, words);
+            format!(
+                "{update}: stopped: {endpoint} refuses it for good: {response} ({took} ms). It is not sent again before \
+                 its configuration changes, or `ddns --retry-stopped` says so."
+            )
+        }
         Outcome::Refused(status) => {
-            let endpoint = origin.unwrap_or("the endpoint");
             let advice = match status {
                 405 => allowed(report.has_body, report.allow.unwrap_or_default()),
                 _ => advice(*status).to_owned(),
@@ -45,6 +62,11 @@ pub(crate) fn line(report: &Report<'_>) -> String {
         }
         Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms)"),
     }
+}
+
+/// ``200 `badauth` ``: a status and what the service said.
+fn quoted(status: u16, words: &str) -> String {
+    if words.is_empty() { format!("{status} and no text") } else { format!("{status} `{words}`") }
 }
 
 /// `404 Not Found`; a status without a name of its own is the number alone.

@@ -1,7 +1,9 @@
 //! Sending one update of one entry, and reporting how it ended.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Verdict as Meaning, suspicious};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
 use ddns_core::schedule::limiter::Line;
@@ -20,6 +22,9 @@ use crate::output::report;
 /// As much of a response's body is shown in the debug log.
 const SHOWN_BODY: usize = 500;
 
+/// As much of what a service said is shown in a message.
+const SHOWN_WORDS: usize = 120;
+
 /// Sends the updates of one entry.
 pub(crate) struct Sender<'a> {
     pub(crate) entry: &'a Entry,
@@ -30,6 +35,8 @@ pub(crate) struct Sender<'a> {
     pub(crate) concurrency: Concurrency,
     /// Whether its configuration has other endpoints too: log lines then name this one.
     pub(crate) is_one_of_several: bool,
+    /// Whether `expect` was recommended.
+    has_hinted: Cell<bool>,
 }
 
 /// An update whose sending has ended.
@@ -48,6 +55,24 @@ pub(super) struct Sent<'a> {
     /// How the line of new connections at the endpoint was at the end.
     pub(super) line: Line,
     pub(super) took: Duration,
+}
+
+impl<'a> Sent<'a> {
+    /// One that was not sent after all.
+    pub(super) fn unsent(update: Update<'a>, start: (Job, Lane), why: &str) -> Self {
+        let outcome = Outcome::Failed { why: why.to_owned(), reached: false };
+        Self {
+            update,
+            start,
+            outcome,
+            retry_after: None,
+            origin: None,
+            relay: None,
+            allow: None,
+            line: Line::Free,
+            took: Duration::ZERO,
+        }
+    }
 }
 
 impl<'a> Sender<'a> {
@@ -95,8 +120,12 @@ impl<'a> Sender<'a> {
                     line = response.line;
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
+                    let outcome = self.judge(&response, &update);
+                    if let Outcome::Wait { wait, .. } = &outcome {
+                        retry_after = wait.or(retry_after);
+                    }
                     allow = response.allow;
-                    Outcome::of_status(response.status)
+                    outcome
                 }
                 Err(failure) => {
                     self.warn(&failure.warnings);
@@ -106,6 +135,54 @@ impl<'a> Sender<'a> {
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
         Sent { update, start, outcome, retry_after, origin, relay, allow, line, took: began.elapsed() }
+    }
+
+    /// What a response means: its status decides, or `expect` where it is set.
+    fn judge(&self, response: &Response, update: &Update<'_>) -> Outcome {
+        let status = response.status;
+        let Some(expect) = &self.entry.callback.expect else {
+            self.hint_at_expect(response);
+            return Outcome::of_status(status);
+        };
+        if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
+            let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
+            return Outcome::Failed { why, reached: true };
+        }
+        let judged = expect.judge(status, &response.body, 1, &[update.ip]);
+        let Some(Judgement { verdict, words, because }) = judged.into_iter().next() else {
+            return Outcome::of_status(status);
+        };
+        let words = self.words(&words);
+        self.log.debug(|| format!("{update}: expect: {because}"));
+        match verdict {
+            Meaning::Accepted => Outcome::Accepted(status),
+            Meaning::Unchanged => Outcome::Unchanged(status),
+            Meaning::Rejected if !(200..300).contains(&status) => Outcome::Refused(status),
+            Meaning::Rejected => Outcome::Rejected { status, words },
+            Meaning::Stopped { until_address } => Outcome::Stopped { status, words, until_address },
+            Meaning::Wait(wait) => Outcome::Wait { status, words, wait },
+        }
+    }
+
+    /// The words of a service as they may be seen: masked before they are cut.
+    fn words(&self, words: &str) -> String {
+        let masked = self.log.masked(words);
+        masked.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(SHOWN_WORDS).collect()
+    }
+
+    /// Some services respond with 200 whatever happened. Nothing is decided by it.
+    fn hint_at_expect(&self, response: &Response) {
+        let is_success = (200..300).contains(&response.status);
+        if is_success
+            && !self.has_hinted.get()
+            && let Some(word) = suspicious(&response.body)
+        {
+            self.has_hinted.set(true);
+            let (status, word) = (response.status, self.words(&word));
+            self.log.warning(format!(
+                "the response says `{word}`, but only its status counts ({status}): set `expect` if that is a failure"
+            ));
+        }
     }
 
     /// Logs how it ended, and when it is retried.
@@ -131,7 +208,11 @@ impl<'a> Sender<'a> {
     fn how(&self) -> How<'_> {
         How {
             limit: self.entry.timeout,
-            want: Want::Status,
+            want: if self.entry.callback.expect.as_ref().is_some_and(Expect::needs_body) {
+                Want::Body
+            } else {
+                Want::Status
+            },
             over: Over::Any,
             proxies: &self.entry.proxies,
             ssl: &self.entry.ssl,
@@ -175,6 +256,7 @@ pub(crate) fn senders<'a>(configs: &'a [Valid], logs: &'a [Log<'a>], client: &'a
             config: number,
             concurrency: config.concurrency,
             is_one_of_several: config.entries.len() > 1,
+            has_hinted: Cell::new(false),
         })
     });
     senders.collect()

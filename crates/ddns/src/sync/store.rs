@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ddns_core::update::hold::Hold;
 use ddns_core::update::state::{Changed, Entry, EntryKey, State};
 
 use crate::output::log::Log;
@@ -137,6 +138,18 @@ impl Store {
         self.state.set(&key, entry);
         self.unsaved.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    /// Remembers what keeps an update from being sent; it is on the disk after the next [`Store::save`].
+    pub(crate) fn set_hold(&mut self, key: &EntryKey, hold: Hold) {
+        self.state.set_hold(key, hold);
+        self.unsaved.insert(key.clone());
+        self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    /// Whether the file could not be written when it was last tried.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_warned
     }
 
     /// Takes in what other processes wrote since.

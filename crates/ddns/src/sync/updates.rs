@@ -9,6 +9,7 @@ use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{Job, Queue, Stage};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
+use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::{EntryKey, Fingerprint, InDoubt, Memory, State};
@@ -36,13 +37,21 @@ pub(super) struct Updates<'a> {
     ended: Vec<Option<Last>>,
     /// What a run before this one remembered without a cache file, until it is needed; `None` where there was none.
     pub(super) memory: Option<State>,
-    /// What was in doubt about an update before it was marked; nothing was where it is not in here.
-    doubts: HashMap<Job, InDoubt>,
+    /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
+    before: HashMap<Job, Before>,
 }
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
 /// now, in one write.
 pub(super) const AHEAD: Duration = Duration::from_secs(2);
+
+/// What was remembered of an update before it was marked: a request of which nothing was sent changes nothing.
+#[derive(Default)]
+struct Before {
+    in_doubt: Option<InDoubt>,
+    /// When it was last sent.
+    sent: u64,
+}
 
 /// What is known of the updates of one sender.
 struct SenderState {
@@ -91,7 +100,7 @@ impl<'a> Updates<'a> {
             own,
             ended: Vec::new(),
             memory: None,
-            doubts: HashMap::new(),
+            before: HashMap::new(),
         }
     }
 
@@ -141,7 +150,7 @@ impl<'a> Updates<'a> {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        judge(update, self.senders[at].entry.cache_max_age, self.memory(at), self.own, self.now())
+        judge(update, self.senders[at].entry.rules(), self.memory(at), self.own, self.now())
     }
 
     fn memory(&self, at: usize) -> Option<Memory<'_>> {
@@ -190,10 +199,17 @@ impl<'a> Updates<'a> {
 
     /// Takes in how an update ended.
     pub(super) fn settle(&mut self, job: Job, at: usize, update: &Update<'_>, outcome: &Outcome) {
-        let before = self.doubts.remove(&job);
+        let before = self.before.remove(&job).unwrap_or_default();
         let now = self.now();
         if let Some((store, key)) = self.key(at, update) {
-            let entry = store.state().entry(&key).settled(outcome, update, before, now);
+            let known = store.state().entry(&key);
+            let entry = known.settled(outcome, update, before.in_doubt, now);
+            let hold = store.state().hold(&key);
+            if hold != Hold::default() || !matches!(outcome, Outcome::Accepted(_)) {
+                let is_same = known.accepted.is_some_and(|accepted| accepted.ip == update.ip);
+                let sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+                store.set_hold(&key, Hold { sent, ..hold }.settled(outcome, update, is_same, now));
+            }
             store.set(key, entry);
         }
     }
@@ -213,11 +229,23 @@ impl<'a> Updates<'a> {
         let (own, now) = (self.own, self.now());
         for job in jobs {
             let Some((at, update)) = self.update(job) else { continue };
+            if matches!(self.judge(at, &update), Verdict::Held(..) | Verdict::Stopped(..)) {
+                continue;
+            }
+            let has_interval = !self.senders[at].entry.min_interval.is_zero();
             let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
             let Some((store, key)) = self.key(at, &update) else { continue };
-            let Some((marked, before)) = store.state().entry(&key).marked(&update, until, own, now) else { continue };
+            let Some((marked, in_doubt)) = store.state().entry(&key).marked(&update, until, own, now) else { continue };
+            let mut before = Before { in_doubt, sent: 0 };
+            if has_interval {
+                let hold = store.state().hold(&key);
+                before.sent = hold.sent;
+                store.set_hold(&key, Hold { sent: now, ..hold });
+            }
             store.set(key, marked);
-            self.doubts.extend(before.map(|before| (job, before)));
+            if before.in_doubt.is_some() || before.sent > 0 {
+                self.before.insert(job, before);
+            }
         }
         self.save(Durability::Process);
     }
@@ -227,6 +255,30 @@ impl<'a> Updates<'a> {
         let (store, callback) = self.states[at].memory?;
         let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
         Some((&mut self.stores[store].store, key))
+    }
+
+    /// Whether what its service says can be remembered where it must be (H6).
+    pub(super) fn can_remember(&self, at: usize) -> bool {
+        let is_writable = |(store, _): (usize, Fingerprint)| !self.stores[store].store.has_failed();
+        !self.senders[at].entry.needs_memory() || self.states[at].memory.is_none_or(is_writable)
+    }
+
+    /// Forgets that services stopped updates.
+    pub(super) fn forget_stops(&mut self) {
+        for at in 0..self.senders.len() {
+            self.open_cache(at);
+            for family in Family::ALL {
+                for domain in self.senders[at].entry.domains_of(family) {
+                    let Some((store, callback)) = self.states[at].memory else { continue };
+                    let key = EntryKey { callback, domain: domain.clone(), family };
+                    let hold = self.stores[store].store.state().hold(&key);
+                    if hold.stopped.is_some() {
+                        self.stores[store].store.set_hold(&key, Hold { stopped: None, ..hold });
+                    }
+                }
+            }
+        }
+        self.save(Durability::Process);
     }
 
     /// What is remembered without a cache file; `None` where nothing is.
@@ -287,7 +339,13 @@ impl<'a> Updates<'a> {
                 Phase::Retry { seconds: left(retry.at), failures: retry.failures, why: reason(&retry.outcome) }
             }
             (Stage::Idle | Stage::Withdrawn(_), _, None) => Phase::NoAddress,
-            (Stage::Idle | Stage::Withdrawn(_), _, Some(_)) => Phase::UpToDate,
+            (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
+                Verdict::Stopped(why, _) => Phase::Stopped { why },
+                Verdict::Held(until, by) => {
+                    Phase::Held { seconds: until.saturating_sub(self.now()), why: by.reason().to_owned() }
+                }
+                _ => Phase::UpToDate,
+            },
             _ => match queue.pause_of(job) {
                 Some(pause) => Phase::Waiting { seconds: left(pause.until), why: reason(&pause.outcome) },
                 None => Phase::Sending,

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Status,
     /// To synchronize now; the response comes when that is done.
     Synchronize,
+    /// The same, with what services refused for good.
+    RetryStopped,
 }
 
 impl Command {
@@ -46,6 +48,7 @@ impl Command {
         match self {
             Self::Status => "status",
             Self::Synchronize => "sync",
+            Self::RetryStopped => "sync retry-stopped",
         }
     }
 }
@@ -143,7 +146,9 @@ async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
     let mut reader = BufReader::new(stream.take(LONGEST));
     let mut line = String::new();
     reader.read_line(&mut line).await.ok()?;
-    let command = [Command::Status, Command::Synchronize].into_iter().find(|known| known.word() == line.trim())?;
+    let command = [Command::Status, Command::Synchronize, Command::RetryStopped]
+        .into_iter()
+        .find(|known| known.word() == line.trim())?;
     Some((command, reader.into_inner().into_inner()))
 }
 

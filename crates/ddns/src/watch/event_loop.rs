@@ -202,7 +202,10 @@ impl<'a, 's> EventLoop<'a, 's> {
             Event::Synchronize => self.synchronize(now),
             Event::Control(request) => match request.command {
                 Command::Status => request.respond(pretty(&self.status().to_json())),
-                Command::Synchronize => {
+                command @ (Command::Synchronize | Command::RetryStopped) => {
+                    if command == Command::RetryStopped {
+                        self.sync.retry_stopped();
+                    }
                     self.waiting.push(request);
                     self.synchronize(now);
                 }

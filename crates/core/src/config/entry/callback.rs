@@ -21,7 +21,8 @@ impl Maker<'_, '_> {
         let body = self.body(&variables, &mut unknown);
         let method = self.method(body.is_some());
         self.warn_unknown(&unknown, &variables);
-        Some(Callback { target: target?, method, headers, body, variables })
+        let expect = self.expect();
+        Some(Callback { target: target?, method, headers, body, variables, expect })
     }
 
     /// `method`; none where the body decides (A2).

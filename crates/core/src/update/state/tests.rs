@@ -151,3 +151,30 @@ fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
     state.prune(Duration::ZERO, 1000 + KEEP.as_secs());
     assert_eq!(state, State::new(vec![1, 2, 3]), "nothing is left of the callback either");
 }
+
+#[test]
+fn h5_what_keeps_updates_from_being_sent_reads_back() {
+    use crate::update::hold::{Hold, Stopped};
+
+    let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+    let key = |name: &str| EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 };
+    let ip = "203.0.113.7".parse().expect("an address");
+    let why = "a \"quoted\" ],\n\"holds\":{ word".to_owned();
+    let stopped = Some(Stopped { ip, at: 5, until_address: true, why });
+    let mut state = State::new(vec![1]);
+    state.set_hold(&key("a.example"), Hold { stopped, ..Hold::default() });
+    state.set_hold(&key("b.example"), Hold { sent: 7, wait_until: 9, unchanged: 2, stopped: None });
+    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without entries");
+    state.set(&key("b.example"), Entry { accepted: Some(Accepted { ip, at: 5 }), in_doubt: None });
+    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "with entries");
+
+    state.prune(Duration::ZERO, 200 * 86_400);
+    assert!(state.hold(&key("a.example")).stopped.is_some(), "a stop has no end");
+    assert_eq!(state.hold(&key("b.example")), Hold::default());
+    state.set_hold(&key("a.example"), Hold::default());
+    assert!(!state.to_text().contains("holds"), "{}", state.to_text());
+    for wrong in ["{}}\n", "{\"x\":{}}}\n", "[]}\n"] {
+        let text = format!("{}{HOLDS}{wrong}", state.to_text().trim_end().strip_suffix('}').expect("an object"));
+        assert!(State::from_text(&text).is_none() || wrong == "{}}\n", "{text}");
+    }
+}

@@ -67,13 +67,15 @@ pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
 enum Kind {
     Sent,
     UpToDate,
+    Stopped,
     Without,
 }
 
 impl Kind {
     fn of(verdict: Option<&Verdict>) -> Self {
         match verdict {
-            Some(Verdict::Send(_) | Verdict::Wait(_)) => Self::Sent,
+            Some(Verdict::Send(_) | Verdict::Wait(_) | Verdict::Held(..)) => Self::Sent,
+            Some(Verdict::Stopped(..)) => Self::Stopped,
             Some(Verdict::UpToDate(_)) => Self::UpToDate,
             None => Self::Without,
         }
@@ -222,6 +224,8 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         (Some(Verdict::UpToDate(_)), _) => "up to date",
         (_, Some(Err(_))) => "impossible",
         (Some(Verdict::Wait(_)), _) => "wait",
+        (Some(Verdict::Held(..)), _) => "held back",
+        (Some(Verdict::Stopped(..)), _) => "stopped",
         (Some(Verdict::Send(_)), _) => "send",
     };
     let failed = || batch.lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();

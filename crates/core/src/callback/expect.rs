@@ -1,0 +1,143 @@
+//! What a response must say (H4), for services whose status alone does not tell whether an update was accepted.
+
+mod condition;
+mod dyndns2;
+mod suspicion;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+pub use condition::{Condition, Pointer};
+pub use suspicion::suspicious;
+
+use crate::text::json::{Dialect, Node, parse};
+use condition::Body;
+
+/// As much of a body is looked at.
+pub const BODY_LIMIT: usize = 64 * 1024;
+
+/// When an update counts as accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expect {
+    /// The conditions of the user.
+    Conditions(Conditions),
+    /// The return codes that most dynamic DNS services share.
+    Dyndns2,
+}
+
+/// Looked at in this order; of each list any may hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Conditions {
+    /// Refused for good (H5).
+    pub stop: Vec<Condition>,
+    /// Not now.
+    pub wait: Vec<Condition>,
+    /// A failure like any other.
+    pub reject: Vec<Condition>,
+    /// Accepted; none: every status from 200 to 299.
+    pub accept: Option<Vec<Condition>>,
+    /// The JSON that it was read from, for the key of the cache.
+    pub written: String,
+}
+
+/// What a response means for one domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What follows.
+    pub verdict: Verdict,
+    /// The words of the service: the line that decided, or the first one.
+    pub words: String,
+    /// Which condition decided, for the debug log.
+    pub because: String,
+}
+
+/// What a response means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Accepted.
+    Accepted,
+    /// Accepted, and the service had this address already.
+    Unchanged,
+    /// A failure like any other.
+    Rejected,
+    /// Refused for good; with `until_address`, until the address is another.
+    Stopped {
+        /// Whether another address is tried again.
+        until_address: bool,
+    },
+    /// Not now; none where the service does not say for how long.
+    Wait(Option<Duration>),
+}
+
+impl Expect {
+    /// Whether a body is needed to judge.
+    pub fn needs_body(&self) -> bool {
+        match self {
+            Self::Dyndns2 => true,
+            Self::Conditions(conditions) => conditions.all().any(Condition::needs_body),
+        }
+    }
+
+    /// Whether it can stop an update or make it wait: that must be remembered (H6).
+    pub fn must_be_remembered(&self) -> bool {
+        match self {
+            Self::Dyndns2 => true,
+            Self::Conditions(conditions) => !conditions.stop.is_empty() || !conditions.wait.is_empty(),
+        }
+    }
+
+    /// What a response means for each of `domains` domains, or once for all of them. `sent` are the addresses that were sent.
+    pub fn judge(&self, status: u16, body: &[u8], domains: usize, sent: &[IpAddr]) -> Vec<Judgement> {
+        let text = String::from_utf8_lossy(&body[..body.len().min(BODY_LIMIT)]);
+        match self {
+            Self::Dyndns2 => dyndns2::judge(status, &text, domains, sent),
+            Self::Conditions(conditions) => vec![conditions.judge(status, &text)],
+        }
+    }
+}
+
+impl Conditions {
+    fn all(&self) -> impl Iterator<Item = &Condition> {
+        [&self.stop, &self.wait, &self.reject].into_iter().chain(&self.accept).flatten()
+    }
+
+    fn judge(&self, status: u16, text: &str) -> Judgement {
+        let is_success = (200..300).contains(&status);
+        let json: Option<Node> =
+            self.all().any(Condition::needs_json).then(|| parse(text, Dialect::STRICT).ok()).flatten();
+        let body = Body { text, json: json.as_ref() };
+        let found = |name: &str, conditions: &[Condition]| {
+            let at = conditions.iter().position(|condition| condition.holds(status, &body))?;
+            let because = if conditions.len() == 1 { format!("`{name}`") } else { format!("`{name}[{at}]`") };
+            Some((conditions[at].clone(), format!("{because} holds")))
+        };
+        let (verdict, because, decided) = if let Some((condition, because)) = found("stop", &self.stop) {
+            (Verdict::Stopped { until_address: condition.until_address }, because, Some(condition))
+        } else if let Some((condition, because)) = found("wait", &self.wait) {
+            (Verdict::Wait(condition.wait_for), because, Some(condition))
+        } else if let Some((condition, because)) = found("reject", &self.reject) {
+            (Verdict::Rejected, because, Some(condition))
+        } else {
+            match &self.accept {
+                None if is_success => (Verdict::Accepted, "the status is one of success".to_owned(), None),
+                None => (Verdict::Rejected, "the status is not one of success".to_owned(), None),
+                Some(accept) => match found("accept", accept) {
+                    Some((condition, because)) if is_success || condition.has_status() => {
+                        (Verdict::Accepted, because, Some(condition))
+                    }
+                    _ => (Verdict::Rejected, "no condition of `expect` holds".to_owned(), None),
+                },
+            }
+        };
+        let words = decided.and_then(|condition| condition.line_in(text)).unwrap_or_else(|| first_line(text));
+        Judgement { verdict, words: words.to_owned(), because }
+    }
+}
+
+/// The first line that is not empty.
+fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

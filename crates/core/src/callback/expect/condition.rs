@@ -1,0 +1,130 @@
+//! One condition on a response: its parts must all hold.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use regex_lite::{Regex, RegexBuilder};
+
+use crate::text::json::{Node, Value};
+
+/// A pattern that compiles to more than this would take long to search for.
+const PATTERN_LIMIT: usize = 64 * 1024;
+
+/// A condition; it holds where all of its parts do.
+#[derive(Debug, Clone, Default)]
+pub struct Condition {
+    /// The status is in one of these; empty: it may be any.
+    pub status: Vec<RangeInclusive<u16>>,
+    pub(super) body: Option<Regex>,
+    /// The values at these places of the body, which is JSON.
+    pub json: Vec<(Pointer, Value)>,
+    /// How long to wait, for a condition of `wait`; none where it does not say.
+    pub wait_for: Option<Duration>,
+    /// Whether a stop ends when the address changes, for a condition of `stop`.
+    pub until_address: bool,
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        let pattern = |condition: &Self| condition.body.as_ref().map(|body| body.as_str().to_owned());
+        (&self.status, &self.json, self.wait_for, self.until_address)
+            == (&other.status, &other.json, other.wait_for, other.until_address)
+            && pattern(self) == pattern(other)
+    }
+}
+
+/// The body of a response as conditions see it.
+pub(super) struct Body<'a> {
+    pub(super) text: &'a str,
+    /// None where it is not JSON.
+    pub(super) json: Option<&'a Node>,
+}
+
+impl Condition {
+    /// Searches the body for a pattern. Lines end with LF or CRLF. Fails with what is wrong with the pattern.
+    #[must_use = "the condition is a new one"]
+    pub fn with_pattern(self, pattern: &str) -> Result<Self, String> {
+        let regex = RegexBuilder::new(pattern)
+            .multi_line(true)
+            .crlf(true)
+            .size_limit(PATTERN_LIMIT)
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self { body: Some(regex), ..self })
+    }
+
+    pub(super) fn needs_body(&self) -> bool {
+        self.body.is_some() || self.needs_json()
+    }
+
+    pub(super) fn needs_json(&self) -> bool {
+        !self.json.is_empty()
+    }
+
+    pub(super) fn has_status(&self) -> bool {
+        !self.status.is_empty()
+    }
+
+    pub(super) fn holds(&self, status: u16, body: &Body<'_>) -> bool {
+        let is_equal = |(pointer, wanted): &(Pointer, Value)| {
+            body.json.and_then(|json| pointer.find(json)).is_some_and(|found| equal(&found.value, wanted))
+        };
+        (self.status.is_empty() || self.status.iter().any(|range| range.contains(&status)))
+            && self.body.as_ref().is_none_or(|pattern| pattern.is_match(body.text))
+            && self.json.iter().all(is_equal)
+    }
+
+    /// The line in which the pattern was found.
+    pub(super) fn line_in<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let found = self.body.as_ref()?.find(text)?;
+        let start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
+        text[start..].lines().next().map(str::trim).filter(|line| !line.is_empty())
+    }
+}
+
+/// A JSON pointer (RFC 6901): a place in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer(Vec<String>);
+
+impl Pointer {
+    /// None where the text is not a pointer: one is empty, or begins with `/`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self(Vec::new()));
+        }
+        let unescaped = |step: &str| step.replace("~1", "/").replace("~0", "~");
+        text.strip_prefix('/').map(|steps| Self(steps.split('/').map(unescaped).collect()))
+    }
+
+    /// What stands there; none where nothing does.
+    pub fn find<'a>(&self, document: &'a Node) -> Option<&'a Node> {
+        self.0.iter().try_fold(document, |node, step| match &node.value {
+            Value::Object(members) => members.iter().find(|member| member.key == *step).map(|member| &member.node),
+            Value::Array(nodes) => {
+                let is_number =
+                    step == "0" || (!step.starts_with('0') && step.bytes().all(|byte| byte.is_ascii_digit()));
+                nodes.get(step.parse::<usize>().ok().filter(|_| is_number)?)
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Equal by type and value: `1` is `1.0`, and is not `"1"`.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || one.parse::<f64>().is_ok_and(|one| other.parse::<f64>() == Ok(one))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(&one.value, &other.value))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has = |member: &crate::text::json::Member| {
+                other.iter().any(|its| its.key == member.key && equal(&its.node.value, &member.node.value))
+            };
+            one.len() == other.len() && one.iter().all(has)
+        }
+        _ => one == other,
+    }
+}

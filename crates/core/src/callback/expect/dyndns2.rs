@@ -1,0 +1,71 @@
+//! The return codes of dyndns2: one word a line, with an address behind it or not. The status is 200 for nearly all of
+//! them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::{Judgement, Verdict};
+
+/// The service knows what is wrong, and it does not get better by asking again.
+const STOP: [&str; 11] = [
+    "badauth", "badagent", "abuse", "nohost", "notfqdn", "numhost", "!donator", "!yours", "!active", "badsys", "badip",
+];
+
+/// The service has trouble of its own.
+const WAIT: [&str; 4] = ["911", "dnserr", "servererror", "interror"];
+
+/// How long it wants to be left alone then.
+const PAUSE: Duration = Duration::from_secs(30 * 60);
+
+/// Line n is about domain n where the counts agree; else the first line is about all of them.
+pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<Judgement> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if domains > 1 && lines.len() == domains {
+        return lines.into_iter().map(|line| judge_line(status, line, sent)).collect();
+    }
+    vec![judge_line(status, lines.first().copied().unwrap_or_default(), sent)]
+}
+
+fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> Judgement {
+    let (verdict, because) = verdict(status, line, sent);
+    Judgement { verdict, words: line.to_owned(), because }
+}
+
+fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Verdict, String) {
+    let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+    let code = words.next().unwrap_or_default().to_ascii_lowercase();
+    let stopped = Verdict::Stopped { until_address: false };
+    match code.as_str() {
+        "" => (Verdict::Rejected, "the response is empty".to_owned()),
+        "good" | "nochg" => {
+            if !(200..300).contains(&status) {
+                return (Verdict::Rejected, format!("`{code}` counts with a status of success only"));
+            }
+            let other = words.filter_map(|word| word.parse::<IpAddr>().ok()).find(|ip| !sent.contains(ip));
+            match other {
+                Some(ip) => (stopped, format!("`{code}` names {ip}, which was not sent")),
+                None if code == "good" => (Verdict::Accepted, "`good` accepts".to_owned()),
+                None => (Verdict::Unchanged, "`nochg` accepts: the service had this address".to_owned()),
+            }
+        }
+        code if STOP.contains(&code) => (stopped, format!("`{code}` stops")),
+        code if WAIT.contains(&code) => (Verdict::Wait(Some(PAUSE)), format!("`{code}` asks to wait")),
+        code => match wanted(code) {
+            Some(pause) => (Verdict::Wait(Some(pause)), format!("`{code}` asks to wait")),
+            None => (Verdict::Rejected, "it is no return code of dyndns2".to_owned()),
+        },
+    }
+}
+
+/// `w30s`, `w10m`, `w1h`: how long to wait.
+fn wanted(code: &str) -> Option<Duration> {
+    let rest = code.strip_prefix('w')?;
+    let (number, unit) = match rest.as_bytes().last()? {
+        b's' => (&rest[..rest.len() - 1], 1),
+        b'm' => (&rest[..rest.len() - 1], 60),
+        b'h' => (&rest[..rest.len() - 1], 3600),
+        _ => (rest, 1),
+    };
+    let number: u32 = number.parse().ok()?;
+    Some(Duration::from_secs(u64::from(number) * unit))
+}

@@ -1,0 +1,170 @@
+use super::*;
+use crate::text::json::Value;
+
+const SENT: &str = "203.0.113.7";
+
+fn dyndns2(status: u16, body: &str) -> Verdict {
+    Expect::Dyndns2.judge(status, body.as_bytes(), 1, &[SENT.parse().expect("an address")])[0].verdict
+}
+
+#[test]
+fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
+    let stop = Verdict::Stopped { until_address: false };
+    let half_an_hour = Verdict::Wait(Some(Duration::from_secs(1800)));
+    let cases = [
+        ("good 203.0.113.7", Verdict::Accepted),
+        ("good", Verdict::Accepted),
+        ("GOOD 203.0.113.7\r\n", Verdict::Accepted),
+        ("nochg 203.0.113.7", Verdict::Unchanged),
+        ("good 127.0.0.1", stop),
+        ("nochg 198.51.100.1", stop),
+        ("good 203.0.113.7,2001:db8::1", stop),
+        ("badauth", stop),
+        ("badagent", stop),
+        ("abuse", stop),
+        ("nohost", stop),
+        ("notfqdn", stop),
+        ("numhost", stop),
+        ("!donator", stop),
+        ("!yours", stop),
+        ("!active", stop),
+        ("badsys", stop),
+        ("badip", stop),
+        ("911", half_an_hour),
+        ("dnserr", half_an_hour),
+        ("servererror", half_an_hour),
+        ("interror", half_an_hour),
+        ("w30s", Verdict::Wait(Some(Duration::from_secs(30)))),
+        ("w10m", Verdict::Wait(Some(Duration::from_secs(600)))),
+        ("w1h", Verdict::Wait(Some(Duration::from_secs(3600)))),
+        ("w", Verdict::Rejected),
+        ("welcome", Verdict::Rejected),
+        ("", Verdict::Rejected),
+        ("<html>", Verdict::Rejected),
+        ("goodness", Verdict::Rejected),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(dyndns2(200, body), expected, "{body:?}");
+    }
+    assert_eq!(dyndns2(401, "badauth"), stop, "the others hold at any status");
+    assert_eq!(dyndns2(500, "good"), Verdict::Rejected);
+}
+
+#[test]
+fn h4_a_line_is_about_its_domain_where_the_counts_agree() {
+    let judge = |body: &str| -> Vec<Verdict> {
+        let sent = [SENT.parse().expect("an address")];
+        Expect::Dyndns2.judge(200, body.as_bytes(), 2, &sent).into_iter().map(|one| one.verdict).collect()
+    };
+    let stop = Verdict::Stopped { until_address: false };
+    assert_eq!(judge("good\nnohost\n"), [Verdict::Accepted, stop]);
+    assert_eq!(judge("badauth\n"), [stop], "once for the whole account");
+    assert_eq!(judge("good\n\nnochg\n"), [Verdict::Accepted, Verdict::Unchanged]);
+}
+
+fn pattern(text: &str) -> Condition {
+    Condition::default().with_pattern(text).expect("a pattern")
+}
+
+#[test]
+fn h4_conditions_are_looked_at_in_order() {
+    let expect = Conditions {
+        stop: vec![pattern("^KO$"), Condition { until_address: true, ..pattern("bad address") }],
+        wait: vec![Condition { wait_for: Some(Duration::from_secs(60)), ..pattern("TOOSOON") }],
+        reject: vec![pattern("error")],
+        accept: Some(vec![pattern("^OK"), Condition { status: vec![304..=304], ..Condition::default() }]),
+        written: String::new(),
+    };
+    let cases = [
+        (200, "OK\n", Verdict::Accepted, "OK"),
+        (200, "KO\r\nOK", Verdict::Stopped { until_address: false }, "KO"),
+        (500, "a bad address, error", Verdict::Stopped { until_address: true }, "a bad address, error"),
+        (200, "x\nTOOSOON for you\nerror", Verdict::Wait(Some(Duration::from_secs(60))), "TOOSOON for you"),
+        (200, "OK error", Verdict::Rejected, "OK error"),
+        (500, "OK", Verdict::Rejected, "OK"),
+        (304, "", Verdict::Accepted, ""),
+        (200, "nothing", Verdict::Rejected, "nothing"),
+    ];
+    for (status, body, verdict, words) in cases {
+        let judged = expect.judge(status, body);
+        assert_eq!((judged.verdict, judged.words.as_str()), (verdict, words), "{status} {body:?}: {}", judged.because);
+    }
+    let plain = Conditions { reject: vec![pattern("no")], ..Conditions::default() };
+    assert_eq!(plain.judge(204, "").verdict, Verdict::Accepted, "without `accept` the status decides");
+    assert_eq!(plain.judge(404, "").verdict, Verdict::Rejected);
+}
+
+#[test]
+fn h4_json_values_are_equal_by_type_and_value() {
+    let holds = |pointer: &str, wanted: &str, body: &str| {
+        let wanted = parse(wanted, Dialect::STRICT).expect("JSON").value;
+        let json = vec![(Pointer::parse(pointer).expect("a pointer"), wanted)];
+        let accept = Some(vec![Condition { json, ..Condition::default() }]);
+        Conditions { accept, ..Conditions::default() }.judge(200, body).verdict == Verdict::Accepted
+    };
+    let body = r#"{"code": 0, "text": "1", "a/b": {"c~d": [true, null, 1.0]}, "list": [1, {"x": 2}]}"#;
+    for (pointer, wanted) in [
+        ("/code", "0"),
+        ("/code", "0.0"),
+        ("/text", "\"1\""),
+        ("/a~1b/c~0d/0", "true"),
+        ("/a~1b/c~0d/1", "null"),
+        ("/a~1b/c~0d/2", "1"),
+        ("/list", r#"[1,{"x":2}]"#),
+    ] {
+        assert!(holds(pointer, wanted, body), "{pointer} {wanted}");
+    }
+    for (pointer, wanted) in
+        [("/code", "\"0\""), ("/text", "1"), ("/code", "false"), ("/gone", "null"), ("/list/00", "1"), ("/list/2", "1")]
+    {
+        assert!(!holds(pointer, wanted, body), "{pointer} {wanted}");
+    }
+    assert!(!holds("/code", "0", "code: 0"), "a body that is no JSON has no values");
+    assert_eq!(Pointer::parse("code"), None);
+}
+
+#[test]
+fn only_the_first_part_of_a_body_is_looked_at() {
+    let mut body = vec![b'x'; BODY_LIMIT];
+    body.extend(b"\nOK");
+    let expect = Expect::Conditions(Conditions { accept: Some(vec![pattern("^OK$")]), ..Conditions::default() });
+    assert_eq!(expect.judge(200, &body, 1, &[])[0].verdict, Verdict::Rejected);
+    assert_eq!(expect.judge(200, &body[1..], 1, &[])[0].verdict, Verdict::Rejected);
+    assert_eq!(expect.judge(200, &body[4..], 1, &[])[0].verdict, Verdict::Accepted);
+    assert_eq!(expect.judge(200, b"\xff\nOK", 1, &[])[0].verdict, Verdict::Accepted, "what is not UTF-8 is replaced");
+}
+
+#[test]
+fn a_pattern_cannot_blow_up() {
+    assert!(Condition::default().with_pattern("(a{100}){100}{100}").is_err());
+    assert!(Condition::default().with_pattern("(").is_err());
+}
+
+#[test]
+fn a_failure_with_a_status_of_success_is_noticed() {
+    for (body, found) in [
+        ("badauth", Some("badauth")),
+        ("KO", Some("ko")),
+        ("ERROR: no such host", Some("error")),
+        (r#"{"result": null, "success" : false}"#, Some("\"success\":false")),
+        ("good 203.0.113.7", None),
+        ("OK", None),
+        ("", None),
+        (r#"{"success":true}"#, None),
+        ("<html>error</html>", None),
+    ] {
+        assert_eq!(suspicious(body.as_bytes()).as_deref(), found, "{body}");
+    }
+}
+
+#[test]
+fn h4_what_needs_the_body_is_known() {
+    let by_status = Conditions {
+        accept: Some(vec![Condition { status: vec![200..=299], ..Condition::default() }]),
+        ..Conditions::default()
+    };
+    assert!(!Expect::Conditions(by_status).needs_body());
+    let json = vec![(Pointer::parse("").expect("a pointer"), Value::Null)];
+    let by_json = Conditions { reject: vec![Condition { json, ..Condition::default() }], ..Conditions::default() };
+    assert!(Expect::Conditions(by_json).needs_body() && Expect::Dyndns2.needs_body());
+}

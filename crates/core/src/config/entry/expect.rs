@@ -1,0 +1,152 @@
+//! `expect`: what a response must say (H4).
+
+use std::ops::RangeInclusive;
+
+use super::super::fields::{Field, Key};
+use super::super::value::duration;
+use super::Maker;
+use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
+use crate::text::json::{Member, Node, Value, pretty};
+
+/// A part of `expect` that is wrong: where, why, and the way out.
+type Wrong = (Node, String, &'static str);
+
+/// A place that is wrong, without what stands there.
+fn wrong<T>(at: &Node, message: impl Into<String>, hint: &'static str) -> Result<T, Wrong> {
+    Err((Node { span: at.span, value: Value::Null }, message.into(), hint))
+}
+
+impl Maker<'_, '_> {
+    /// None where the status decides.
+    pub(super) fn expect(&mut self) -> Option<Expect> {
+        if !self.reader.is_set(Key::Expect) {
+            return None;
+        }
+        let setting = self.reader.setting(Key::Expect)?;
+        if let Some(word) = setting.node.value.text().map(str::trim)
+            && !word.starts_with('{')
+        {
+            if word.eq_ignore_ascii_case("dyndns2") {
+                return Some(Expect::Dyndns2);
+            }
+            let message = format!("`expect` must be {}, not `{word}`", Field::of(Key::Expect).allowed());
+            self.reader.wrong_whole(Key::Expect, message, None);
+            return None;
+        }
+        let node = self.reader.object(Key::Expect)?;
+        match conditions(&node) {
+            Ok(conditions) => Some(Expect::Conditions(conditions)),
+            Err((at, message, hint)) => {
+                let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+                self.reader.wrong(Key::Expect, &at, message, hint);
+                None
+            }
+        }
+    }
+}
+
+fn members(node: &Node) -> &[Member] {
+    match &node.value {
+        Value::Object(members) => members,
+        _ => &[],
+    }
+}
+
+fn conditions(node: &Node) -> Result<Conditions, Wrong> {
+    let mut all = Conditions { written: pretty(&node.value), ..Conditions::default() };
+    for member in members(node) {
+        let name = member.key.as_str();
+        let list = match name {
+            "stop" => &mut all.stop,
+            "wait" => &mut all.wait,
+            "reject" => &mut all.reject,
+            "accept" => all.accept.insert(Vec::new()),
+            _ => {
+                let hint = "use `stop`, `wait`, `reject` and `accept`";
+                return wrong(&member.node, format!("`expect`: `{name}` is not a part of it"), hint);
+            }
+        };
+        *list = match &member.node.value {
+            Value::Array(items) => items.iter().map(|item| condition(name, item)).collect::<Result<_, _>>()?,
+            _ => vec![condition(name, &member.node)?],
+        };
+    }
+    Ok(all)
+}
+
+fn condition(list: &str, node: &Node) -> Result<Condition, Wrong> {
+    let with_pattern = |condition: Condition, at: &Node, pattern: &str| match condition.with_pattern(pattern) {
+        Ok(condition) => Ok(condition),
+        Err(why) => {
+            let hint = "write a `\\` twice in JSON; look-around is not known";
+            wrong(at, format!("`expect.{list}` is not a regular expression: {why}"), hint)
+        }
+    };
+    match &node.value {
+        Value::String(pattern) => return with_pattern(Condition::default(), node, pattern),
+        Value::Object(_) => {}
+        other => {
+            let message = format!("`expect.{list}` must be a text or an object, not {}", other.kind());
+            return wrong(node, message, "e.g. \"^good\", or {\"status\": 200, \"body\": \"^good\"}");
+        }
+    }
+    let mut condition = Condition::default();
+    for Member { key, node: part, .. } in members(node) {
+        match (key.as_str(), &part.value) {
+            ("status", _) => condition.status = statuses(list, part)?,
+            ("body", Value::String(pattern)) => condition = with_pattern(condition, part, pattern)?,
+            ("json", Value::Object(wanted)) => {
+                for Member { key, node, .. } in wanted {
+                    let Some(pointer) = Pointer::parse(key) else {
+                        let message = format!("`expect.{list}.json`: `{key}` is not a JSON pointer");
+                        return wrong(node, message, "a pointer begins with `/`, e.g. \"/result/status\"");
+                    };
+                    condition.json.push((pointer, node.value.clone()));
+                }
+            }
+            ("for", Value::String(text)) if list == "wait" => match duration(text) {
+                Some(wait) => condition.wait_for = Some(wait),
+                None => return wrong(part, format!("`expect.wait.for`: `{text}` is not a time"), "e.g. 90s, 30m, 1h"),
+            },
+            ("until", Value::String(text)) if list == "stop" && text == "address" => condition.until_address = true,
+            ("body" | "json" | "for" | "until", _) => {
+                let hint = "`body` is a text, `json` an object, `for` (of `wait`) a time such as \"30m\", `until` (of `stop`) \"address\"";
+                return wrong(part, format!("`expect.{list}.{key}` cannot be {}", part.value.kind()), hint);
+            }
+            (other, _) => {
+                let hint = "use `status`, `body`, `json`, `for` in `wait`, `until` in `stop`";
+                return wrong(part, format!("`expect.{list}`: `{other}` is not a part of a condition"), hint);
+            }
+        }
+    }
+    if condition == Condition::default() {
+        return wrong(node, format!("`expect.{list}` has an empty condition"), "it would always hold; leave it out");
+    }
+    Ok(condition)
+}
+
+fn statuses(list: &str, node: &Node) -> Result<Vec<RangeInclusive<u16>>, Wrong> {
+    let one = |node: &Node| {
+        let number = |text: &str| text.trim().parse().ok().filter(|status| (100..=599).contains(status));
+        let range = match &node.value {
+            Value::Number(text) => number(text).map(|status: u16| status..=status),
+            Value::String(text) => match text.split_once('-') {
+                Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| from..=to),
+                None => number(text).map(|status| status..=status),
+            },
+            _ => None,
+        };
+        match range.filter(|range| !range.is_empty()) {
+            Some(range) => Ok(range),
+            None => wrong(
+                node,
+                format!("`expect.{list}.status` must be a status from 100 to 599, or a range"),
+                "e.g. 200, \"200-299\", or [200, 304]",
+            ),
+        }
+    };
+    match &node.value {
+        Value::Array(items) => items.iter().map(one).collect(),
+        _ => one(node).map(|range| vec![range]),
+    }
+}

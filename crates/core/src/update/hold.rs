@@ -1,0 +1,196 @@
+//! What keeps an update from being sent although it is due: the service stopped it, asked to wait, or wants time between two
+//! requests (H4 to H6). Remembered in the cache, so that every process respects it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::text::json::{Value, push_string};
+use crate::update::Update;
+use crate::update::outcome::Outcome;
+
+/// The words of a service are kept up to here.
+const LONGEST_WORDS: usize = 200;
+
+/// After so many responses in a row that nothing changed, an address is not sent again before it changes.
+const MOST_UNCHANGED: u8 = 3;
+
+/// A time that lies further ahead is that of a wrong clock.
+const LONGEST_WAIT: u64 = 31 * 86_400;
+
+/// What is remembered of one update besides what was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hold {
+    /// When it was last sent, in seconds since the epoch; 0 where nobody needs to know.
+    pub sent: u64,
+    /// The service wants no request before then, in seconds since the epoch; 0 where it did not say.
+    pub wait_until: u64,
+    /// The service refused it for good.
+    pub stopped: Option<Stopped>,
+    /// How often in a row the service responded that it had this address already.
+    pub unchanged: u8,
+}
+
+/// An update that the service refused for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// The address that it refused.
+    pub ip: IpAddr,
+    /// When, in seconds since the epoch.
+    pub at: u64,
+    /// Whether another address is tried again.
+    pub until_address: bool,
+    /// The words of the service, masked.
+    pub why: String,
+}
+
+impl Hold {
+    /// The same when a request has ended. `is_same`: this address was accepted last, too.
+    #[must_use]
+    pub fn settled(self, outcome: &Outcome, update: &Update<'_>, is_same: bool, now: u64) -> Self {
+        let sent = if self.sent > 0 && outcome.may_have_reached() { now } else { self.sent };
+        let none = Self { sent, ..Self::default() };
+        match outcome {
+            Outcome::Unchanged(_) => {
+                Self { unchanged: if is_same { self.unchanged.saturating_add(1) } else { 1 }, ..none }
+            }
+            Outcome::Stopped { words, until_address, .. } => {
+                let why = words.chars().take(LONGEST_WORDS).collect();
+                let stopped = Stopped { ip: update.ip, at: now, until_address: *until_address, why };
+                Self { stopped: Some(stopped), ..none }
+            }
+            Outcome::Wait { wait: Some(wait), .. } => Self { wait_until: now + wait.as_secs(), ..none },
+            Outcome::Accepted(_)
+            | Outcome::Wait { wait: None, .. }
+            | Outcome::Refused(_)
+            | Outcome::Rejected { .. }
+            | Outcome::Failed { .. } => none,
+        }
+    }
+
+    /// The stop that holds for this address.
+    pub fn stop_for(&self, ip: IpAddr) -> Option<&Stopped> {
+        self.stopped.as_ref().filter(|stopped| !stopped.until_address || stopped.ip == ip)
+    }
+
+    /// Until when an update is held back, in seconds since the epoch, and why.
+    pub fn until(&self, min_interval: Duration, now: u64) -> Option<(u64, HeldBy)> {
+        let is_ahead = |until: &u64| *until > now && *until <= now + LONGEST_WAIT;
+        let wait = Some(self.wait_until).filter(is_ahead).map(|until| (until, HeldBy::Service));
+        // One that was sent in the future was sent by a clock that is wrong.
+        let interval = Some(self.sent + min_interval.as_secs()).filter(|until| is_ahead(until) && self.sent <= now);
+        wait.into_iter().chain(interval.map(|until| (until, HeldBy::MinInterval))).max_by_key(|(until, _)| *until)
+    }
+
+    /// Whether the service has said often enough that it has the address.
+    pub fn is_known_well(&self) -> bool {
+        self.unchanged >= MOST_UNCHANGED
+    }
+
+    /// The latest time in it.
+    pub(super) fn at(&self) -> u64 {
+        self.sent.max(self.wait_until)
+    }
+
+    /// Takes in what another process remembers of the same update.
+    pub(super) fn merge(&mut self, theirs: &Self) {
+        self.sent = self.sent.max(theirs.sent);
+    }
+
+    pub(super) fn push_text(&self, out: &mut String) {
+        let mut between = "{";
+        let mut push = |name: &str, value: &str| {
+            *out += &format!("{between}\"{name}\":{value}");
+            between = ",";
+        };
+        for (name, number) in [("sent", self.sent), ("wait", self.wait_until), ("unchanged", self.unchanged.into())] {
+            if number > 0 {
+                push(name, &number.to_string());
+            }
+        }
+        if let Some(Stopped { ip, at, until_address, why }) = &self.stopped {
+            let mut quoted = String::new();
+            push_string(&mut quoted, why);
+            push("stopped", &format!("[\"{ip}\",{at},{until_address},{quoted}]"));
+        }
+        *out += if between == "{" { "{}" } else { "}" };
+    }
+
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let Value::Object(members) = value else { return None };
+        let mut hold = Self::default();
+        for member in members {
+            match (member.key.as_str(), &member.node.value) {
+                ("sent", Value::Number(text)) => hold.sent = text.parse().ok()?,
+                ("wait", Value::Number(text)) => hold.wait_until = text.parse().ok()?,
+                ("unchanged", Value::Number(text)) => hold.unchanged = text.parse().ok()?,
+                ("stopped", Value::Array(parts)) => {
+                    let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
+                    let [Value::String(ip), Value::Number(at), Value::Bool(until_address), Value::String(why)] =
+                        parts[..]
+                    else {
+                        return None;
+                    };
+                    let (ip, at) = (ip.parse().ok()?, at.parse().ok()?);
+                    hold.stopped = Some(Stopped { ip, at, until_address: *until_address, why: why.clone() });
+                }
+                _ => return None,
+            }
+        }
+        Some(hold)
+    }
+}
+
+/// What holds an update back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldBy {
+    /// The service asked to wait.
+    Service,
+    /// `min_interval`.
+    MinInterval,
+}
+
+impl HeldBy {
+    /// Why, for people.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Service => "the service asked to wait",
+            Self::MinInterval => "it was sent less than min_interval ago",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::family::Family;
+    use crate::update::domain::Domain;
+
+    const NOW: u64 = 1_763_170_000;
+
+    #[test]
+    fn h6_the_later_of_wait_and_interval_counts_and_a_wrong_clock_does_not() {
+        let until = |sent, wait_until, min_interval| {
+            let hold = Hold { sent, wait_until, ..Hold::default() };
+            hold.until(Duration::from_secs(min_interval), NOW).map(|(until, by)| (until - NOW, by))
+        };
+        assert_eq!(until(NOW - 5, 0, 60), Some((55, HeldBy::MinInterval)));
+        assert_eq!(until(NOW - 5, NOW + 100, 60), Some((100, HeldBy::Service)));
+        assert_eq!(until(NOW - 5, NOW + 10, 60), Some((55, HeldBy::MinInterval)));
+        assert_eq!(until(NOW - 60, NOW, 60), None, "both are over");
+        assert_eq!(until(NOW + 10, 0, 60), None, "sent by a clock that ran ahead");
+        assert_eq!(until(0, NOW + LONGEST_WAIT + 1, 0), None, "no service asks for that");
+    }
+
+    #[test]
+    fn h4_nochg_is_counted_for_one_address() {
+        let domain = Domain::parse("a.example").expect("a domain");
+        let ip = "203.0.113.7".parse().expect("an address");
+        let update = Update { domain: &domain, family: Family::V4, ip };
+        let mut hold = Hold::default();
+        for (is_same, count) in [(false, 1), (true, 2), (true, 3), (false, 1)] {
+            hold = hold.settled(&Outcome::Unchanged(200), &update, is_same, NOW);
+            assert_eq!((hold.unchanged, hold.is_known_well()), (count, count >= 3));
+        }
+        assert_eq!(hold.settled(&Outcome::Accepted(200), &update, true, NOW), Hold::default());
+    }
+}
