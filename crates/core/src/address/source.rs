@@ -7,7 +7,7 @@ use regex_lite::Regex;
 
 use crate::callback::{Target, Variables, is_long};
 use crate::net::stun;
-use crate::net::url::{Url, bracketed};
+use crate::net::url::{Url, bracketed, has_unclear_host, masked};
 use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
 
@@ -294,6 +294,9 @@ fn suggestion(url: &str) -> String {
 
 /// A valid address without its credentials, its query and what may be a key in its path.
 fn without_secrets(url: &str) -> String {
+    if has_unclear_host(url) {
+        return masked(url);
+    }
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let authority_end = rest[..end].find('/').unwrap_or(end);

@@ -4,7 +4,7 @@ use super::address;
 use super::piece::{self, Piece, Show};
 use super::template::{self, Part};
 use super::variables::{Values, Variable, Variables};
-use crate::net::url::{Url, UrlError, masked, push_kept, split_scheme, wrong_host};
+use crate::net::url::{Url, UrlError, has_unclear_host, masked, push_kept, split_scheme, wrong_host};
 use crate::text::secrets::MASK;
 
 /// The address of a callback, placeholders and all. Always an http or https address.
@@ -178,6 +178,9 @@ fn outline_of(text: &str, mut parts: Vec<Part>, variables: &Variables) -> String
     let is_relative = split_scheme(text).is_none();
     if is_relative && may_be_credentials(&parts) {
         return MASK.to_owned();
+    }
+    if has_unclear_host(text) {
+        return masked(text);
     }
     if is_relative {
         address::prepend(&mut parts, BEFORE);

@@ -177,6 +177,14 @@ pub(crate) fn shown_scheme(scheme: &str) -> String {
     if scheme.len() > LONGEST { MASK.to_owned() } else { scheme.to_ascii_lowercase() }
 }
 
+/// Whether an `@` stands before and behind what seems to be the host: it may be a part of a password that has an
+/// unescaped `/`, `?` or `#`.
+pub(crate) fn has_unclear_host(text: &str) -> bool {
+    let Some((_, rest)) = split_scheme(text) else { return false };
+    let (authority, after) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    authority.contains('@') && after.contains('@')
+}
+
 /// What may be shown of an address that is not valid: the scheme. Any other part may belong to a password.
 pub(crate) fn masked(text: &str) -> String {
     split_scheme(text).map_or(MASK.to_owned(), |(scheme, _)| format!("{}://{MASK}", shown_scheme(scheme)))
