@@ -2,9 +2,10 @@
 
 use super::form::{Form, Scope, Slot};
 use super::{Lookup, template};
+use crate::callback::expect::Pointer;
 use crate::callback::{Format, Request};
 use crate::net::url::{Url, push_form, split_scheme};
-use crate::text::json::{Dialect, Value, parse};
+use crate::text::json::{Dialect, Node, Value, parse};
 use crate::text::secrets::MASK;
 
 /// One request to the service, complete, and how it may be shown.
@@ -59,9 +60,9 @@ impl Form<'_> {
     /// Takes what a lookup was answered with. Fails with why it gives no result.
     pub fn found(&mut self, slot: &Slot, answer: &str) -> Result<(), String> {
         let Some(lookup) = self.recipe.lookups.iter().find(|lookup| lookup.name == slot.name()) else { return Ok(()) };
-        let answer = parse(answer, Dialect::STRICT).map_err(|_| "the answer is not JSON".to_owned())?.value;
+        let answer = parse(answer, Dialect::STRICT).map_err(|_| "the answer is not JSON".to_owned())?;
         let scope = slot.scope();
-        let is_right = |item: &Value| {
+        let is_right = |item: &Node| {
             let holds = |(place, text): &(String, String)| {
                 at(item, place).and_then(scalar).is_some_and(|value| value == self.filled(text, scope, true))
             };
@@ -69,8 +70,8 @@ impl Form<'_> {
         };
         let item = match &lookup.list {
             None => Some(&answer),
-            Some(place) => match at(&answer, place) {
-                Some(Value::Array(items)) => items.iter().map(|item| &item.value).find(|item| is_right(item)),
+            Some(place) => match at(&answer, place).map(|node| &node.value) {
+                Some(Value::Array(items)) => items.iter().find(|item| is_right(item)),
                 _ => return Err(format!("the answer has no list at `{place}`")),
             },
         };
@@ -117,22 +118,14 @@ fn is_plain(id: &str) -> bool {
     !id.is_empty() && !id.chars().any(char::is_control)
 }
 
-/// The value at a JSON pointer.
-fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
-    let mut value = value;
-    for key in pointer.split('/').skip(1) {
-        let key = key.replace("~1", "/").replace("~0", "~");
-        value = match value {
-            Value::Object(members) => &members.iter().rev().find(|member| member.key == key)?.node.value,
-            Value::Array(items) => &items.get(key.parse::<usize>().ok()?)?.value,
-            _ => return None,
-        };
-    }
-    Some(value)
+/// What stands at a JSON pointer.
+fn at<'a>(node: &'a Node, pointer: &str) -> Option<&'a Node> {
+    // A pointer that is none was refused when the recipe was read.
+    Pointer::parse(pointer)?.find(node)
 }
 
-fn scalar(value: &Value) -> Option<String> {
-    match value {
+fn scalar(node: &Node) -> Option<String> {
+    match &node.value {
         Value::String(text) | Value::Number(text) => Some(text.clone()),
         Value::Bool(flag) => Some(flag.to_string()),
         _ => None,

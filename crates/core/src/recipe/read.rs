@@ -6,6 +6,7 @@ use regex_lite::Regex;
 
 use super::{CERTAINTIES, Each, KINDS, Lookup, Question, Recipe, template};
 use crate::callback::Method;
+use crate::callback::expect::Pointer;
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
@@ -253,6 +254,10 @@ impl Reader<'_> {
             known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
         }
         for lookup in &recipe.lookups {
+            let places = lookup.conditions.iter().map(|(place, _)| place).chain(&lookup.list).chain([&lookup.value]);
+            for place in places.filter(|place| Pointer::parse(place).is_none()) {
+                self.error(span, format!("`{place}` is not a JSON pointer: one begins with `/`"));
+            }
             let pairs = lookup.headers.iter().chain(&lookup.form).chain(&lookup.conditions);
             for text in pairs.map(|(_, text)| text).chain([&lookup.url]) {
                 self.check_names(text, &known, lookup.each, span);
@@ -342,6 +347,16 @@ mod tests {
             (
                 with(r#""questions": [{"name": "a", "ask": "A"}, {"name": "a", "ask": "B"}]"#),
                 "two things are called `a`",
+            ),
+            (
+                with(r#""lookups": [{"name": "a", "what": "a", "url": "https://h/", "value": "id"}]"#),
+                "`id` is not a JSON pointer",
+            ),
+            (
+                with(
+                    r#""lookups": [{"name": "a", "what": "a", "url": "https://h/", "value": "/id", "method": "FETCH"}]"#,
+                ),
+                "`method` must be one of",
             ),
             (r#"{"title": "T"}"#.to_owned(), "a recipe needs `about`"),
         ];
