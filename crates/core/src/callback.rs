@@ -14,6 +14,7 @@ mod piece;
 mod redacted;
 mod redirect;
 mod request;
+mod sign;
 mod target;
 mod template;
 mod variables;
@@ -24,15 +25,18 @@ pub use header::{Header, HeaderError};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
+pub use sign::{HEADERS as SIGNATURE_HEADERS, SigningKey, message_id};
 pub use target::{Target, TargetError, outline, outline_literal};
-pub use variables::{Timestamp, Variables};
+pub use variables::{Moment, Timestamp, Variables};
 
 use self::expect::Expect;
 use self::piece::{Piece, Show};
 use self::variables::{Values, Variable, scalar_text};
+use crate::net::family::Family;
 use crate::net::url::{Url, UrlError};
 use crate::text::secrets::Secrets;
 use crate::update::Update;
+use crate::update::domain::Domain;
 use crate::update::state::Fingerprint;
 
 /// One configured callback: everything that shapes its requests.
@@ -46,10 +50,26 @@ pub struct Callback {
     pub headers: Vec<Header>,
     /// What to send there; none where nothing is sent but the head.
     pub body: Option<Body>,
+    /// The keys that its requests are signed with; none where they are not.
+    pub sign: Vec<SigningKey>,
     /// The values that do not depend on the update.
     pub variables: Variables,
     /// What a response must say; none where its status decides (A4).
     pub expect: Option<Expect>,
+}
+
+/// Placeholders that only some domains have a value for.
+pub struct Partial<'a> {
+    variables: &'a Variables,
+    used: Vec<Variable>,
+}
+
+impl<'a> Partial<'a> {
+    /// The first one that a domain has no value for.
+    pub fn missing(&self, domain: &Domain, family: Family) -> Option<&'a str> {
+        let lacking = self.used.iter().find(|variable| self.variables.lacks(**variable, domain, family));
+        lacking.map(|variable| self.variables.name_of(*variable))
+    }
 }
 
 /// Why there is no request for an update: a sentence without its end.
@@ -68,8 +88,8 @@ impl Callback {
     }
 
     /// The request for an update. Fails where a value makes it impossible.
-    pub fn render(&self, update: &Update<'_>, now: Timestamp) -> Result<Request, RenderError> {
-        let values = self.variables.with(update, now);
+    pub fn render(&self, update: &Update<'_>, moment: impl Into<Moment>) -> Result<Request, RenderError> {
+        let values = self.variables.with(update, moment.into());
         let url = self.target.render(&values, Show::All).map_err(RenderError::Address)?;
         self.request(url, &values, Show::All)
     }
@@ -88,7 +108,12 @@ impl Callback {
         }
         let format = self.body.as_ref().map_or(Format::Json, |body| body.format);
         let body = self.body.as_ref().map(|body| body.render(values, show));
-        Ok(Request { url, method: self.method(), headers, body, format })
+        let is_signed = !self.sign.is_empty();
+        if is_signed {
+            let signed = (show == Show::All).then(|| body.as_deref().unwrap_or_default());
+            headers.extend(sign::headers(&self.sign, &values.message(), values.seconds(), signed));
+        }
+        Ok(Request { url, method: self.method(), headers, body, format, is_signed })
     }
 
     /// Everything the user typed that must not be seen (G2).
@@ -96,16 +121,14 @@ impl Callback {
         let mut secrets = self.target.secrets();
         secrets.extend(self.headers.iter().flat_map(|header| piece::secrets(&header.pieces)));
         secrets.extend(self.body.iter().flat_map(|body| piece::secrets(&body.pieces)));
-        secrets.extend(self.variables.extra().iter().map(|(_, value)| scalar_text(value).into_owned()));
+        secrets.extend(self.sign.iter().flat_map(SigningKey::secrets));
+        secrets.extend(self.variables.typed().map(|value| scalar_text(value).into_owned()));
         secrets
     }
 
     /// Whether the address is part of the request.
     pub fn has_address(&self) -> bool {
-        let headers = self.headers.iter().flat_map(|header| &header.pieces);
-        let body = self.body.iter().flat_map(|body| &body.pieces);
-        let mut pieces = self.target.pieces.iter().chain(headers).chain(body);
-        pieces.any(|piece| matches!(piece, Piece::Variable(_, Variable::Ip)))
+        self.pieces().any(|piece| matches!(piece, Piece::Variable(_, Variable::Ip)))
     }
 
     /// The key of the cache for this callback (E3).
@@ -113,23 +136,50 @@ impl Callback {
         key::fingerprint(self, salt)
     }
 
+    /// The same for one domain: with variables of its own its requests are shaped differently (H9).
+    pub fn fingerprint_of(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Fingerprint {
+        key::of_domain(callback, self.variables.own(domain, family))
+    }
+
+    /// The placeholders in it that only some domains have a value for.
+    pub fn partial(&self) -> Partial<'_> {
+        let mut used: Vec<Variable> = Vec::new();
+        for piece in self.pieces() {
+            if let Piece::Variable(_, variable) = piece
+                && self.variables.is_partial(*variable)
+                && !used.contains(variable)
+            {
+                used.push(*variable);
+            }
+        }
+        Partial { variables: &self.variables, used }
+    }
+
+    /// Every piece of its requests.
+    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        let headers = self.headers.iter().flat_map(|header| &header.pieces);
+        let body = self.body.iter().flat_map(|body| &body.pieces);
+        self.target.pieces.iter().chain(headers).chain(body)
+    }
+
     /// The request for an update as it may be seen, or why there is none. With `reveal` nothing is redacted.
     pub fn redacted(
         &self,
         update: &Update<'_>,
-        now: Timestamp,
+        moment: impl Into<Moment>,
         user_agent: &str,
         reveal: bool,
     ) -> Result<Redacted, String> {
+        let moment = moment.into();
         let why = |why: RenderError| {
             let why = why.to_string();
             if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
         };
-        let sent = self.render(update, now).map_err(why)?;
+        let sent = self.render(update, moment).map_err(why)?;
         if reveal {
             return Ok(Redacted::whole(sent, user_agent));
         }
-        let values = self.variables.with(update, now);
+        let values = self.variables.with(update, moment);
         // A port that is a value of `extra` is not a number once it is redacted.
         let url = self.target.render(&values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));

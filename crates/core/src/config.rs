@@ -6,6 +6,7 @@
 
 mod entry;
 pub mod fields;
+pub mod files;
 pub mod interview;
 pub mod layers;
 pub mod lint;
@@ -17,6 +18,8 @@ pub mod starter;
 pub mod validate;
 pub mod value;
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
@@ -24,10 +27,12 @@ use crate::address::source::Source;
 use crate::callback::Callback;
 use crate::callback::expect::Expect;
 use crate::net::family::Family;
+use crate::net::interface_id::InterfaceId;
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
 use crate::text::log_format::{Level, LogFormat};
 use crate::text::secrets::Secrets;
+use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 
@@ -42,6 +47,8 @@ pub struct Config {
     pub concurrency: Concurrency,
     /// `interval`: how often to synchronize; none where once is enough.
     pub interval: Option<Duration>,
+    /// The files that it names and that hold values of it (H13).
+    pub files: Vec<String>,
     /// What to send where; one entry for a plain file, one for each of `providers`.
     pub entries: Vec<Entry>,
 }
@@ -66,6 +73,8 @@ pub struct Entry {
     pub callback: Callback,
     /// `ipv4` and `ipv6`: by [`Family::index`].
     pub domains: [Vec<Domain>; 2],
+    /// The domains in `ipv6` whose address is that of another host of the network (H9).
+    pub interface_ids: HashMap<Domain, InterfaceId>,
     /// `index4` and `index6`: by [`Family::index`]; empty where the family is switched off.
     pub sources: [Vec<Source>; 2],
     /// `proxy`, with what the environment adds to it.
@@ -96,6 +105,16 @@ impl Entry {
     /// The domains of a family that is not switched off.
     pub fn domains_of(&self, family: Family) -> &[Domain] {
         if self.sources[family.index()].is_empty() { &[] } else { &self.domains[family.index()] }
+    }
+
+    /// The update of a domain to an address that was found.
+    pub fn update<'a>(&'a self, domain: &'a Domain, family: Family, found: IpAddr) -> Update<'a> {
+        let id = if self.interface_ids.is_empty() { None } else { self.interface_ids.get(domain) };
+        let ip = match (id, found) {
+            (Some(id), IpAddr::V6(found)) => IpAddr::V6(id.of(found)),
+            _ => found,
+        };
+        Update { domain, family, ip }
     }
 
     /// Where a family's address is looked for.

@@ -1,6 +1,7 @@
 //! The network: addresses of the web, proxies, and the bytes of netlink, STUN and SOCKS5. Bytes in, values out.
 
 pub mod family;
+pub mod interface_id;
 pub mod local_address;
 pub mod netlink;
 pub mod proxy;

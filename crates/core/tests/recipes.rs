@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use ddns_core::callback::expect::Verdict;
-use ddns_core::callback::{Request, Timestamp};
+use ddns_core::callback::{Request, SIGNATURE_HEADERS, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
@@ -157,7 +157,9 @@ fn shown(request: &Request) -> String {
         matches!((name, value), ("Host" | "Content-Length", _) | ("User-Agent", "ours") | ("Accept", "*/*"))
     };
     let headers = request.headers("ours");
-    let headers = headers.iter().filter(|(name, value)| !is_ours(name, value));
+    // What a signature must be is shown by its own tests.
+    let is_signature = |name: &str| SIGNATURE_HEADERS.contains(&name);
+    let headers = headers.iter().filter(|(name, value)| !is_ours(name, value) && !is_signature(name));
     let mut headers: Vec<String> = headers.map(|(name, value)| format!("{name}: {value}")).collect();
     headers.sort();
     let mut text = format!("{} {}", request.method.as_str(), request.url);

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ddns_core::config::Cache;
+use ddns_core::config::files::{self, Files};
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::net::ssl::Ssl;
@@ -56,11 +57,15 @@ pub(crate) async fn examine(
     client: &Client,
 ) -> Examined {
     let mut diagnostics = Vec::new();
-    let around = Surroundings {
+    let mut around = Surroundings {
         options,
         environment: variables::settings(environment, &mut diagnostics),
         proxies: Arc::new(environment.proxies()),
+        files: Files::default(),
     };
+    let named_outside: Vec<String> =
+        [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
+    read_files(&mut around.files, named_outside, environment);
     let files = if named.is_empty() { configured_files(environment, &mut diagnostics) } else { named };
     let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
     if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&diagnostics) {
@@ -76,7 +81,10 @@ pub(crate) async fn examine(
                 let document = Rc::new(document);
                 documents.push(document.clone());
                 let written = raw::read(&document).map_err(|error| vec![error]);
-                written.and_then(|written| validate(&document.name, Some(written), &around))
+                written.and_then(|written| {
+                    read_files(&mut around.files, files::named_in(&written), environment);
+                    validate(&document.name, Some(written), &around)
+                })
             }
             Err(errors) => Err(errors),
         };
@@ -102,6 +110,16 @@ pub(crate) async fn examine(
         Ok(valid)
     };
     Examined { documents, around, result }
+}
+
+/// Reads the files that hold values (H13), each once.
+fn read_files(files: &mut Files, paths: Vec<String>, environment: &Environment) {
+    for path in paths {
+        if !files.has(&path) {
+            let text = file::read_text(&environment.path(&path).display().to_string());
+            files.add(path, text);
+        }
+    }
 }
 
 /// A CA file that cannot be used is a mistake in the configuration, not a failure of the network.

@@ -46,6 +46,7 @@ use updates::{AHEAD, Updates};
 pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use sender::{Sender, senders};
 pub(crate) use store::Stamp;
+pub(crate) use updates::moment_of;
 
 /// How often is looked whether another process has ended what it sends.
 const RECHECK: Duration = Duration::from_millis(250);
@@ -285,7 +286,8 @@ impl<'a> Sync<'a> {
                 self.queue.give_back(start);
                 self.wait(start.0, at, &update);
             } else if self.updates.can_remember(at) {
-                self.sending.push(Box::pin(self.senders[at].send(update, start)));
+                let moment = self.updates.moment(at, &update);
+                self.sending.push(Box::pin(self.senders[at].send(update, start, moment)));
             } else {
                 self.sending.push(Box::pin(ready(Sent::unsent(update, start, UNREMEMBERED))));
             }
@@ -428,7 +430,8 @@ impl<'a> Sync<'a> {
         self.updates.open_cache(at);
         let is_forgetful = is_round && sender.entry.cache == Cache::Off;
         for (job, domain) in jobs {
-            self.queue_update(job, at, &Update { domain, family, ip }, is_forgetful);
+            let update = sender.entry.update(domain, family, ip);
+            self.queue_update(job, at, &update, is_forgetful);
         }
     }
 

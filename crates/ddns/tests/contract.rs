@@ -6,11 +6,13 @@
 mod support;
 
 mod request {
+    mod domains;
     mod format;
     mod head;
     mod headers;
     mod method;
     mod redirects;
+    mod sign;
     mod substitution;
     mod updates;
     mod url;

@@ -16,7 +16,7 @@
 //! | `address` | `placeholder` | the name of a placeholder in it, e.g. `__IP__` |
 //! | `body` | `text` | the JSON body without blanks, between two placeholders; characters escaped only where JSON demands it |
 //! | `body` | `placeholder` | the name of a placeholder in it |
-//! | `extra` | `name`, then `string`, `number` or `boolean` | a variable and its value; sorted by name |
+//! | `extra` | `name`, then `string`, `number` or `boolean` | a variable and its value; sorted by name; one that only domains have adds nothing |
 //! | `ttl` | `number` | decimal |
 //! | `line` | `string` | as written |
 //! | `method` | `word` | where it is not the one that the body decides (A2): `PUT` |
@@ -24,8 +24,11 @@
 //! | `format` | `word` | where the body is not JSON: `form` or `text` |
 //! | `expect` | `preset` | `dyndns2` |
 //! | `expect` | `json` | the object, as a JSON text with two blanks for each level |
+//! | `zone` | `name` | a zone; sorted |
+//! | `sign` | `key` | a key, in hexadecimal digits; in the order of the configuration |
 //!
-//! The key is the first 16 bytes of SHA-256 over the salt and the records. A field that is added later comes after these and adds
+//! The key is the first 16 bytes of SHA-256 over the salt and the records. A domain with an `extra` of its own has a key of its
+//! own: the same over the key of the callback, in place of the salt, and the records of that `extra`. A field that is added later comes after these and adds
 //! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
 //! change.
 
@@ -35,11 +38,24 @@ use super::expect::Expect;
 use super::piece::Piece;
 use super::variables::{Variables, scalar_text};
 use super::{Callback, Format, Header, Method};
+use crate::text::hex;
 use crate::text::json::Value;
+use crate::update::domain::Domain;
 use crate::update::state::Fingerprint;
 
 pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
-    let hash = Sha256::new().chain_update(salt).chain_update(encoded(callback)).finalize();
+    hash(salt, &encoded(callback))
+}
+
+/// The key of one domain, by the key of its callback and the variables that it has for itself.
+pub(super) fn of_domain<'a>(callback: Fingerprint, own: impl Iterator<Item = (&'a str, &'a Value)>) -> Fingerprint {
+    let mut records = String::new();
+    push_extra(&mut records, own);
+    if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
+}
+
+fn hash(salt: &[u8], records: &str) -> Fingerprint {
+    let hash = Sha256::new().chain_update(salt).chain_update(records).finalize();
     let mut short = [0; 16];
     short.copy_from_slice(&hash[..16]);
     Fingerprint::new(short)
@@ -47,23 +63,13 @@ pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
 
 /// The records of a callback.
 fn encoded(callback: &Callback) -> String {
-    let Callback { target, method, headers, body, variables, expect } = callback;
+    let Callback { target, method, headers, body, sign, variables, expect } = callback;
     let mut records = String::new();
     push_pieces(&mut records, "address", &target.pieces, variables);
     if let Some(body) = body {
         push_pieces(&mut records, "body", &body.pieces, variables);
     }
-    let mut extra: Vec<&(String, Value)> = variables.extra().iter().collect();
-    extra.sort_unstable_by_key(|(name, _)| name);
-    for (name, value) in extra {
-        let kind = match value {
-            Value::Number(_) => "number",
-            Value::Bool(_) => "boolean",
-            _ => "string",
-        };
-        push(&mut records, "extra", "name", name);
-        push(&mut records, "extra", kind, &scalar_text(value));
-    }
+    push_extra(&mut records, variables.extra().iter().map(|(name, value)| (name.as_str(), value)));
     if let Some(ttl) = variables.ttl() {
         push(&mut records, "ttl", "number", &ttl.to_string());
     }
@@ -87,7 +93,31 @@ fn encoded(callback: &Callback) -> String {
         Some(Expect::Dyndns2) => push(&mut records, "expect", "preset", "dyndns2"),
         Some(Expect::Conditions(conditions)) => push(&mut records, "expect", "json", &conditions.written),
     }
+    let mut zones: Vec<&str> = variables.zones().iter().map(Domain::as_str).collect();
+    zones.sort_unstable();
+    for zone in zones {
+        push(&mut records, "zone", "name", zone);
+    }
+    for key in sign {
+        push(&mut records, "sign", "key", &hex::text(key.as_bytes()));
+    }
     records
+}
+
+/// Variables and their values, sorted.
+fn push_extra<'a>(records: &mut String, extra: impl Iterator<Item = (&'a str, &'a Value)>) {
+    let mut extra: Vec<(&str, &Value)> = extra.collect();
+    extra.sort_unstable_by_key(|(name, _)| *name);
+    for (name, value) in extra {
+        let kind = match value {
+            Value::Number(_) => "number",
+            Value::Bool(_) => "boolean",
+            Value::Null => continue,
+            _ => "string",
+        };
+        push(records, "extra", "name", name);
+        push(records, "extra", kind, &scalar_text(value));
+    }
 }
 
 /// Which part of a text is secret does not matter here: neighbouring pieces are one text.
@@ -119,9 +149,10 @@ fn push(records: &mut String, field: &str, kind: &str, bytes: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Body;
     use super::super::tests::callback;
+    use super::super::{Body, SigningKey};
     use super::*;
+    use crate::net::family::Family;
 
     #[test]
     fn e3_everything_that_shapes_a_request_changes_the_fingerprint() {
@@ -140,6 +171,11 @@ mod tests {
             with_header(base.clone(), "X-Key", "b"),
             with_header(base.clone(), "X-Other", "a"),
             with_header(base.clone(), "X-Key", "__IP__"),
+            Callback { variables: base.variables.clone().with_zones(vec![domain("h.example")]), ..base.clone() },
+            Callback {
+                sign: vec![SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key")],
+                ..base.clone()
+            },
             Callback { body: Some(Body::text(r#"{"a":"b"}"#, &base.variables, &mut Vec::new())), ..base.clone() },
         ];
         let all: Vec<_> = others.iter().map(|other| other.fingerprint(b"salt")).collect();
@@ -151,6 +187,32 @@ mod tests {
             assert_ne!(print, other.fingerprint(b"salt"), "{at}");
         }
         assert_eq!(Fingerprint::parse(&print.to_string()), Some(print));
+    }
+
+    #[test]
+    fn e3_a_domain_with_variables_of_its_own_has_its_own_key() {
+        let (one, other) = (domain("a.example"), domain("b.example"));
+        let key = |value: Value, of: &Domain, family| {
+            let mut variables = Variables::default();
+            variables.add("__A__", Value::string("1")).expect("a variable");
+            variables.add_own(Family::V4, &one, "__ID__", value).expect("a variable");
+            let callback = callback("", "http://h/__ID__", None, variables);
+            let plain = callback.fingerprint(b"salt");
+            (callback.fingerprint_of(plain, of, family), plain)
+        };
+        let (own, plain) = key(Value::string("17"), &one, Family::V4);
+        assert_ne!(own, plain);
+        assert_eq!(key(Value::string("17"), &other, Family::V4), (plain, plain));
+        assert_eq!(key(Value::string("17"), &one, Family::V6), (plain, plain));
+        assert_ne!(key(Value::string("18"), &one, Family::V4).0, own);
+        assert_ne!(key(Value::Number("17".into()), &one, Family::V4).0, own);
+        assert_eq!(key(Value::string("18"), &one, Family::V4).1, plain, "others stay as they are");
+        // Changing this makes every installation send these addresses once more.
+        assert_eq!(own.to_string(), "ede13971ed1a914c11d1bbcf2c679538");
+    }
+
+    fn domain(name: &str) -> Domain {
+        Domain::parse(name).expect("a domain")
     }
 
     /// A variable of every kind, placeholders everywhere, and letters that need care.

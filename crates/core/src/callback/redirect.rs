@@ -28,13 +28,16 @@ impl std::fmt::Display for RedirectError {
 impl Request {
     /// The request that follows a response; none where the response is final. 301, 302, 307 and 308 keep method and body,
     /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
-    /// credentials, and of the user's headers only those that hold no secret (H2).
+    /// credentials, and of the user's headers only those that hold no secret (H2). One that is signed goes nowhere else (H11).
     pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, RedirectError>> {
         let (method, body) = match status {
             301 | 302 | 307 | 308 => (self.method, self.body.clone()),
             303 => (Method::Get, None),
             _ => return None,
         };
+        if self.is_signed {
+            return None;
+        }
         let mut url = match join(&self.url, location?.trim()) {
             Ok(url) => url,
             Err(why) => return Some(Err(RedirectError::Nonsense(why))),
@@ -48,7 +51,7 @@ impl Request {
         let is_lost = |name: &str| name == "Content-Type" && self.body.is_some() && body.is_none();
         let stays = |name: &str| (is_same || header::is_public(name)) && !is_lost(name);
         let headers = self.headers.iter().filter(|(name, _)| stays(name)).cloned().collect();
-        Some(Ok(Self { url, method, headers, body, format: self.format }))
+        Some(Ok(Self { url, method, headers, body, format: self.format, is_signed: false }))
     }
 }
 
@@ -173,6 +176,14 @@ mod tests {
         assert!(credentials("/x").is_some() && credentials("https://h:443/x").is_some());
         for other in ["https://h:444/x", "https://g/x", "https://a:b@g/x"] {
             assert!(credentials(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn h11_a_signed_request_is_not_redirected() {
+        let signed = Request { is_signed: true, ..request("http://h/") };
+        for status in [301, 302, 303, 307, 308] {
+            assert!(signed.redirected(status, Some("/x")).is_none(), "{status}");
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Request {
     pub body: Option<String>,
     /// What the body is.
     pub format: Format,
+    /// Whether it is signed: no redirection is followed then (H11).
+    pub is_signed: bool,
 }
 
 /// How a request asks (H1).
@@ -70,7 +72,7 @@ impl Request {
     /// A POST of a JSON body, or a GET where there is none (A2).
     pub fn new(url: Url, body: Option<String>) -> Self {
         let method = Method::of_body(body.is_some());
-        Self { url, method, headers: Vec::new(), body, format: Format::Json }
+        Self { url, method, headers: Vec::new(), body, format: Format::Json, is_signed: false }
     }
 
     /// Whether the user set a header.

@@ -24,7 +24,12 @@ pub(super) fn callback(endpoint: &str, id: &str, token: Option<&str>, variables:
         let document = parse(token, Dialect::TOKEN).expect("JSON");
         Body::new(&document, &variables, &mut unknown).expect("known placeholders").expect("an object or list")
     });
-    Callback { target, method: None, headers: Vec::new(), body, variables, expect: None }
+    Callback { target, method: None, headers: Vec::new(), body, sign: Vec::new(), variables, expect: None }
+}
+
+/// A GET of an address.
+fn plain(target: Target, variables: Variables) -> Callback {
+    Callback { target, method: None, headers: Vec::new(), body: None, sign: Vec::new(), variables, expect: None }
 }
 
 fn render_with(callback: &Callback, ip: &str) -> Request {
@@ -161,8 +166,7 @@ fn c4_one_pass_and_unknown_names_stay() {
     let variables = Variables::new(None, Some("__IP____DOMAIN__".into()));
     let id = "http://h/?a=__LINE__&b=__FOO__&c=____IP____&d=__ip__&e=__FOO__IP__&f=___IP___";
     let target = Target::new("", id, &variables, &mut unknown).expect("an address");
-    let path =
-        render(&Callback { target, method: None, headers: Vec::new(), body: None, variables, expect: None }).url.path;
+    let path = render(&plain(target, variables)).url.path;
     let expected = "/?a=__IP____DOMAIN__&b=__FOO__&c=__203.0.113.7__&d=__ip__&e=__FOO203.0.113.7&f=_203.0.113.7_";
     assert_eq!(path, expected);
     assert_eq!(unknown, ["__FOO__", "__ip__", "__FOO__"]);
@@ -367,7 +371,7 @@ proptest! {
             for endpoint in ["", "http://h/a?b", text.as_str()] {
                 if let Ok(target) = Target::new(endpoint, id, &Variables::default(), &mut Vec::new()) {
                     let variables = Variables::default();
-                    let callback = Callback { target, method: None, headers: Vec::new(), body: None, variables, expect: None };
+                    let callback = plain(target, variables);
                     let (domain, ip) = (domain(), "203.0.113.7".parse().expect("an address"));
                     let update = Update { domain: &domain, family: Family::V4, ip };
                     let _ = callback.redacted(&update, NOW, "agent", false);

@@ -1,11 +1,17 @@
 //! Placeholders and their values: those of the update, those that the configuration gives, and the time.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 
+use super::sign::message_id;
+use crate::net::family::Family;
 use crate::text::json::Value;
 use crate::text::secrets::MASK;
 use crate::update::Update;
+use crate::update::domain::Domain;
+use crate::update::state::Fingerprint;
 
 /// Seconds since the epoch with a fractional part, read once per request (C9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +28,24 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// What a request depends on beside its update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// When it is made.
+    pub now: Timestamp,
+    /// The address that the endpoint accepted last; none where it never accepted one, or that is not known (H10).
+    pub accepted: Option<IpAddr>,
+    /// The number of the message: the same over all tries, another one for another address (H11).
+    pub message: (Fingerprint, u32),
+}
+
+impl From<Timestamp> for Moment {
+    /// Nothing was accepted before.
+    fn from(now: Timestamp) -> Self {
+        Self { now, accepted: None, message: (Fingerprint::new([0; 16]), 0) }
+    }
+}
+
 /// A placeholder that has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variable {
@@ -31,6 +55,10 @@ pub(super) enum Variable {
     Ttl,
     Line,
     Timestamp,
+    OldIp,
+    Zone,
+    Host,
+    Subdomain,
     /// One of `extra`, by its place.
     Extra(usize),
 }
@@ -44,6 +72,14 @@ const BUILT_IN: [(&str, Variable); 6] = [
     ("__TIMESTAMP__", Variable::Timestamp),
 ];
 
+/// Names that a variable of the user's may take: the value in `extra` counts then.
+const YIELDING: [(&str, Variable); 4] = [
+    ("__OLDIP__", Variable::OldIp),
+    ("__ZONE__", Variable::Zone),
+    ("__HOST__", Variable::Host),
+    ("__SUBDOMAIN__", Variable::Subdomain),
+];
+
 impl Variable {
     /// Whether its value is something that the user typed: it may be a key (G2).
     pub(super) fn is_secret(self) -> bool {
@@ -51,14 +87,18 @@ impl Variable {
     }
 }
 
-/// The values that a configuration gives: `ttl`, `line` and `extra`. Does not show the values of `extra` when printed:
-/// the user typed them, so they may be keys.
+/// The values that a configuration gives: `ttl`, `line`, `zone` and `extra`. Does not show the values of `extra` when
+/// printed: the user typed them, so they may be keys.
 #[derive(Clone, PartialEq, Default)]
 pub struct Variables {
     ttl: Option<u32>,
     line: Option<String>,
-    /// `extra`: names of the form `__NAME__` and their scalar values.
+    /// `zone`; none of them fits twice.
+    zones: Vec<Domain>,
+    /// `extra`: names of the form `__NAME__` and their scalar values; `null` where only domains have one.
     extra: Vec<(String, Value)>,
+    /// `extra` of domains, over that of all: places in `extra`, and values. By [`Family::index`].
+    own: [HashMap<Domain, Vec<(usize, Value)>>; 2],
 }
 
 impl Variables {
@@ -67,43 +107,107 @@ impl Variables {
 
     /// `ttl` and `line`; none where they are not set.
     pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
-        Self { ttl, line, extra: Vec::new() }
+        Self { ttl, line, ..Self::default() }
+    }
+
+    /// With the zones of the domains (H8).
+    #[must_use]
+    pub fn with_zones(self, zones: Vec<Domain>) -> Self {
+        Self { zones, ..self }
     }
 
     /// Every name that has a value, for messages.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        BUILT_IN.iter().map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
+        let yielding = YIELDING.iter().filter(|(_, variable)| self.exists(*variable));
+        BUILT_IN.iter().chain(yielding).map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
     }
 
     pub(super) fn name_of(&self, variable: Variable) -> &str {
+        let mut built_in = BUILT_IN.iter().chain(&YIELDING);
         match variable {
             Variable::Extra(at) => self.extra.get(at).map_or(MASK, |(name, _)| name),
-            built_in => BUILT_IN.iter().find(|(_, variable)| *variable == built_in).map_or(MASK, |(name, _)| name),
+            other => built_in.find(|(_, variable)| *variable == other).map_or(MASK, |(name, _)| name),
         }
     }
 
     /// Adds a variable of the user's. Refuses a value that is not a scalar, and the name of a built-in.
     pub fn add(&mut self, name: &str, value: Value) -> Result<(), &'static str> {
-        if BUILT_IN.iter().any(|(known, _)| *known == name) {
-            return Err("is a built-in placeholder");
-        }
-        match value {
-            Value::String(_) | Value::Number(_) | Value::Bool(_) => {
-                self.extra.retain(|(known, _)| known != name);
-                self.extra.push((name.to_owned(), value));
-            }
-            _ => return Err("must be a string, a number or a boolean"),
-        }
+        let value = allowed(name, value)?;
+        self.extra.retain(|(known, _)| known != name);
+        self.extra.push((name.to_owned(), value));
         Ok(())
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Variable> {
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, variable)| *variable);
-        built_in.or_else(|| self.extra.iter().position(|(known, _)| known == name).map(Variable::Extra))
+    /// Adds a name that only domains have values for.
+    pub fn declare(&mut self, name: &str) {
+        if allowed(name, Value::Bool(true)).is_ok() && !self.extra.iter().any(|(known, _)| known == name) {
+            self.extra.push((name.to_owned(), Value::Null));
+        }
     }
 
-    pub(super) fn with<'a>(&'a self, update: &Update<'a>, now: Timestamp) -> Values<'a> {
-        Values { update: *update, now, variables: self }
+    /// Adds a variable that one domain has for itself. Refuses what [`Variables::add`] refuses.
+    pub fn add_own(&mut self, family: Family, domain: &Domain, name: &str, value: Value) -> Result<(), &'static str> {
+        let value = allowed(name, value)?;
+        let at = self.extra.iter().position(|(known, _)| known == name).unwrap_or(self.extra.len());
+        if at >= Self::MOST {
+            return Err("is one too many: no more than 1,000 names are possible");
+        }
+        if at == self.extra.len() {
+            self.extra.push((name.to_owned(), Value::Null));
+        }
+        let own = self.own[family.index()].entry(domain.clone()).or_default();
+        own.retain(|(known, _)| *known != at);
+        own.push((at, value));
+        Ok(())
+    }
+
+    /// The variables that a domain has for itself: names and values.
+    pub(super) fn own(&self, domain: &Domain, family: Family) -> impl Iterator<Item = (&str, &Value)> {
+        let own = self.own[family.index()].get(domain).into_iter().flatten();
+        own.filter_map(|(at, value)| Some((self.extra.get(*at)?.0.as_str(), value)))
+    }
+
+    /// All values of `extra` and of the domains.
+    pub(super) fn typed(&self) -> impl Iterator<Item = &Value> {
+        let own = self.own.iter().flat_map(HashMap::values).flatten().map(|(_, value)| value);
+        self.extra.iter().map(|(_, value)| value).chain(own)
+    }
+
+    /// Whether only domains have values of it.
+    pub(super) fn is_partial(&self, variable: Variable) -> bool {
+        let Variable::Extra(at) = variable else { return false };
+        self.extra.get(at).is_some_and(|(_, value)| *value == Value::Null)
+    }
+
+    /// Whether a domain has no value of its own.
+    pub(super) fn lacks(&self, variable: Variable, domain: &Domain, family: Family) -> bool {
+        let own = self.own[family.index()].get(domain);
+        !own.is_some_and(|own| own.iter().any(|(known, _)| Variable::Extra(*known) == variable))
+    }
+
+    /// The longest zone that a domain is in (H8).
+    pub fn zone_of(&self, domain: &Domain) -> Option<&Domain> {
+        let fits = |zone: &&Domain| subdomain(domain, zone).is_some();
+        self.zones.iter().filter(fits).max_by_key(|zone| zone.as_str().len())
+    }
+
+    /// Whether there are zones for domains to be in.
+    pub fn has_zones(&self) -> bool {
+        !self.zones.is_empty()
+    }
+
+    fn exists(&self, variable: Variable) -> bool {
+        variable == Variable::OldIp || self.has_zones()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Variable> {
+        let of = |table: &[(&str, Variable)]| table.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
+        let extra = || self.extra.iter().position(|(known, _)| known == name).map(Variable::Extra);
+        of(&BUILT_IN).or_else(extra).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
+    }
+
+    pub(super) fn with<'a>(&'a self, update: &Update<'a>, moment: Moment) -> Values<'a> {
+        Values { update: *update, moment, variables: self }
     }
 
     /// `ttl`; none where it is not set.
@@ -116,6 +220,11 @@ impl Variables {
         self.line.as_deref()
     }
 
+    /// `zone`
+    pub(super) fn zones(&self) -> &[Domain] {
+        &self.zones
+    }
+
     /// Names and values of `extra`, in the order in which they were added.
     pub(super) fn extra(&self) -> &[(String, Value)] {
         &self.extra
@@ -125,8 +234,27 @@ impl Variables {
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.extra.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Variables").field("ttl", &self.ttl).field("line", &self.line).field("extra", &names).finish()
+        let (ttl, line, zones) = (&self.ttl, &self.line, &self.zones);
+        let mut shown = f.debug_struct("Variables");
+        shown.field("ttl", ttl).field("line", line).field("zones", zones).field("extra", &names).finish_non_exhaustive()
     }
+}
+
+/// Whether a name and a value can be those of a variable.
+fn allowed(name: &str, value: Value) -> Result<Value, &'static str> {
+    if BUILT_IN.iter().any(|(known, _)| *known == name) {
+        return Err("is a built-in placeholder");
+    }
+    match value {
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => Ok(value),
+        _ => Err("must be a string, a number or a boolean"),
+    }
+}
+
+/// What stands before a zone in a name of it, without the dot; none where the name is not in the zone.
+fn subdomain<'a>(domain: &'a Domain, zone: &Domain) -> Option<&'a str> {
+    let before = domain.as_str().strip_suffix(zone.as_str())?;
+    if before.is_empty() { Some("") } else { before.strip_suffix('.') }
 }
 
 /// A value of `extra` as text.
@@ -141,7 +269,7 @@ pub(super) fn scalar_text(value: &Value) -> Cow<'_, str> {
 /// The values of one request; made text where they are used.
 pub(super) struct Values<'a> {
     update: Update<'a>,
-    now: Timestamp,
+    moment: Moment,
     variables: &'a Variables,
 }
 
@@ -154,9 +282,43 @@ impl Values<'_> {
             Variable::RecordType => self.update.family.record_type().into(),
             Variable::Ttl => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
             Variable::Line => self.variables.line.as_deref().unwrap_or_default().into(),
-            Variable::Timestamp => self.now.to_string().into(),
-            Variable::Extra(at) => self.variables.extra.get(at).map_or("".into(), |(_, value)| scalar_text(value)),
+            Variable::Timestamp => self.moment.now.to_string().into(),
+            Variable::OldIp => self.moment.accepted.map(|ip| ip.to_string()).unwrap_or_default().into(),
+            Variable::Zone => self.zone().as_str().into(),
+            Variable::Host => match self.subdomain() {
+                "" => "@".into(),
+                subdomain => subdomain.into(),
+            },
+            Variable::Subdomain => self.subdomain().into(),
+            Variable::Extra(at) => self.extra(at).map_or("".into(), scalar_text),
         }
+    }
+
+    /// The `webhook-id` of the request.
+    pub(super) fn message(&self) -> String {
+        let (callback, number) = self.moment.message;
+        message_id(callback, self.update.domain, self.update.family, number)
+    }
+
+    /// Whole seconds since the epoch.
+    pub(super) fn seconds(&self) -> u64 {
+        self.moment.now.seconds
+    }
+
+    /// The value of one of `extra`; a domain's own counts first.
+    fn extra(&self, at: usize) -> Option<&Value> {
+        let own = self.variables.own[self.update.family.index()].get(self.update.domain);
+        let own = own.and_then(|own| own.iter().find(|(known, _)| *known == at)).map(|(_, value)| value);
+        own.or_else(|| self.variables.extra.get(at).map(|(_, value)| value))
+    }
+
+    /// The zone of the domain. One outside of all zones is refused when the configuration is read.
+    fn zone(&self) -> &Domain {
+        self.variables.zone_of(self.update.domain).unwrap_or(self.update.domain)
+    }
+
+    fn subdomain(&self) -> &str {
+        subdomain(self.update.domain, self.zone()).unwrap_or_default()
     }
 
     /// The value as JSON of its own kind, for a placeholder outside quotes (C7).
@@ -164,9 +326,15 @@ impl Values<'_> {
         match variable {
             Variable::Ttl => self.variables.ttl.map_or(Value::Null, |ttl| Value::Number(ttl.to_string())),
             Variable::Line => self.variables.line.clone().map_or(Value::Null, Value::String),
-            Variable::Timestamp => Value::Number(self.now.to_string()),
-            Variable::Extra(at) => self.variables.extra.get(at).map_or(Value::Null, |(_, value)| value.clone()),
-            Variable::Domain | Variable::Ip | Variable::RecordType => Value::String(self.text(variable).into_owned()),
+            Variable::Timestamp => Value::Number(self.moment.now.to_string()),
+            Variable::OldIp => self.moment.accepted.map_or(Value::Null, |ip| Value::String(ip.to_string())),
+            Variable::Extra(at) => self.extra(at).cloned().unwrap_or(Value::Null),
+            Variable::Domain
+            | Variable::Ip
+            | Variable::RecordType
+            | Variable::Zone
+            | Variable::Host
+            | Variable::Subdomain => Value::String(self.text(variable).into_owned()),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! One entry of a configuration: a callback, its domains and its sources, or everything that is wrong with them.
 
 mod callback;
+mod domains;
 mod expect;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
+use super::files::{Files, path_of};
 use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
 use super::value::{duration, is_auto, is_off};
@@ -18,8 +19,7 @@ use crate::callback::expect::Expect;
 use crate::net::family::Family;
 use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
 use crate::text::diagnostic::{Place, Severity};
-use crate::text::json::{Span, Value};
-use crate::update::domain::Domain;
+use crate::text::json::{Node, Span, Value};
 
 /// `cache_max_age` for services of dyndns2, where none is set (H4).
 const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
@@ -33,6 +33,8 @@ pub(super) struct Maker<'a, 'b> {
     pub(super) start: &'b Start,
     /// The environment's proxies.
     pub(super) system: &'b Arc<System>,
+    /// What the files hold that it names.
+    pub(super) files: &'b Files,
 }
 
 impl Maker<'_, '_> {
@@ -41,10 +43,16 @@ impl Maker<'_, '_> {
         let before = self.errors();
         self.dns();
         let ssl = self.ssl();
-        let callback = self.callback();
+        let mut callback = self.callback();
         let proxies = self.proxy(callback.as_ref().map(|callback| &callback.target));
         let before_domains = self.errors();
         let domains = [self.domains(Key::Ipv4), self.domains(Key::Ipv6)];
+        if let Some(callback) = &mut callback {
+            self.own_variables(&domains, &mut callback.variables);
+            self.check_domains(callback, &domains);
+        }
+        let [of_ipv4, of_ipv6] = domains;
+        let (domains, interface_ids) = ([of_ipv4.names, of_ipv6.names], of_ipv6.interface_ids);
         if domains.iter().all(Vec::is_empty) && self.errors() == before_domains {
             self.missing(
                 "no domain is set: there is nothing to update",
@@ -80,6 +88,7 @@ impl Maker<'_, '_> {
         Some(Entry {
             callback: callback?,
             domains,
+            interface_ids,
             sources,
             proxies,
             ssl: ssl?,
@@ -88,6 +97,28 @@ impl Maker<'_, '_> {
             min_interval,
             timeout: Duration::from_secs_f64(timeout?),
         })
+    }
+
+    /// A value, or the line of the file that it names (H13); none where there is no line: that is among the errors then.
+    /// `at` is the place, `what` begins the message.
+    fn resolved(&mut self, key: Key, at: &Node, value: Value, what: &str) -> Option<Value> {
+        let Some(path) = path_of(&value) else { return Some(value) };
+        if self.reader.setting(key).is_some_and(Setting::is_fetched) {
+            let message = format!("{what} names a file, which a fetched configuration may not");
+            self.reader.wrong(key, at, message, Some("put it into a local file".to_owned()));
+            return None;
+        }
+        match self.files.line(path) {
+            Ok(line) => Some(Value::string(line)),
+            Err(why) => {
+                // The secret itself may have been put here by mistake.
+                let is_path = path.contains(['/', '.']) && !path.contains(char::is_whitespace) && !path.contains('=');
+                let shown = if is_path { path } else { "that it names" };
+                let hint = "`file` is the path of a file that holds the value on one line".to_owned();
+                self.reader.wrong(key, at, format!("{what}: the file {shown} {why}"), Some(hint));
+                None
+            }
+        }
     }
 
     fn errors(&self) -> usize {
@@ -194,36 +225,6 @@ impl Maker<'_, '_> {
             }
             Choice::Text(path) => Ssl::Ca(path),
         })
-    }
-
-    fn domains(&mut self, key: Key) -> Vec<Domain> {
-        let items = self.reader.list(key);
-        let mut domains = Vec::with_capacity(items.len());
-        let mut known = HashSet::with_capacity(items.len());
-        for item in items {
-            let text = item.value.text().unwrap_or_default();
-            match Domain::parse(text) {
-                Ok(domain) => {
-                    if text.contains(['/', ':', '@']) {
-                        let message = format!(
-                            "`{}`: `{domain}` does not look like a domain name; it is sent as it is",
-                            Field::of(key).name
-                        );
-                        self.reader.note(Severity::Warning, key, item.span, &message, None);
-                    }
-                    if known.insert(domain.clone()) {
-                        domains.push(domain);
-                    }
-                }
-                Err(why) => {
-                    let text: String =
-                        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
-                    let message = format!("`{}`: `{text}` is not a domain name: {why}", Field::of(key).name);
-                    self.reader.wrong(key, &item, message, None);
-                }
-            }
-        }
-        domains
     }
 
     /// `index4`, `index6`: empty where the family is switched off.

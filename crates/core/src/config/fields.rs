@@ -21,6 +21,8 @@ pub enum Key {
     Ttl,
     Line,
     Extra,
+    Zone,
+    Sign,
     Proxy,
     Ssl,
     Cache,
@@ -48,6 +50,8 @@ pub enum Kind {
     Document,
     /// A list of strings, or one string with separators.
     List,
+    /// A list of domains, one domain, or one string with separators.
+    Domains,
     /// A list of sources, one source, or `false`.
     Sources,
     /// A whole number.
@@ -68,6 +72,13 @@ pub enum Kind {
     ObjectOrText,
     /// A list of objects.
     Objects,
+}
+
+impl Kind {
+    /// Whether it is a list, which options add to.
+    pub fn is_list(self) -> bool {
+        matches!(self, Self::List | Self::Domains | Self::Sources)
+    }
 }
 
 /// Where a field may stand.
@@ -124,18 +135,21 @@ impl Field {
             (Key::Format, _) => "`json`, `form` or `text`",
             (Key::Expect, _) => "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`",
             (Key::Interval | Key::MinInterval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
+            (Key::Zone, _) => "a domain name, or a list of them",
+            (Key::Sign, _) => "a secret `whsec_…`, a list of them, or files (`{\"file\": \"path\"}`)",
             (Key::LogLevel, _) => "one of DEBUG, INFO, WARNING, ERROR, CRITICAL",
             (Key::Timeout, _) => "a number of seconds, more than 0 and at most 3600",
             (Key::Ttl | Key::CacheMaxAge, _) => "a whole number of seconds",
             (_, Kind::Text) => "a string",
             (_, Kind::Document) => "an object, or a string that holds a JSON object or list",
             (_, Kind::List) => "a list of strings, or one string",
+            (_, Kind::Domains) => "a list of domains, or one domain",
             (_, Kind::Sources) => "a list of sources, one source, or `false`",
             (_, Kind::Whole | Kind::WholeOrText) => "a whole number",
             (_, Kind::Number) => "a number",
             (_, Kind::Flag | Kind::FlagOrText) => "`true` or `false`",
             (_, Kind::ObjectOrText) => "an object, or a string",
-            (_, Kind::Object) => "an object of strings, numbers and booleans",
+            (_, Kind::Object) => "an object of strings, numbers, booleans and files (`{\"file\": \"path\"}`)",
             (_, Kind::Headers) => "an object of strings",
             (_, Kind::Objects) => "a list of objects",
         }
@@ -193,11 +207,11 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 30] = {
+pub const FIELDS: [Field; 32] = {
     use Key as K;
     use Kind::{
-        Document, Flag, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects, Sources, Text, Whole,
-        WholeOrText,
+        Document, Domains, Flag, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects, Sources, Text,
+        Whole, WholeOrText,
     };
     use Scope::{Entry, File};
 
@@ -224,9 +238,9 @@ pub const FIELDS: [Field; 30] = {
         field(K::Format, "format", ("DDNS_FORMAT", "format"), Text, Entry)
             .default("json")
             .help("FORMAT", "What `token` is sent as: `json`, `form` (a web form) or `text`"),
-        field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), List, Entry)
+        field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), Domains, Entry)
             .help("DOMAIN", "Domains to update with your IPv4 address (A)"),
-        field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), List, Entry)
+        field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), Domains, Entry)
             .help("DOMAIN", "Domains to update with your IPv6 address (AAAA)"),
         // Secret: the address of a page or a command may hold a key.
         field(K::Index4, "index4", ("DDNS_INDEX4", "index4"), Sources, Entry)
@@ -241,7 +255,13 @@ pub const FIELDS: [Field; 30] = {
         field(K::Line, "line", ("DDNS_LINE", "line"), Text, Entry).help("TEXT", "The value of `__LINE__`"),
         field(K::Extra, "extra", ("DDNS_EXTRA", "extra"), Object, Entry)
             .secret()
-            .help("JSON", "Placeholders of your own: an object with keys such as `__ZONE__`"),
+            .help("JSON", "Placeholders of your own: an object with keys such as `__KEY__`"),
+        field(K::Zone, "zone", ("DDNS_ZONE", "zone"), List, Entry)
+            .help("ZONE", "Zone of the domains: gives `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"),
+        field(K::Sign, "sign", ("DDNS_SIGN", "sign"), List, Entry)
+            .secret()
+            .also_in_file("DDNS_SIGN_FILE")
+            .help("SECRET", "Sign requests with this secret (Standard Webhooks): `whsec_…`; several while it is replaced"),
         field(K::Proxy, "proxy", ("DDNS_PROXY", "proxy"), List, Entry)
             .default("SYSTEM")
             .secret()

@@ -6,6 +6,7 @@ use super::fields::{Field, Key};
 use super::raw::{Raw, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
+use super::value::domain_name;
 use super::{Config, Entry};
 use crate::callback::Timestamp;
 use crate::net::family::Family;
@@ -13,7 +14,6 @@ use crate::net::url::Url;
 use crate::text::diagnostic::{Diagnostic, Place, Severity};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::Span;
-use crate::update::Update;
 use crate::update::domain::Domain;
 
 /// The warnings about one valid configuration and the text that it was made of.
@@ -76,7 +76,7 @@ fn sample(entry: &Entry) -> Option<Url> {
     let now = Timestamp { seconds: 0, micros: 0 };
     let mut updates = Family::ALL.into_iter().flat_map(|family| {
         let domains = entry.domains_of(family).iter();
-        domains.map(move |domain| Update { domain, family, ip: family.documentation() })
+        domains.map(move |domain| entry.update(domain, family, family.documentation()))
     });
     updates.find_map(|update| entry.callback.render(&update, now).ok()).map(|request| request.url)
 }
@@ -87,7 +87,7 @@ fn warn_twice(reader: &mut Reader<'_>, key: Key) {
     let field = Field::of(key);
     let mut known = HashSet::new();
     for item in reader.list(key) {
-        let Some(domain) = item.value.text().and_then(|text| Domain::parse(text).ok()) else { continue };
+        let Some(domain) = domain_name(&item).and_then(|text| Domain::parse(text).ok()) else { continue };
         if known.contains(&domain) {
             // Each name once, however often it stands there.
             let message = format!("`{}`: {domain} is listed twice; it is updated once", field.name);
@@ -110,6 +110,7 @@ pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
             let mut again: Vec<(&Domain, Family, (&str, usize))> = Vec::new();
             for family in Family::ALL {
                 for domain in entry.domains_of(family) {
+                    let callback = entry.callback.fingerprint_of(callback, domain, family);
                     match first.get(&(callback, domain, family)) {
                         Some(before) => again.push((domain, family, *before)),
                         None => {

@@ -8,14 +8,15 @@ use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
-use super::value::{document, form_members, is_empty_token, is_off};
+use super::value::{document, domain_name, form_members, is_empty_token, is_off, own_names};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::Item;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Node, Value, push_string};
+use crate::text::json::{Node, Value, is_placeholder_name, push_string};
 use crate::text::secrets::MASK;
+use crate::update::domain::Domain;
 
 /// The settings of one entry, or those that hold for a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +109,9 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
         (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
         (Key::Proxy, _) => joined(field.key, layers, proxy),
         _ if field.secret => MASK.to_owned(),
+        (_, Value::Array(_) | Value::Object(_) | Value::String(_)) if field.kind == Kind::Domains => {
+            joined(field.key, layers, domain)
+        }
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
@@ -130,6 +134,14 @@ fn joined(key: Key, layers: &Layers<'_>, redacted: fn(&Node) -> String) -> Strin
     let items = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
     let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
     items.join(", ")
+}
+
+/// A domain, and the names of what it has for itself.
+fn domain(node: &Node) -> String {
+    let Value::Object(members) = &node.value else { return plain(&node.value) };
+    let own = members.iter().filter(|member| member.key != "name").map(|member| member.key.as_str());
+    let (name, own) = (domain_name(node).unwrap_or(MASK), own.collect::<Vec<_>>().join(", "));
+    if own.is_empty() { name.to_owned() } else { format!("{name} ({own} {MASK})") }
 }
 
 fn source(node: &Node) -> String {
@@ -222,11 +234,17 @@ fn object(members: impl Iterator<Item = (String, String)>) -> String {
 
 /// The placeholders that have names.
 fn variables(layers: &Layers<'_>) -> Variables {
-    let mut variables = Variables::default();
-    for (key, value) in extra_members(layers).unwrap_or_default() {
-        if crate::text::json::is_placeholder_name(&key) {
-            // `validate` reports what cannot be a value.
-            let _ = variables.add(&key, value);
+    let mut unused = Diagnostics::default();
+    let mut reader = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
+    // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
+    let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
+    let mut variables = Variables::default().with_zones(zones);
+    for name in own_names(layers) {
+        variables.declare(&name);
+    }
+    for (name, _) in extra_members(layers).unwrap_or_default() {
+        if is_placeholder_name(&name) {
+            let _ = variables.add(&name, Value::string(MASK));
         }
     }
     variables

@@ -157,11 +157,20 @@ impl<'a> Reader<'a> {
         let Some(setting) = self.given(key) else { return default() };
         let node = &setting.node;
         // Places inside of a text mean nothing in the file: the whole string is the place.
-        let at_node =
-            |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(Node { span: node.span, ..item })).collect();
+        let at_node = |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(item.at(node.span))).collect();
+        let is_object = |text: &str| takes_objects(key) && text.trim_start().starts_with('{');
         match &node.value {
             Value::Array(items) if items.is_empty() => default(),
             Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
+            Value::String(text) if is_object(text) => match parse(text, Dialect::IN_TEXT) {
+                Ok(item) => at_node(vec![item]),
+                Err(error) => {
+                    let name = Field::of(key).name;
+                    let message = format!("`{name}` starts like a JSON object but is not one: {}", error.message);
+                    self.wrong(key, node, message, None);
+                    Vec::new()
+                }
+            },
             Value::String(text) if text.matches([',', ';']).count() >= MOST_VALUES => {
                 let (name, most) = (Field::of(key).name, grouped(MOST_VALUES));
                 self.wrong(key, node, format!("`{name}` has more than {most} items"), None);
@@ -180,6 +189,7 @@ impl<'a> Reader<'a> {
                 }
             },
             Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => vec![Cow::Borrowed(node)],
+            Value::Object(_) if takes_objects(key) => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);
                 Vec::new()
@@ -199,7 +209,8 @@ impl<'a> Reader<'a> {
         Vec::new()
     }
 
-    /// Leaves out, as errors, what is neither a string nor (among sources) a number or `false`.
+    /// Leaves out, as errors, what is neither a string nor (among sources) a number or `false`, nor (among domains
+    /// and secrets) an object.
     fn items(&mut self, key: Key, mut items: Vec<Cow<'a, Node>>) -> Vec<Cow<'a, Node>> {
         let mut at = 0;
         items.retain(|item| {
@@ -207,6 +218,7 @@ impl<'a> Reader<'a> {
             match &item.value {
                 Value::String(_) => true,
                 Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => true,
+                Value::Object(_) if takes_objects(key) => true,
                 other => {
                     let message =
                         format!("`{}[{}]` must be a string, not {}", Field::of(key).name, at - 1, other.kind());
@@ -223,11 +235,18 @@ impl<'a> Reader<'a> {
         let Some(setting) = self.given(key) else { return Vec::new() };
         match &setting.node.value {
             Value::Object(members) => members.clone(),
-            Value::String(text) => value::headers(text).unwrap_or_else(|why| {
-                let hint = "write `Name: value` on a line for each header, or a JSON object".to_owned();
-                self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), Some(hint));
-                Vec::new()
-            }),
+            Value::String(text) => {
+                let members = value::headers(text).unwrap_or_else(|why| {
+                    let hint = "write `Name: value` on a line for each header, or a JSON object".to_owned();
+                    self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), Some(hint));
+                    Vec::new()
+                });
+                let span = setting.node.span;
+                members
+                    .into_iter()
+                    .map(|member| Member { key_span: span, node: member.node.at(span), ..member })
+                    .collect()
+            }
             _ => {
                 self.wrong_type(key, &setting.node);
                 Vec::new()
@@ -248,7 +267,7 @@ impl<'a> Reader<'a> {
             }
         };
         match parsed {
-            Ok(node) if node.value.members().is_some() => Some(Node { span: setting.node.span, ..node }),
+            Ok(node) if node.value.members().is_some() => Some(node.at(setting.node.span)),
             Ok(_) => {
                 self.wrong_type(key, &setting.node);
                 None
@@ -260,6 +279,11 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Whether an item of a list may be an object: a domain (H9), or the file of a secret (H13).
+fn takes_objects(key: Key) -> bool {
+    Field::of(key).kind == Kind::Domains || key == Key::Sign
 }
 
 /// What counts where nothing is set; none where that is nothing.

@@ -33,6 +33,17 @@ pub fn schema() -> String {
 fn described(field: &Field, in_entry: bool) -> Value {
     let mut members = vec![("description", Value::string(field.help))];
     let strings = || Value::object(vec![("type", Value::string("string"))]);
+    let file = || {
+        Value::object(vec![
+            ("type", Value::string("object")),
+            ("properties", Value::object(vec![("file", strings())])),
+            ("required", one_of(&["file"])),
+        ])
+    };
+    let scalar_or_file = || {
+        let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
+        Value::object(vec![("anyOf", Value::list([scalar, file()]))])
+    };
     match (field.key, field.kind) {
         (Key::Dns, _) => members.push(("const", Value::string("callback"))),
         (Key::Providers, _) => {
@@ -62,6 +73,22 @@ fn described(field: &Field, in_entry: bool) -> Value {
         }
         (_, Kind::Text) => members.push(("type", Value::string("string"))),
         (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string", "null"]))),
+        (_, Kind::Domains) => {
+            let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
+            let extra = Value::object(vec![("type", Value::string("object")), ("additionalProperties", scalar)]);
+            let own = vec![("name", strings()), ("extra", extra), ("interface_id", strings())];
+            let object = Value::object(vec![
+                ("type", Value::string("object")),
+                ("properties", Value::object(own)),
+                ("required", one_of(&["name"])),
+            ]);
+            let items = Value::object(vec![("anyOf", Value::list([strings(), object]))]);
+            members.extend([("type", one_of(&["array", "string", "object"])), ("items", items)]);
+        }
+        (Key::Sign, _) => {
+            let items = Value::object(vec![("anyOf", Value::list([strings(), file()]))]);
+            members.extend([("type", one_of(&["array", "string", "object"])), ("items", items)]);
+        }
         (_, Kind::List) => members.extend([("type", one_of(&["array", "string"])), ("items", strings())]),
         (_, Kind::Sources) => {
             let items = Value::object(vec![("type", one_of(&["string", "integer"]))]);
@@ -73,9 +100,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (Key::Expect, _) => members.push(("anyOf", expect())),
         (_, Kind::ObjectOrText) => members.push(("type", one_of(&["object", "string"]))),
         (_, Kind::Object) => {
-            members.extend([("type", Value::string("object"))]);
-            let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
-            members.push(("additionalProperties", scalar));
+            members.extend([("type", Value::string("object")), ("additionalProperties", scalar_or_file())]);
         }
         (_, Kind::Objects) => {}
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
+use super::files::{Files, named, named_in};
 use super::layers::Layers;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
@@ -32,6 +33,8 @@ pub struct Surroundings {
     pub environment: Raw,
     /// The proxies that the environment names.
     pub proxies: Arc<System>,
+    /// What the files hold that any of them names.
+    pub files: Files,
 }
 
 impl Surroundings {
@@ -48,7 +51,10 @@ pub type Valid = (Config, Vec<Diagnostic>);
 pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
     let empty = Raw::default();
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
-    let Written { file, entries, mut diagnostics } = written.unwrap_or_default();
+    let written = written.unwrap_or_default();
+    let mut files = named_in(&written);
+    files.extend([&around.options, &around.environment].into_iter().flat_map(named));
+    let Written { file, entries, mut diagnostics } = written;
     // Without `providers` the file as a whole is the one entry.
     let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place.clone()))]);
 
@@ -63,7 +69,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
         let mut reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         is_debug |= reader.flag(Key::Debug) == Some(true);
-        let maker = Maker { reader, start, system: &around.proxies };
+        let maker = Maker { reader, start, system: &around.proxies, files: &around.files };
         valid.extend(maker.entry());
     }
     let diagnostics = diagnostics.into_vec(&place);
@@ -72,7 +78,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
             if is_debug {
                 log.level = Level::Debug;
             }
-            Ok((Config { name: name.to_owned(), log, concurrency, interval, entries: valid }, diagnostics))
+            Ok((Config { name: name.to_owned(), log, concurrency, interval, files, entries: valid }, diagnostics))
         }
         _ => Err(diagnostics),
     }
@@ -83,7 +89,8 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
 pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
     let reader = Reader { layers: around.layers(&empty, &empty), diagnostics: &mut diagnostics };
-    let mut maker = Maker { reader, start: &Start::Whole(Place::Nowhere), system: &around.proxies };
+    let (start, files) = (&Start::Whole(Place::Nowhere), &around.files);
+    let mut maker = Maker { reader, start, system: &around.proxies, files };
     let (proxies, ssl) = (maker.proxy(None), maker.ssl());
     match ssl {
         Some(ssl) if diagnostics.errors() == 0 => Ok((proxies, ssl)),

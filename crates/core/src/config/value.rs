@@ -2,11 +2,14 @@
 //! kind of value.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::fields::Kind;
+use super::fields::{Key, Kind};
+use super::layers::Layers;
 use crate::address::source::split_list;
-use crate::text::json::{Dialect, Member, Node, Span, SyntaxError, Value, parse};
+use crate::callback::Variables;
+use crate::text::json::{Dialect, Member, Node, Span, SyntaxError, Value, is_placeholder_name, parse};
 
 /// A word for a boolean, in any case (B13).
 pub fn flag(word: &str) -> Option<bool> {
@@ -95,6 +98,42 @@ pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError
     }
 }
 
+/// The placeholders that domains have values of their own for (H9): as many as are possible.
+pub(super) fn own_names(layers: &Layers<'_>) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for setting in [Key::Ipv4, Key::Ipv6].into_iter().filter_map(|key| layers.get(key)) {
+        match &setting.node.value {
+            Value::String(text) if text.contains("\"extra\"") => {
+                if let Ok(node) = parse(text, Dialect::IN_TEXT) {
+                    own_names_in(&node, &mut names);
+                }
+            }
+            _ => own_names_in(&setting.node, &mut names),
+        }
+    }
+    names.into_iter().filter(|name| is_placeholder_name(name)).take(Variables::MOST).collect()
+}
+
+fn own_names_in(domains: &Node, names: &mut BTreeSet<String>) {
+    match &domains.value {
+        Value::Array(items) => items.iter().for_each(|item| own_names_in(item, names)),
+        Value::Object(members) => {
+            let extra =
+                members.iter().find(|member| member.key == "extra").and_then(|extra| extra.node.value.members());
+            names.extend(extra.into_iter().flatten().map(|own| own.key.clone()));
+        }
+        _ => {}
+    }
+}
+
+/// The name of a domain, which may be an object (H9).
+pub(super) fn domain_name(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Object(members) => members.iter().find(|member| member.key == "name")?.node.value.text(),
+        value => value.text(),
+    }
+}
+
 /// Whether a token that is not JSON is none (H3).
 pub(super) fn is_empty_token(value: &Value) -> bool {
     is_blank(value) || value.members().is_some_and(<[Member]>::is_empty)
@@ -166,7 +205,7 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
     let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
-        Kind::List | Kind::Sources => list(text).ok().map(Value::Array),
+        Kind::List | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
         // An empty object is a body only in a string (B7), and a placeholder outside quotes is possible only there.
         Kind::Document => json().ok().filter(|document| match document {
             Value::Object(members) => !members.is_empty(),

@@ -54,7 +54,8 @@ impl Form<'_> {
             body = Some(form(pairs(true)));
         }
         let format = if body.is_some() { Format::Form } else { Format::Json };
-        Ok(Inquiry { slot, request: Request { url, method: lookup.method, headers, body, format }, shown })
+        let request = Request { url, method: lookup.method, headers, body, format, is_signed: false };
+        Ok(Inquiry { slot, request, shown })
     }
 
     /// Takes what a lookup was answered with. Fails with why it gives no result.

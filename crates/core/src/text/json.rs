@@ -65,6 +65,22 @@ impl Node {
     pub fn synthetic(value: Value) -> Self {
         Self { span: Span::default(), value }
     }
+
+    /// The same with everything inside at one place: places inside of a text mean nothing in the file that holds it.
+    #[must_use]
+    pub fn at(self, span: Span) -> Self {
+        let value = match self.value {
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| item.at(span)).collect()),
+            Value::Object(members) => Value::Object(
+                members
+                    .into_iter()
+                    .map(|member| Member { key_span: span, node: member.node.at(span), ..member })
+                    .collect(),
+            ),
+            value => value,
+        };
+        Self { span, value }
+    }
 }
 
 /// A JSON value. Numbers are their own text; nothing is rounded.

@@ -186,7 +186,7 @@ mod tests {
         let update = Update { domain: &domain, family: Family::V4, ip: ip("203.0.113.7") };
         let verdict = |sent: &str, until, by| {
             let mut state = State::new(vec![1]);
-            state.set(&key, Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by }) });
+            state.set(&key, Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by, message: 0 }) });
             judge(&update, RULES, Some(state.of(callback)), OWN, NOW)
         };
         assert_eq!(verdict("203.0.113.8", NOW + 5, 1), Verdict::Wait(NOW + 5));

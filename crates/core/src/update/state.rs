@@ -5,8 +5,8 @@
 //!
 //! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
 //! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
-//! goes on with the address that was sent, until when its request may be under way, and the number of the process. Where
-//! services stop updates or ask for pauses, `holds` follows the entries.
+//! goes on with the address that was sent, until when its request may be under way, the number of the process, and, where it
+//! is signed, the number of the message. Where services stop updates or ask for pauses, `holds` follows the entries.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -58,6 +58,11 @@ impl Fingerprint {
         Self(hash)
     }
 
+    /// The bytes of the hash.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Reads what [`fmt::Display`] wrote.
     pub fn parse(text: &str) -> Option<Self> {
         hex::bytes(text)?.try_into().ok().map(Self)
@@ -100,6 +105,8 @@ pub struct InDoubt {
     pub until: u64,
     /// Who sends it: a random number for each run of a configuration.
     pub by: u32,
+    /// The number of its message: the same over all tries (H11); 0 where it is not signed.
+    pub message: u32,
 }
 
 impl InDoubt {
@@ -126,7 +133,16 @@ impl Entry {
         if before.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != update.ip) {
             return None;
         }
-        Some((Self { in_doubt: Some(InDoubt { ip: update.ip, until, by: own }), ..self }, before))
+        let message = self.in_doubt.filter(|doubt| doubt.ip == update.ip).map_or(0, |doubt| doubt.message);
+        Some((Self { in_doubt: Some(InDoubt { ip: update.ip, until, by: own, message }), ..self }, before))
+    }
+
+    /// The same entry with a number for the message that is sent, unless a try before had one (H11).
+    #[must_use]
+    pub fn numbered(self, message: u32) -> Self {
+        let number =
+            |doubt: InDoubt| InDoubt { message: if doubt.message == 0 { message } else { doubt.message }, ..doubt };
+        Self { in_doubt: self.in_doubt.map(number), ..self }
     }
 
     /// The same entry when a request has ended. `before` is what was in doubt before the request was marked: a request of
@@ -136,7 +152,8 @@ impl Entry {
         match outcome {
             _ if outcome.is_accepted() => Self { accepted: Some(Accepted { ip: update.ip, at: now }), in_doubt: None },
             _ if outcome.may_have_reached() => {
-                Self { in_doubt: Some(InDoubt { ip: update.ip, until: 0, by: 0 }), ..self }
+                let message = self.in_doubt.map_or(0, |doubt| doubt.message);
+                Self { in_doubt: Some(InDoubt { ip: update.ip, until: 0, by: 0, message }), ..self }
             }
             _ => Self { in_doubt: before, ..self },
         }
@@ -242,7 +259,9 @@ impl State {
     pub fn prune(&mut self, max_age: Duration, now: u64) {
         let keep = KEEP.max(max_age).as_secs();
         for entries in self.callbacks.values_mut().flatten() {
-            entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep);
+            // The number of a message must outlive its tries, and one that was never accepted has no time.
+            let is_numbered = |entry: &Entry| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);
+            entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep || is_numbered(entry));
         }
         self.callbacks.retain(|_, families| families.iter().any(|entries| !entries.is_empty()));
         // A stop has no end, and what is known well is known as long as its entry is.
@@ -462,7 +481,8 @@ fn text_of(entry: &Entry) -> String {
     };
     match entry.in_doubt {
         None => format!(":[{accepted}]"),
-        Some(InDoubt { ip, until, by }) => format!(":[{accepted},\"{ip}\",{until},{by}]"),
+        Some(InDoubt { ip, until, by, message: 0 }) => format!(":[{accepted},\"{ip}\",{until},{by}]"),
+        Some(InDoubt { ip, until, by, message }) => format!(":[{accepted},\"{ip}\",{until},{by},{message}]"),
     }
 }
 
@@ -479,7 +499,8 @@ fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
         None => None,
         Some(sent) => {
             let (until, by) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-            Some(InDoubt { ip: ip(sent)?, until, by })
+            let message = parts.next().map_or(Some(0), |message| message.parse().ok())?;
+            Some(InDoubt { ip: ip(sent)?, until, by, message })
         }
     };
     parts.next().is_none().then_some(Entry { accepted, in_doubt })
@@ -496,8 +517,13 @@ fn entry_of(node: &Node, family: Family) -> Option<Entry> {
     };
     let in_doubt = match parts.get(2..)? {
         [] => None,
-        [Value::String(text), Value::Number(until), Value::Number(by)] => {
-            Some(InDoubt { ip: ip(text)?, until: until.parse().ok()?, by: by.parse().ok()? })
+        [Value::String(text), Value::Number(until), Value::Number(by), message @ ..] => {
+            let message = match message {
+                [] => 0,
+                [Value::Number(message)] => message.parse().ok()?,
+                _ => return None,
+            };
+            Some(InDoubt { ip: ip(text)?, until: until.parse().ok()?, by: by.parse().ok()?, message })
         }
         _ => return None,
     };

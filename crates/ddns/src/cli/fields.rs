@@ -27,7 +27,7 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
             Some(text) => Value::String(text),
             None => Value::Bool(true),
         },
-        Kind::List | Kind::Sources => {
+        Kind::List | Kind::Domains | Kind::Sources => {
             let values = values(parser, &option)?;
             if matches!(field.key, Key::Ipv4 | Key::Ipv6)
                 && let Some(error) = values.iter().find_map(|value| no_domain(&option, value))

@@ -361,7 +361,7 @@ pub(crate) fn usage_of(field: &Field) -> Option<String> {
     let value = match field.kind {
         Kind::Flag => String::new(),
         Kind::FlagOrText => format!(" [{}]", field.value),
-        Kind::List | Kind::Sources => format!(" {}…", field.value),
+        Kind::List | Kind::Domains | Kind::Sources => format!(" {}…", field.value),
         _ => format!(" {}", field.value),
     };
     field.option.map(|option| format!("--{option}{value}"))

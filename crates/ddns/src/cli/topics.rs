@@ -63,8 +63,8 @@ Without -c and DDNS_CONFIG the first of these files is used:
 
 Each field can also be set by an option (--id, --log-level) or an environment
 variable (DDNS_ID, DDNS_LOG_LEVEL). The command line wins over the file, and the
-file over the environment. DDNS_TOKEN_FILE and DDNS_ID_FILE name files that hold
-the value. Write a list as JSON, or separated by commas.
+file over the environment. DDNS_TOKEN_FILE, DDNS_ID_FILE and DDNS_SIGN_FILE name
+files that hold the value. Write a list as JSON, or separated by commas.
 
 All fields: `ddns help options`. Placeholders: `ddns help placeholders`.
 ";
@@ -78,8 +78,15 @@ Replaced wherever they appear in `id`, and in values of `token` and `headers`:
   __TTL__         `ttl` of the configuration; empty if not set
   __LINE__        `line` of the configuration; empty if not set
   __TIMESTAMP__   seconds since the epoch, with a fractional part
+  __OLDIP__       the address accepted last; empty if there is none
 
-Define your own in `extra`: { \"__ZONE__\": \"example.com\" }.
+If `zone` is set, also:
+
+  __ZONE__        the zone of the domain
+  __HOST__        the name inside of it; @ for the zone itself
+  __SUBDOMAIN__   the same; empty for the zone itself
+
+Define your own in `extra`: { \"__KEY__\": \"my-key\" }.
 
 In a URL a value is encoded so that it can neither end a parameter nor add one;
 in JSON it is escaped. If `token` is a string, a placeholder outside quotes

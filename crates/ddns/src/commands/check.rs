@@ -15,7 +15,6 @@ use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::net::url::Url;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
-use ddns_core::update::Update;
 use futures_util::future::join_all;
 
 use crate::cli::Given;
@@ -172,7 +171,7 @@ fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
         let spare = || has_one.then(|| family.documentation());
         let Some(ip) = found.or_else(spare) else { continue };
         for domain in entry.domains_of(family).iter().take(if has_one { 1 } else { usize::MAX }) {
-            let request = entry.callback.render(&Update { domain, family, ip }, unix_time());
+            let request = entry.callback.render(&entry.update(domain, family, ip), unix_time());
             let Ok(url) = request.map(|request| request.url) else { continue };
             if urls.len() < MOST_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
                 urls.push(url);

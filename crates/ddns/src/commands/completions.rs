@@ -63,7 +63,7 @@ impl Offer {
             (_, Kind::Flag) => Behind::Nothing,
             _ => Behind::Anything,
         };
-        let is_list = matches!(field.kind, Kind::List | Kind::Sources);
+        let is_list = field.kind.is_list();
         Some(Self { letter: None, name: field.option?, help: field.help.to_owned(), behind, is_list })
     }
 }

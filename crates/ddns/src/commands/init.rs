@@ -277,7 +277,7 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
             let Some(domain) = entry.domains_of(family).first() else { continue };
             let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok());
             let Some(ip) = ip else { continue };
-            let update = Update { domain, family, ip };
+            let update = entry.update(domain, family, ip);
             let note = if looked[family.index()].ip.is_some() { "" } else { " (an example: no address was found)" };
             text += "\n";
             text += &broken(&format!("What is sent for {update}{note}; what you typed shows as ***:"), 0, width);

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::net::IpAddr;
 
 use ddns_core::address::observation::{Trust, unusable};
-use ddns_core::callback::Redacted;
+use ddns_core::callback::{Moment, Redacted};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Route;
@@ -15,6 +15,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::state::Memory;
 
 use crate::cli::Given;
 use crate::clock::unix_time;
@@ -24,7 +25,7 @@ use crate::load;
 use crate::lookup::{self, Lookup, Pair};
 use crate::output::complain;
 use crate::output::print;
-use crate::sync::{Caches, Remembered};
+use crate::sync::{Caches, Remembered, moment_of};
 
 /// All updates of one family of one entry.
 struct Batch<'a> {
@@ -43,6 +44,8 @@ struct Batch<'a> {
 /// One update, as it is shown.
 struct Item<'a> {
     domain: &'a Domain,
+    /// The address it should have; none where none was found.
+    ip: Option<IpAddr>,
     /// None where there is no address.
     verdict: Option<Verdict>,
     request: Option<Result<Redacted, String>>,
@@ -122,14 +125,25 @@ impl<'a> Batch<'a> {
     }
 
     fn update(&self, domain: &'a Domain) -> Option<Update<'a>> {
-        Some(Update { domain, family: self.family, ip: self.lookup.address()? })
+        Some(self.entry.update(domain, self.family, self.lookup.address()?))
+    }
+
+    /// What is remembered of a domain; none where the cache is off.
+    fn memory(&self, domain: &Domain) -> Option<Memory<'_>> {
+        self.remembered.as_ref().map(|remembered| remembered.memory(self.entry, domain, self.family))
+    }
+
+    /// What a request depends on beside its update.
+    fn moment(&self, update: &Update<'_>) -> Moment {
+        let entry = self.memory(update.domain).map(|memory| memory.entry(update.domain, update.family));
+        let key = self.remembered.as_ref().map(Remembered::callback);
+        moment_of(&self.entry.callback, key, entry.unwrap_or_default(), update.ip)
     }
 
     /// None where there is no address.
     fn verdict(&self, domain: &'a Domain, now: u64) -> Option<Verdict> {
         let update = self.update(domain)?;
-        let memory = self.remembered.as_ref().map(Remembered::memory);
-        Some(judge(&update, self.entry.rules(), memory, 0, now))
+        Some(judge(&update, self.entry.rules(), self.memory(domain), 0, now))
     }
 
     /// Whether a request can be made at all.
@@ -139,16 +153,17 @@ impl<'a> Batch<'a> {
 
     fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
         let request = self.update(domain).map(|update| {
-            let now = unix_time();
-            let sent = self.entry.callback.render(&update, now).ok();
+            let moment = self.moment(&update);
+            let sent = self.entry.callback.render(&update, moment).ok();
             let route = sent.as_ref().and_then(|sent| self.entry.proxies.routes(&sent.url).next());
             let server = route.and_then(|route| match route {
                 Route::Via(server) => Some(&**server),
                 Route::Direct | Route::Unusable(..) => None,
             });
-            let request = self.entry.callback.redacted(&update, now, USER_AGENT, self.reveal);
+            let request = self.entry.callback.redacted(&update, moment, USER_AGENT, self.reveal);
             request.map(|request| request.through(server, self.reveal))
         });
-        Item { domain, verdict: self.verdict(domain, now), request }
+        let ip = self.update(domain).map(|update| update.ip);
+        Item { domain, ip, verdict: self.verdict(domain, now), request }
     }
 }

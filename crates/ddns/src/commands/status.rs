@@ -20,7 +20,7 @@ use crate::load;
 use crate::output::complain;
 use crate::output::layout::broken;
 use crate::output::print;
-use crate::sync::{Caches, Remembered};
+use crate::sync::Caches;
 use crate::watch::{closed_folder, services};
 
 /// So many rows that are up to date are shown; of more, only how many there are.
@@ -77,9 +77,9 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     let now = unix_time().seconds;
     for entry in configs.iter().flat_map(|(config, _)| &config.entries) {
         let remembered = caches.of(entry, environment);
-        let memory = remembered.as_ref().map(Remembered::memory);
         for family in Family::ALL {
             for domain in entry.domains_of(family) {
+                let memory = remembered.as_ref().map(|remembered| remembered.memory(entry, domain, family));
                 let remembered = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
                 let last = remembered.accepted;
                 // The address now is not known: the verdict is on the one that was accepted last.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ddns_core::config::{Cache, Entry};
+use ddns_core::net::family::Family;
+use ddns_core::update::domain::Domain;
 use ddns_core::update::state::{Fingerprint, Memory, State};
 
 use super::store::Store;
@@ -25,8 +27,14 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    pub(crate) fn memory(&self) -> Memory<'_> {
-        self.state.of(self.callback)
+    /// What is remembered of a domain of the entry.
+    pub(crate) fn memory(&self, entry: &Entry, domain: &Domain, family: Family) -> Memory<'_> {
+        self.state.of(entry.callback.fingerprint_of(self.callback, domain, family))
+    }
+
+    /// The key of the entry's callback.
+    pub(crate) fn callback(&self) -> Fingerprint {
+        self.callback
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use ddns_core::callback::Moment;
 use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Verdict as Meaning, suspicious};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
@@ -93,11 +94,11 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends one update.
-    pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane)) -> Sent<'a> {
-        let now = unix_time();
+    pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane), moment: Moment) -> Sent<'a> {
+        let now = moment.now;
         let began = Instant::now();
         if self.log.shows(Level::Debug)
-            && let Ok(request) = self.entry.callback.redacted(&update, now, USER_AGENT, false)
+            && let Ok(request) = self.entry.callback.redacted(&update, moment, USER_AGENT, false)
         {
             let way = self.entry.proxies.described(&request.url);
             self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
@@ -106,7 +107,7 @@ impl<'a> Sender<'a> {
             }
         }
         let (mut retry_after, mut relay, mut allow, mut line) = (None, None, None, Line::Free);
-        let request = self.entry.callback.render(&update, now);
+        let request = self.entry.callback.render(&update, moment);
         let outcome = match &request {
             Err(why) => {
                 let why = self.log.masked(&why.to_string()).into_owned();

@@ -1,10 +1,12 @@
 //! What is known of every update: which address was found for it, and what its endpoint accepted last.
 
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::Observation;
+use ddns_core::callback::{Callback, Moment};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{Job, Queue, Stage};
 use ddns_core::update::Update;
@@ -12,13 +14,13 @@ use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Verdict, judge};
-use ddns_core::update::state::{EntryKey, Fingerprint, InDoubt, Memory, State};
+use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
 use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
 
 use super::caches::cache_path;
 use super::sender::Sender;
 use super::store::{Durability, Store};
-use crate::clock::{Calendar, steady_time};
+use crate::clock::{Calendar, steady_time, unix_time};
 use crate::environment::Environment;
 
 /// The updates of all senders, by number: those of the first sender first, of each sender IPv4 first.
@@ -39,6 +41,25 @@ pub(super) struct Updates<'a> {
     pub(super) memory: Option<State>,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
     before: HashMap<Job, Before>,
+}
+
+/// What a request depends on beside its update, by the key of its callback and what is remembered of it.
+pub(crate) fn moment_of(callback: &Callback, key: Option<Fingerprint>, entry: Entry, ip: IpAddr) -> Moment {
+    let moment = Moment { accepted: entry.accepted.map(|accepted| accepted.ip), ..Moment::from(unix_time()) };
+    if callback.sign.is_empty() {
+        return moment;
+    }
+    Moment { message: (key.unwrap_or(moment.message.0), message_of(entry.in_doubt, ip)), ..moment }
+}
+
+/// The number of a message: that of a try before, or a new one (H11).
+fn message_of(doubt: Option<InDoubt>, ip: IpAddr) -> u32 {
+    let before = doubt.filter(|doubt| doubt.ip == ip && doubt.message != 0);
+    before.map_or_else(new_message, |doubt| doubt.message)
+}
+
+fn new_message() -> u32 {
+    getrandom::u32().unwrap_or_else(|_| std::process::id()).max(1)
 }
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
@@ -122,7 +143,7 @@ impl<'a> Updates<'a> {
         let family = if job < self.first(at, Family::V6) { Family::V4 } else { Family::V6 };
         let domain = &entry.domains_of(family)[(job - self.first(at, family)) as usize];
         let Observation::Found(ip) = *self.observed(at, family) else { return None };
-        Some((at, Update { domain, family, ip }))
+        Some((at, entry.update(domain, family, ip)))
     }
 
     pub(super) fn observed(&self, at: usize, family: Family) -> &Observation {
@@ -150,11 +171,21 @@ impl<'a> Updates<'a> {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        judge(update, self.senders[at].entry.rules(), self.memory(at), self.own, self.now())
+        let memory = self.memory(at, update.domain, update.family);
+        judge(update, self.senders[at].entry.rules(), memory, self.own, self.now())
     }
 
-    fn memory(&self, at: usize) -> Option<Memory<'_>> {
-        self.states[at].memory.map(|(store, callback)| self.stores[store].store.state().of(callback))
+    fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
+        let (store, callback) = self.states[at].memory?;
+        let callback = self.senders[at].entry.callback.fingerprint_of(callback, domain, family);
+        Some(self.stores[store].store.state().of(callback))
+    }
+
+    /// What a request depends on beside its update, by what is remembered.
+    pub(super) fn moment(&self, at: usize, update: &Update<'_>) -> Moment {
+        let memory = self.memory(at, update.domain, update.family);
+        let entry = memory.map(|memory| memory.entry(update.domain, update.family)).unwrap_or_default();
+        moment_of(&self.senders[at].entry.callback, self.states[at].memory.map(|(_, key)| key), entry, update.ip)
     }
 
     /// Every update for which there is an address, and what is to be done about it.
@@ -165,7 +196,7 @@ impl<'a> Updates<'a> {
             for family in Family::ALL {
                 let Observation::Found(ip) = *self.observed(at, family) else { continue };
                 for domain in sender.entry.domains_of(family) {
-                    let update = Update { domain, family, ip };
+                    let update = sender.entry.update(domain, family, ip);
                     verdicts.push((sender, update, self.judge(at, &update)));
                 }
             }
@@ -217,7 +248,7 @@ impl<'a> Updates<'a> {
     /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
     /// remembered of it.
     pub(super) fn is_marked(&self, at: usize, update: &Update<'_>) -> bool {
-        let Some(memory) = self.memory(at) else { return true };
+        let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
         let until = self.now() + self.senders[at].entry.timeout.as_secs();
         let doubt = memory.entry(update.domain, update.family).in_doubt;
         doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
@@ -234,6 +265,7 @@ impl<'a> Updates<'a> {
             }
             let has_interval = !self.senders[at].entry.min_interval.is_zero();
             let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
+            let is_signed = !self.senders[at].entry.callback.sign.is_empty();
             let Some((store, key)) = self.key(at, &update) else { continue };
             let Some((marked, in_doubt)) = store.state().entry(&key).marked(&update, until, own, now) else { continue };
             let mut before = Before { in_doubt, sent: 0 };
@@ -242,7 +274,7 @@ impl<'a> Updates<'a> {
                 before.sent = hold.sent;
                 store.set_hold(&key, Hold { sent: now, ..hold });
             }
-            store.set(key, marked);
+            store.set(key, if is_signed { marked.numbered(new_message()) } else { marked });
             if before.in_doubt.is_some() || before.sent > 0 {
                 self.before.insert(job, before);
             }
@@ -253,6 +285,7 @@ impl<'a> Updates<'a> {
     /// The store of an update and its key there; none where nothing is remembered.
     fn key(&mut self, at: usize, update: &Update<'_>) -> Option<(&mut Store, EntryKey)> {
         let (store, callback) = self.states[at].memory?;
+        let callback = self.senders[at].entry.callback.fingerprint_of(callback, update.domain, update.family);
         let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
         Some((&mut self.stores[store].store, key))
     }
@@ -324,9 +357,10 @@ impl<'a> Updates<'a> {
     }
 
     fn row(&self, queue: &Queue, is_waiting: bool, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
-        let entry = self.memory(at).map(|memory| memory.entry(domain, family)).unwrap_or_default();
+        let memory = self.memory(at, domain, family);
+        let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
         let ip = match *self.observed(at, family) {
-            Observation::Found(ip) => Some(ip),
+            Observation::Found(ip) => Some(self.senders[at].entry.update(domain, family, ip).ip),
             Observation::Unavailable | Observation::Off => None,
         };
         let left = |until: Duration| seconds(until.saturating_sub(steady_time()));

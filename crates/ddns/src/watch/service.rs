@@ -83,7 +83,8 @@ impl<'a> Service<'a> {
     pub(super) fn files(&self, configs: &[Valid]) -> Vec<PathBuf> {
         let named = configs.iter().map(|(config, _)| config.name.as_str()).filter(|name| !name.contains("://"));
         let secrets = file_variables().filter_map(|(_, name)| self.environment.get(name));
-        named.chain(secrets).map(|path| self.environment.path(path)).collect()
+        let values = configs.iter().flat_map(|(config, _)| config.files.iter().map(String::as_str));
+        named.chain(secrets).chain(values).map(|path| self.environment.path(path)).collect()
     }
 
     pub(super) fn log_start(&mut self, configs: &[Valid], interval: Duration, log: &Log<'_>) {

@@ -1,9 +1,11 @@
 //! The callback of an entry: `id`, `endpoint`, `method`, `headers`, `token`, and the values of placeholders.
 
 use super::super::fields::{Field, Key};
-use super::super::value::{document, form_members, is_empty_token};
+use super::super::value::{document, form_members, is_empty_token, own_names};
 use super::Maker;
-use crate::callback::{Body, Callback, Format, Header, Method, Target, TargetError, Variables};
+use crate::callback::{
+    Body, Callback, Format, Header, Method, SIGNATURE_HEADERS, SigningKey, Target, TargetError, Variables,
+};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
@@ -14,15 +16,20 @@ const MOST_HEADERS: usize = 100;
 impl Maker<'_, '_> {
     /// None where there is no address: that is among the errors then.
     pub(super) fn callback(&mut self) -> Option<Callback> {
-        let variables = self.variables();
+        let mut variables = self.variables();
+        // Their values come with the domains.
+        for name in own_names(&self.reader.layers) {
+            variables.declare(&name);
+        }
         let mut unknown = Vec::new();
         let target = self.target(&variables, &mut unknown);
         let headers = self.headers(&variables, &mut unknown);
+        let sign = self.sign(&headers);
         let body = self.body(&variables, &mut unknown);
         let method = self.method(body.is_some());
         self.warn_unknown(&unknown, &variables);
         let expect = self.expect();
-        Some(Callback { target: target?, method, headers, body, variables, expect })
+        Some(Callback { target: target?, method, headers, body, sign, variables, expect })
     }
 
     /// `method`; none where the body decides (A2).
@@ -73,6 +80,33 @@ impl Maker<'_, '_> {
         headers
     }
 
+    /// `sign`: a key that is wrong is among the errors, and never shown.
+    fn sign(&mut self, headers: &[Header]) -> Vec<SigningKey> {
+        let mut keys = Vec::new();
+        for item in self.reader.short_list(Key::Sign) {
+            let place = Node { span: item.span, value: Value::Null };
+            let Some(value) = self.resolved(Key::Sign, &place, item.value.clone(), "`sign`") else { continue };
+            let Value::String(text) = value else {
+                let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed(), value.kind());
+                self.reader.wrong(Key::Sign, &place, message, None);
+                continue;
+            };
+            match SigningKey::parse(&text) {
+                Ok(key) => keys.push(key),
+                Err(why) => {
+                    let hint = "a secret is `whsec_` and 24 to 64 random bytes in base64, as the receiver shows it";
+                    self.reader.wrong(Key::Sign, &place, format!("`sign`: a secret {why}"), Some(hint.to_owned()));
+                }
+            }
+        }
+        let theirs = headers.iter().find(|header| SIGNATURE_HEADERS.contains(&header.name()));
+        if let Some(header) = theirs.filter(|_| !keys.is_empty()) {
+            let message = format!("`headers` must not set `{}` where `sign` is set", header.name());
+            self.reader.wrong_whole(Key::Headers, message, Some("leave it out: `sign` sets it".to_owned()));
+        }
+        keys
+    }
+
     fn format(&mut self) -> Option<Format> {
         let word = self.reader.text(Key::Format)?;
         let format = Format::parse(&word);
@@ -89,7 +123,7 @@ impl Maker<'_, '_> {
             Some(Value::Number(number)) => Some(number.clone()),
             _ => self.reader.text(Key::Line),
         };
-        let mut variables = Variables::new(ttl, line);
+        let mut variables = Variables::new(ttl, line).with_zones(self.zones());
         let members = match self.reader.object(Key::Extra).map(|node| node.value) {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),
@@ -105,8 +139,12 @@ impl Maker<'_, '_> {
             if !is_placeholder_name(&member.key) {
                 let message = format!("`extra`: `{}` is not of the form `__NAME__`: it has no effect", member.key);
                 self.reader.warn_whole(Key::Extra, message, "use capital letters between double underscores");
-            } else if let Err(why) = variables.add(&member.key, member.node.value) {
-                self.reader.wrong(Key::Extra, &node, format!("`extra`: `{}` {why}", member.key), None);
+                continue;
+            }
+            let what = format!("`extra`: `{}`", member.key);
+            let Some(value) = self.resolved(Key::Extra, &node, member.node.value, &what) else { continue };
+            if let Err(why) = variables.add(&member.key, value) {
+                self.reader.wrong(Key::Extra, &node, format!("{what} {why}"), None);
             }
         }
         variables

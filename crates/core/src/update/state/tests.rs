@@ -19,7 +19,7 @@ fn accepted(last: u8, at: u64) -> Entry {
 }
 
 fn marked(entry: Entry, last: u8, until: u64, by: u32) -> Entry {
-    Entry { in_doubt: Some(InDoubt { ip: ip(last), until, by }), ..entry }
+    Entry { in_doubt: Some(InDoubt { ip: ip(last), until, by, message: 0 }), ..entry }
 }
 
 fn state_with(name: &str, entry: Entry) -> State {
@@ -56,7 +56,13 @@ fn e4_damaged_texts_are_refused_and_never_panic() {
         (" A\"", " MX\""),
         ("1000", "\"x\""),
     ];
-    for (from, to) in parts.into_iter().chain([(",7]", "]"), (",1030,7]", "]"), (",7]", ",7,7]"), (",7]", ",-7]")]) {
+    for (from, to) in parts.into_iter().chain([
+        (",7]", "]"),
+        (",1030,7]", "]"),
+        (",7]", ",7,7,7]"),
+        (",7]", ",-7]"),
+        (",7]", ",7,x]"),
+    ]) {
         assert_eq!(State::from_text(&text.replacen(from, to, 1)), None, "{from}");
     }
 }
@@ -91,7 +97,7 @@ fn e4a_an_entry_is_marked_unless_another_process_sends_a_different_address() {
     let update = Update { domain: &domain, family: Family::V4, ip: ip(8) };
     let known = accepted(7, 1000);
     let ours = marked(known, 8, 1040, 1);
-    let doubt = |last, until, by| InDoubt { ip: ip(last), until, by };
+    let doubt = |last, until, by| InDoubt { ip: ip(last), until, by, message: 0 };
     let cases = [
         (known, Some((ours, None))),
         (marked(known, 9, 1030, 1), Some((ours, None))),
@@ -115,7 +121,7 @@ fn e4_what_is_in_doubt_is_settled_by_a_response_alone() {
         assert_eq!(entry.settled(&outcome, &update, None, 1010), marked(accepted(7, 1000), 8, 0, 0), "{outcome:?}");
     }
     assert_eq!(entry.settled(&failed(false), &update, None, 1010), accepted(7, 1000), "nothing was sent");
-    let before = InDoubt { ip: ip(9), until: 0, by: 0 };
+    let before = InDoubt { ip: ip(9), until: 0, by: 0, message: 0 };
     let after = entry.settled(&failed(false), &update, Some(before), 1010);
     assert_eq!(after, marked(accepted(7, 1000), 9, 0, 0), "what was in doubt before is so again");
 }
@@ -177,4 +183,35 @@ fn h5_what_keeps_updates_from_being_sent_reads_back() {
         let text = format!("{}{HOLDS}{wrong}", state.to_text().trim_end().strip_suffix('}').expect("an object"));
         assert!(State::from_text(&text).is_none() || wrong == "{}}\n", "{text}");
     }
+}
+
+/// A receiver drops a message whose id it knows: another address, and one that comes back, must have another (H11).
+#[test]
+fn h11_the_number_of_a_message_stays_over_its_tries() {
+    let domain = Domain::parse("a.example").expect("a domain");
+    let update = |last: u8| Update { domain: &domain, family: Family::V4, ip: ip(last) };
+    let mark = |entry: Entry, last: u8, fresh: u32| {
+        let (marked, _) = entry.marked(&update(last), 100, 7, 50).expect("nobody else sends");
+        marked.numbered(fresh)
+    };
+    let failed = |entry: Entry, last: u8| entry.settled(&Outcome::of_status(500), &update(last), None, 60);
+    let number = |entry: &Entry| entry.in_doubt.map(|doubt| doubt.message);
+    let first = mark(Entry::default(), 1, 11);
+    let again = mark(failed(first, 1), 1, 12);
+    assert_eq!((number(&first), number(&again)), (Some(11), Some(11)));
+    let other = mark(failed(again, 1), 2, 13);
+    let back = mark(failed(other, 2), 1, 14);
+    assert_eq!((number(&other), number(&back)), (Some(13), Some(14)));
+    let accepted = back.settled(&Outcome::of_status(200), &update(1), None, 70);
+    assert_eq!(number(&mark(accepted, 1, 15)), Some(15));
+    // It is part of the text, in both forms in which that is read.
+    let key = EntryKey { callback: Fingerprint::new([1; 16]), domain: domain.clone(), family: Family::V4 };
+    let mut state = State::new(vec![1]);
+    state.set(&key, back);
+    let text = state.to_text();
+    assert_eq!(State::from_text(&text), Some(state.clone()));
+    assert_eq!(State::from_text(&text.replace('\n', " ")), Some(state.clone()));
+    state.set(&key, failed(first, 1));
+    state.prune(Duration::ZERO, u64::MAX);
+    assert_eq!(number(&state.entry(&key)), Some(11), "one that was never accepted has no time");
 }

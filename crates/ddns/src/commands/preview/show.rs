@@ -112,7 +112,11 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
     }
     rows.push(("verdict", sentence(batch, item, now)));
     if let Some((source, choice)) = batch.lookup.found() {
-        rows.push(("address", format!("{}, from {source}: {}", choice.ip, choice.why)));
+        let found = format!("{}, from {source}: {}", choice.ip, choice.why);
+        rows.push(match item.ip.filter(|ip| *ip != choice.ip) {
+            Some(ip) => ("address", format!("{ip}: interface_id behind the prefix of {found}")),
+            None => ("address", found),
+        });
         rows.extend(doubtful(choice.ip).map(|why| ("warning", why)));
     } else {
         rows.extend(batch.lookup.failed().map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
@@ -216,7 +220,7 @@ fn command(batch: &Batch<'_>, request: &Redacted, width: usize) -> String {
 /// One update for programs.
 fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Value {
     let (address, source) = match batch.lookup.found() {
-        Some((source, choice)) => (Value::string(choice.ip.to_string()), Value::string(source)),
+        Some((source, choice)) => (Value::string(item.ip.unwrap_or(choice.ip).to_string()), Value::string(source)),
         None => (Value::Null, Value::Null),
     };
     let verdict = match (&item.verdict, &item.request) {

@@ -1,0 +1,154 @@
+//! Signatures of requests: Standard Webhooks 1.0 (H11).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use hmac::{Hmac, Mac as _};
+use sha2::{Digest as _, Sha256};
+
+use crate::net::family::Family;
+use crate::text::hex;
+use crate::text::secrets::MASK;
+use crate::update::domain::Domain;
+use crate::update::state::Fingerprint;
+
+/// What stands before the key.
+const PREFIX: &str = "whsec_";
+
+/// A key has so many bytes.
+const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// The headers of a signature, as they are sent.
+pub const HEADERS: [&str; 3] = ["Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"];
+
+/// A key that requests are signed with. Does not show itself when printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SigningKey(Vec<u8>);
+
+impl SigningKey {
+    /// Reads `whsec_` and base64. The error is a phrase that follows `a secret`; it holds nothing of the text.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let coded = text.trim().strip_prefix(PREFIX).ok_or("does not begin with `whsec_`")?;
+        let decoded = STANDARD.decode(coded).or_else(|_| STANDARD_NO_PAD.decode(coded));
+        let key = decoded.map_err(|_| "is not base64 behind `whsec_`")?;
+        if !LENGTHS.contains(&key.len()) {
+            return Err("has fewer than 24 or more than 64 bytes");
+        }
+        Ok(Self(key))
+    }
+
+    /// `v1,` and the signature of a message.
+    fn sign(&self, id: &str, seconds: u64, body: &str) -> String {
+        // A key of any length is possible.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return String::new() };
+        mac.update(format!("{id}.{seconds}.").as_bytes());
+        mac.update(body.as_bytes());
+        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+    }
+
+    /// The forms in which it may be seen somewhere.
+    pub(super) fn secrets(&self) -> [String; 2] {
+        let coded = STANDARD.encode(&self.0);
+        [format!("{PREFIX}{coded}"), coded]
+    }
+
+    /// Its bytes, for the key of the cache.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+/// The headers that sign a request. Who may not see the body gets no signature of it.
+pub(super) fn headers(keys: &[SigningKey], id: &str, seconds: u64, body: Option<&str>) -> Vec<(String, String)> {
+    let signatures: Vec<String> = match body {
+        Some(body) => keys.iter().map(|key| key.sign(id, seconds, body)).collect(),
+        None => keys.iter().map(|_| format!("v1,{MASK}")).collect(),
+    };
+    let values = [id.to_owned(), seconds.to_string(), signatures.join(" ")];
+    HEADERS.into_iter().map(str::to_owned).zip(values).collect()
+}
+
+/// The `webhook-id` of an update: by its key in the cache and the number of its mark. It holds no full stop.
+pub fn message_id(callback: Fingerprint, domain: &Domain, family: Family, number: u32) -> String {
+    let about = format!("{} {} {number}", domain.as_str(), family.record_type());
+    let hash = Sha256::new().chain_update(callback.as_bytes()).chain_update(about).finalize();
+    format!("msg_{}", hex::text(&hash[..16]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const SECOND: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+
+    /// Those of the official libraries' own tests, and two that the official Python library agrees with.
+    #[test]
+    fn h11_signatures_are_those_of_the_standard() {
+        let (id, other) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk");
+        let cases = [
+            (FIRST, id, 1_614_265_330, r#"{"test": 2432232314}"#, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
+            (
+                SECOND,
+                other,
+                1_649_367_553,
+                r#"{"email":"test@example.com","username":"test_user"}"#,
+                "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=",
+            ),
+            (FIRST, id, 1_614_265_330, "", "v1,v48jdbgvh29KJz2Qc+ghw8G6vG3nAKnujWBg8oM/62A="),
+            (
+                FIRST,
+                id,
+                1_614_265_330,
+                r#"{"domain":"home.example.com","ip":"203.0.113.7"}"#,
+                "v1,8h3jWqImuneVNer8fbZnnD3VlXBr2VT666i7w0XC+n4=",
+            ),
+        ];
+        for (secret, id, seconds, body, expected) in cases {
+            let key = SigningKey::parse(secret).expect("a key");
+            assert_eq!(key.sign(id, seconds, body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn h11_what_is_no_secret_is_refused_unseen() {
+        for text in [
+            "",
+            "whsec_",
+            "s3cret",
+            "whsec_s3cret!",
+            "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            "whsec_AAAA",
+            "whpk_AAAA",
+        ] {
+            assert!(SigningKey::parse(text).is_err_and(|why| !why.contains("s3cret")), "{text}");
+        }
+        let long = format!("whsec_{}", STANDARD.encode([7; 65]));
+        assert!(SigningKey::parse(&long).is_err());
+        let unpadded = format!(" whsec_{}\n", STANDARD_NO_PAD.encode([7; 25]));
+        let key = SigningKey::parse(&unpadded).expect("padding may be left out");
+        assert_eq!(format!("{key:?}"), "***");
+        assert!(SigningKey::parse(&format!("whsec_{}", STANDARD.encode([7; 64]))).is_ok());
+    }
+
+    #[test]
+    fn h11_an_id_belongs_to_one_update_and_one_mark() {
+        let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+        let domain = |name: &str| Domain::parse(name).expect("a domain");
+        let ids = [
+            message_id(callback, &domain("a.example"), Family::V4, 1),
+            message_id(callback, &domain("a.example"), Family::V4, 2),
+            message_id(callback, &domain("a.example"), Family::V6, 1),
+            message_id(callback, &domain("b.example"), Family::V4, 1),
+        ];
+        for (at, id) in ids.iter().enumerate() {
+            assert!(id.starts_with("msg_") && !id.contains('.') && !ids[..at].contains(id), "{ids:?}");
+        }
+        assert_eq!(ids[0], message_id(callback, &domain("a.example"), Family::V4, 1));
+    }
+}

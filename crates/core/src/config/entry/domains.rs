@@ -1,0 +1,193 @@
+//! The domains of an entry: names, and objects with values of their own (H9); their zones (H8).
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::super::fields::{Field, Key};
+use super::Maker;
+use crate::callback::Callback;
+use crate::net::family::Family;
+use crate::net::interface_id::InterfaceId;
+use crate::text::diagnostic::{Severity, nearest};
+use crate::text::json::{Member, Node, Value, is_placeholder_name};
+use crate::update::domain::Domain;
+
+/// The domains of one family.
+#[derive(Default)]
+pub(super) struct Domains {
+    pub(super) names: Vec<Domain>,
+    /// What some of them have for themselves.
+    pub(super) extra: Vec<(Domain, Vec<Member>)>,
+    pub(super) interface_ids: HashMap<Domain, InterfaceId>,
+}
+
+/// The fields of a domain that is written as an object.
+const OWN_FIELDS: [&str; 3] = ["name", "extra", "interface_id"];
+
+impl Maker<'_, '_> {
+    pub(super) fn domains(&mut self, key: Key) -> Domains {
+        let items = self.reader.list(key);
+        let mut domains = Domains { names: Vec::with_capacity(items.len()), ..Domains::default() };
+        let mut known = HashSet::with_capacity(items.len());
+        // Those that are written as objects.
+        let mut objects = HashSet::new();
+        for item in items {
+            let (name, own) = match &item.value {
+                Value::Object(members) => (self.name_of(key, &item, members), Some(members)),
+                _ => (Some(Cow::Borrowed(&*item)), None),
+            };
+            let Some(domain) = name.and_then(|name| self.domain(key, &name)) else { continue };
+            let is_new = known.insert(domain.clone());
+            if !is_new && (own.is_some() || objects.contains(&domain)) {
+                let message = format!("`{}`: {domain} is listed twice, with values of its own", Field::of(key).name);
+                self.reader.wrong(key, &item, message, Some("remove one of them".to_owned()));
+            }
+            if is_new {
+                if let Some(members) = own {
+                    self.own(key, &domain, members, &mut domains);
+                    objects.insert(domain.clone());
+                }
+                domains.names.push(domain);
+            }
+        }
+        domains
+    }
+
+    fn domain(&mut self, key: Key, node: &Node) -> Option<Domain> {
+        let (text, field) = (node.value.text().unwrap_or_default(), Field::of(key).name);
+        match Domain::parse(text) {
+            Ok(domain) => {
+                if text.contains(['/', ':', '@']) {
+                    let message =
+                        format!("`{field}`: `{domain}` does not look like a domain name; it is sent as it is");
+                    self.reader.note(Severity::Warning, key, node.span, &message, None);
+                }
+                Some(domain)
+            }
+            Err(why) => {
+                let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
+                let message = format!("`{field}`: `{text}` is not a domain name: {why}");
+                self.reader.wrong(key, node, message, None);
+                None
+            }
+        }
+    }
+
+    /// `name` of a domain that is written as an object.
+    fn name_of<'n>(&mut self, key: Key, item: &Node, members: &'n [Member]) -> Option<Cow<'n, Node>> {
+        let field = Field::of(key).name;
+        let Some(member) = members.iter().find(|member| member.key == "name") else {
+            let hint = "a domain is a string, or an object with `name`, `extra`, `interface_id`".to_owned();
+            self.reader.wrong(key, item, format!("`{field}`: a domain has no `name`"), Some(hint));
+            return None;
+        };
+        if member.node.value.text().is_none() {
+            let kind = member.node.value.kind();
+            self.reader.wrong(key, &member.node, format!("`{field}`: `name` must be a string, not {kind}"), None);
+            return None;
+        }
+        Some(Cow::Borrowed(&member.node))
+    }
+
+    /// `extra` and `interface_id` of one domain.
+    fn own(&mut self, key: Key, domain: &Domain, members: &[Member], domains: &mut Domains) {
+        let field = Field::of(key).name;
+        for member in members {
+            // The value may be a secret: the key is the place.
+            let place = Node { span: member.key_span, value: Value::Null };
+            match (member.key.as_str(), &member.node.value) {
+                ("name", _) | ("extra" | "interface_id", Value::Null) => {}
+                ("extra", Value::Object(own)) => domains.extra.push((domain.clone(), own.clone())),
+                ("extra", other) => {
+                    let message = format!("`{field}`: `extra` of {domain} must be an object, not {}", other.kind());
+                    self.reader.wrong(key, &place, message, None);
+                }
+                ("interface_id", _) if key == Key::Ipv4 => {
+                    let message = format!("`{field}`: `interface_id` of {domain} belongs to a domain in `ipv6`");
+                    self.reader.wrong(key, &place, message, None);
+                }
+                ("interface_id", value) => match InterfaceId::parse(value.text().unwrap_or_default()) {
+                    Ok(id) => {
+                        domains.interface_ids.insert(domain.clone(), id);
+                    }
+                    Err(why) => {
+                        let message = format!("`{field}`: `interface_id` of {domain} {why}");
+                        self.reader.wrong(key, &member.node, message, None);
+                    }
+                },
+                (other, _) => {
+                    let hint = nearest(other, OWN_FIELDS).map(|near| format!("did you mean `{near}`?"));
+                    let message = format!("`{field}`: unknown field `{other}` of {domain}: it has no effect");
+                    self.reader.note(Severity::Warning, key, member.key_span, &message, hint);
+                }
+            }
+        }
+    }
+
+    /// The variables that domains have for themselves.
+    pub(super) fn own_variables(&mut self, domains: &[Domains; 2], variables: &mut crate::callback::Variables) {
+        for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
+            for (domain, members) in &domains[family.index()].extra {
+                for member in members {
+                    let place = Node { span: member.key_span, value: Value::Null };
+                    let (field, name) = (Field::of(key).name, &member.key);
+                    if !is_placeholder_name(name) {
+                        let message = format!("`{field}`: `{name}` of {domain} is not of the form `__NAME__`");
+                        let hint = "use capital letters between double underscores".to_owned();
+                        self.reader.wrong(key, &place, message, Some(hint));
+                        continue;
+                    }
+                    let what = format!("`{field}`: `{name}` of {domain}");
+                    let Some(value) = self.resolved(key, &place, member.node.value.clone(), &what) else { continue };
+                    if let Err(why) = variables.add_own(family, domain, name, value) {
+                        self.reader.wrong(key, &place, format!("{what} {why}"), None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every domain must be in a zone, and have a value for each placeholder that others have one for.
+    pub(super) fn check_domains(&mut self, callback: &Callback, domains: &[Domains; 2]) {
+        let has_own = domains.iter().any(|domains| !domains.extra.is_empty());
+        let has_zones = callback.variables.has_zones();
+        if !has_own && !has_zones {
+            return;
+        }
+        let partial = callback.partial();
+        for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
+            for domain in &domains[family.index()].names {
+                let field = Field::of(key).name;
+                if has_zones && callback.variables.zone_of(domain).is_none() {
+                    let message = format!("`{field}`: {domain} is not in a zone of `zone`");
+                    let hint = "add its zone to `zone`, or move it to another entry of `providers`".to_owned();
+                    self.reader.wrong_whole(key, message, Some(hint));
+                }
+                if let Some(name) = partial.missing(domain, family) {
+                    let message = format!("`{field}`: {domain} has no {name}, which other domains have");
+                    let hint =
+                        format!("write {{\"name\": \"{domain}\", \"extra\": {{\"{name}\": …}}}}, or add it to `extra`");
+                    self.reader.wrong_whole(key, message, Some(hint));
+                }
+            }
+        }
+    }
+
+    /// `zone`: names, each once.
+    pub(super) fn zones(&mut self) -> Vec<Domain> {
+        let mut zones = Vec::new();
+        for item in self.reader.short_list(Key::Zone) {
+            // A name server's way to write a zone.
+            let text = item.value.text().unwrap_or_default().trim();
+            let text = text.strip_suffix('.').filter(|text| !text.is_empty()).unwrap_or(text);
+            match Domain::parse(text) {
+                Ok(zone) if !zones.contains(&zone) => zones.push(zone),
+                Ok(_) => {}
+                Err(why) => {
+                    self.reader.wrong(Key::Zone, &item, format!("`zone`: `{text}` is not a domain name: {why}"), None);
+                }
+            }
+        }
+        zones
+    }
+}

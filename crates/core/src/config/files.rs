@@ -1,0 +1,115 @@
+//! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`. The program reads the files before a
+//! configuration is made; which ones, and what their texts mean, is decided here.
+
+use std::collections::HashMap;
+
+use super::fields::Key;
+use super::raw::{Raw, Written};
+use crate::text::json::{Dialect, Node, Value, parse};
+
+/// The fields in which a file may be named.
+const FIELDS: [Key; 4] = [Key::Extra, Key::Ipv4, Key::Ipv6, Key::Sign];
+
+/// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
+#[derive(Default)]
+pub struct Files(HashMap<String, Result<String, String>>);
+
+impl Files {
+    /// Adds what a file holds.
+    pub fn add(&mut self, path: String, text: Result<String, String>) {
+        self.0.insert(path, text);
+    }
+
+    /// Whether a file was read.
+    pub fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// The one line of a file, or why there is none.
+    pub(super) fn line(&self, path: &str) -> Result<&str, String> {
+        let text = match self.0.get(path) {
+            Some(Ok(text)) => text.trim_end_matches(['\r', '\n']),
+            Some(Err(why)) => return Err(why.clone()),
+            None => return Err("was not read".to_owned()),
+        };
+        match text {
+            _ if text.trim().is_empty() => Err("is empty".to_owned()),
+            _ if text.contains(['\r', '\n']) => Err("must hold one line".to_owned()),
+            line => Ok(line),
+        }
+    }
+}
+
+impl std::fmt::Debug for Files {
+    /// The texts are secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// The path, where a value is `{"file": "path"}`.
+pub(super) fn path_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(members) if members.len() == 1 && members[0].key == "file" => members[0].node.value.text(),
+        _ => None,
+    }
+}
+
+/// Every file that a configuration of this host names; one that was fetched may name none.
+pub fn named_in(written: &Written) -> Vec<String> {
+    let layers = std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw));
+    layers.flat_map(named).collect()
+}
+
+/// Every file that one layer names.
+pub fn named(layer: &Raw) -> Vec<String> {
+    let mut paths = Vec::new();
+    for setting in FIELDS.into_iter().filter_map(|key| layer.get(key)).filter(|setting| !setting.is_fetched()) {
+        match &setting.node.value {
+            // Options and variables hold texts alone.
+            Value::String(text) if text.contains("\"file\"") => {
+                if let Ok(node) = parse(text, Dialect::IN_TEXT) {
+                    collect(&node, &mut paths);
+                }
+            }
+            _ => collect(&setting.node, &mut paths),
+        }
+    }
+    paths
+}
+
+fn collect(node: &Node, paths: &mut Vec<String>) {
+    match (&node.value, path_of(&node.value)) {
+        (_, Some(path)) => paths.push(path.to_owned()),
+        (Value::Array(items), _) => items.iter().for_each(|item| collect(item, paths)),
+        (Value::Object(members), _) => members.iter().for_each(|member| collect(&member.node, paths)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn h13_a_file_holds_one_line() {
+        let mut files = Files::default();
+        let cases = [
+            ("s3cret", Ok("s3cret")),
+            (" a b \r\n", Ok(" a b ")),
+            ("a\n\n\n", Ok("a")),
+            ("a\nb", Err("must hold one line")),
+            ("a\rb\n", Err("must hold one line")),
+            ("", Err("is empty")),
+            (" \n", Err("is empty")),
+        ];
+        for (text, expected) in cases {
+            files.add("f".to_owned(), Ok(text.to_owned()));
+            assert_eq!(files.line("f"), expected.map_err(str::to_owned), "{text:?}");
+        }
+        files.add("f".to_owned(), Err("does not exist".to_owned()));
+        assert_eq!(files.line("f"), Err("does not exist".to_owned()));
+        files.add("g".to_owned(), Ok("s3cret".to_owned()));
+        assert!(!format!("{files:?}").contains("s3cret") && files.line("h").is_err());
+    }
+}
