@@ -14,7 +14,7 @@ const LONGEST_WORDS: usize = 200;
 /// After so many responses in a row that nothing changed, an address is not sent again before it changes.
 const MOST_UNCHANGED: u8 = 3;
 
-/// A time that lies further ahead is that of a wrong clock.
+/// However long a service asks to wait, it counts as no more. A time that lies further ahead is that of a wrong clock.
 const LONGEST_WAIT: u64 = 31 * 86_400;
 
 /// What is remembered of one update besides what was accepted.
@@ -58,7 +58,9 @@ impl Hold {
                 let stopped = Stopped { ip: update.ip, at: now, until_address: *until_address, why };
                 Self { stopped: Some(stopped), ..none }
             }
-            Outcome::Wait { wait: Some(wait), .. } => Self { wait_until: now + wait.as_secs(), ..none },
+            Outcome::Wait { wait: Some(wait), .. } => {
+                Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), ..none }
+            }
             Outcome::Accepted(_)
             | Outcome::Wait { wait: None, .. }
             | Outcome::Refused(_)
@@ -77,7 +79,8 @@ impl Hold {
         let is_ahead = |until: &u64| *until > now && *until <= now + LONGEST_WAIT;
         let wait = Some(self.wait_until).filter(is_ahead).map(|until| (until, HeldBy::Service));
         // One that was sent in the future was sent by a clock that is wrong.
-        let interval = Some(self.sent + min_interval.as_secs()).filter(|until| is_ahead(until) && self.sent <= now);
+        let interval =
+            self.sent.checked_add(min_interval.as_secs()).filter(|until| is_ahead(until) && self.sent <= now);
         wait.into_iter().chain(interval.map(|until| (until, HeldBy::MinInterval))).max_by_key(|(until, _)| *until)
     }
 
@@ -179,6 +182,19 @@ mod tests {
         assert_eq!(until(NOW - 60, NOW, 60), None, "both are over");
         assert_eq!(until(NOW + 10, 0, 60), None, "sent by a clock that ran ahead");
         assert_eq!(until(0, NOW + LONGEST_WAIT + 1, 0), None, "no service asks for that");
+        assert_eq!(until(u64::MAX, u64::MAX, 60), None, "the file may say anything");
+    }
+
+    #[test]
+    fn h4_however_long_a_service_asks_to_wait_it_is_respected_for_a_month() {
+        let domain = Domain::parse("a.example").expect("a domain");
+        let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
+        for (asked, seconds) in [(60, 60), (LONGEST_WAIT + 1, LONGEST_WAIT), (u64::MAX, LONGEST_WAIT)] {
+            let wait = Some(Duration::from_secs(asked));
+            let outcome = Outcome::Wait { status: 200, words: String::new(), wait };
+            let hold = Hold::default().settled(&outcome, &update, false, NOW);
+            assert_eq!(hold.until(Duration::ZERO, NOW), Some((NOW + seconds, HeldBy::Service)), "{asked}");
+        }
     }
 
     #[test]

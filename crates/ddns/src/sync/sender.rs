@@ -121,9 +121,10 @@ impl<'a> Sender<'a> {
                     line = response.line;
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
-                    let outcome = self.judge(&response, &update);
-                    if let Outcome::Wait { wait, .. } = &outcome {
-                        retry_after = wait.or(retry_after);
+                    let mut outcome = self.judge(&response, &update);
+                    if let Outcome::Wait { wait, .. } = &mut outcome {
+                        *wait = wait.or(retry_after);
+                        retry_after = *wait;
                     }
                     allow = response.allow;
                     outcome

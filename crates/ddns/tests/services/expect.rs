@@ -152,6 +152,17 @@ fn h4_a_wait_is_remembered_and_respected_by_the_next_run() {
 }
 
 #[test]
+fn h4_retry_after_says_how_long_a_wait_is_and_is_remembered() {
+    for asked in ["600", "99999999999999999999"] {
+        let receiver = Receiver::responding(move |_| Response::status(200).header("Retry-After", asked));
+        let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!({"wait": {"status": 200}})));
+        sandbox.sync(&config).expect(1).prints("asks to wait: 200");
+        sandbox.sync(&config).expect(1).prints("held back for").prints("the service asked to wait");
+        assert_eq!(receiver.callbacks().len(), 1, "{asked}");
+    }
+}
+
+#[test]
 fn h4_dyndns2_refreshes_after_28_days_and_not_after_the_third_nochg() {
     let (receiver, _) = saying(200, "nochg");
     let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!("dyndns2")));
