@@ -2,6 +2,7 @@
 //! log line: what the user typed is found in any of its usual forms and replaced.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -111,13 +112,15 @@ impl Secrets {
 struct Sorted(Vec<String>);
 
 /// The texts that begin with what was read so far.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Matching {
-    texts: Range<usize>,
-    /// How many of their bytes were read.
-    depth: usize,
-    /// Where in the text that is searched.
+    /// Where in the text that is searched: comes first, so that one comes before all that follow from it.
     end: usize,
+    /// How many bytes of the texts were read.
+    depth: usize,
+    first: usize,
+    /// The one after the last.
+    last: usize,
 }
 
 impl Sorted {
@@ -138,30 +141,32 @@ impl Sorted {
         counts: impl Fn(usize, usize) -> bool,
     ) -> Option<usize> {
         let mut longest = None;
-        let mut all = vec![Matching { texts: 0..self.0.len(), depth: 0, end: 0 }];
-        while let Some(matching) = all.pop() {
+        // Each is followed once, however many readings lead to it: taken in order, none comes again.
+        let mut left = BTreeSet::new();
+        let mut next = Some(Matching { end: 0, depth: 0, first: 0, last: self.0.len() });
+        while let Some(matching) = next {
             readings(&text[matching.end..], &mut |letter, length| {
-                let Some(next) = self.narrowed(&matching, letter, length) else { return };
-                let secret = &self.0[next.texts.start];
+                let Some(next) = self.narrowed(matching, letter, length) else { return };
+                let secret = &self.0[next.first];
                 if secret.len() == next.depth && counts(secret.len(), next.end) {
                     longest = longest.max(Some(next.end));
                 }
-                if !all.contains(&next) {
-                    all.push(next);
-                }
+                left.insert(next);
             });
+            next = left.pop_first();
         }
         longest
     }
 
     /// Those of the matching texts that continue with `letter`; none where there are none.
-    fn narrowed(&self, matching: &Matching, letter: char, length: usize) -> Option<Matching> {
-        let Matching { mut texts, mut depth, end } = matching.clone();
+    fn narrowed(&self, matching: Matching, letter: char, length: usize) -> Option<Matching> {
+        let Matching { end, mut depth, first, last } = matching;
+        let mut texts = first..last;
         for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
             texts = self.continued(texts, depth, byte);
             depth += 1;
         }
-        (!texts.is_empty()).then_some(Matching { texts, depth, end: end + length })
+        (!texts.is_empty()).then_some(Matching { end: end + length, depth, first: texts.start, last: texts.end })
     }
 
     /// Those of some texts, which are equal up to `depth`, that have this byte there.
@@ -381,6 +386,15 @@ mod tests {
             assert!(!secrets.mask(&text).contains(MASK));
         }
         assert_eq!(secrets.mask(&many.concat()), MASK.repeat(many.len()));
+    }
+
+    /// A backslash is itself or begins an escape: so many readings as there are ways to take one or two at a time.
+    #[test]
+    fn g2_a_secret_of_backslashes_is_found_in_any_form_and_in_time() {
+        let secret = "\\".repeat(60);
+        let secrets = Secrets::new([secret.clone(), format!("{secret}x")], &[]);
+        assert_eq!(secrets.mask(&format!("{secret} {secret}{secret}x")), "*** ***");
+        assert_eq!(secrets.mask(&"\\".repeat(59)), "\\".repeat(59));
     }
 
     #[test]
