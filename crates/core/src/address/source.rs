@@ -302,7 +302,9 @@ fn without_secrets(url: &str) -> String {
     let authority_end = rest[..end].find('/').unwrap_or(end);
     let host_start = rest[..authority_end].rfind('@').map_or(0, |at| at + 1);
     let path = &rest[authority_end..end];
-    let has_at = path.contains('@');
+    // An `@` may end a password with a `/` in it, one behind the path where a colon stands before it.
+    let behind = if rest[..authority_end].contains(':') { &rest[authority_end..] } else { path };
+    let has_at = behind.contains('@');
     let is_hidden = |segment: &str| is_long(segment) || (has_at && !segment.is_empty());
     let path = path.split('/').map(|segment| if is_hidden(segment) { MASK } else { segment });
     format!("{scheme}://{}{}", &rest[host_start..authority_end], path.collect::<Vec<_>>().join("/"))

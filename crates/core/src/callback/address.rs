@@ -26,7 +26,7 @@ enum Zone {
 pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut zone = Zone::Host;
-    let [mut ats, mut ats_in_path] = ats(parts);
+    let [mut ats, mut ats_behind] = ats(parts);
     for (index, part) in parts.iter().enumerate() {
         let text = match part {
             Part::Literal(text) => text.as_str(),
@@ -60,10 +60,11 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
             let (run, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
             let is_secret = match zone {
                 Zone::Host => false,
-                // What stands before an `@` may be the rest of a password with a `/` or `?` in it.
-                Zone::Path => is_long(run) || ats_in_path > 0,
+                // What stands before an `@` may be the rest of a password with a `/`, `?` or `#` in it.
+                Zone::Path | Zone::Name if ats_behind > 0 || run.contains('@') => true,
+                Zone::Path => is_long(run),
                 // A parameter without `=` is all value.
-                Zone::Name => run.contains('@') || mark_after(after, &parts[index + 1..]) != Some('='),
+                Zone::Name => mark_after(after, &parts[index + 1..]) != Some('='),
                 Zone::Value | Zone::Fragment => true,
             };
             if is_secret {
@@ -71,9 +72,7 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
             } else {
                 push_plain(&mut pieces, run);
             }
-            if zone == Zone::Path {
-                ats_in_path = ats_in_path.saturating_sub(run.matches('@').count());
-            }
+            ats_behind = ats_behind.saturating_sub(run.matches('@').count());
             let Some(mark) = after.chars().next() else { break };
             zone = match (zone, mark) {
                 (Zone::Host | Zone::Path, '/') => Zone::Path,
@@ -102,12 +101,14 @@ fn mark_after(rest: &str, parts: &[Part]) -> Option<char> {
     std::iter::once(rest).chain(later).find_map(|text| text.chars().find(|letter| "=&#".contains(*letter)))
 }
 
-/// How many `@` stand before the path begins, where the last one ends the credentials, and how many in the path.
+/// How many `@` stand before the path begins, where the last one ends the credentials, and how many behind that may do so,
+/// too: those in the path, and all where a colon may be the one before a password (`http://user:80/rest?@host/`).
 fn ats(parts: &[Part]) -> [usize; 2] {
     let text: String = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "x" }).collect();
-    let rest = split_scheme(&text).map_or("", |(_, rest)| rest.split(['?', '#']).next().unwrap_or_default());
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    [authority, path].map(|part| part.matches('@').count())
+    let rest = split_scheme(&text).map_or("", |(_, rest)| rest);
+    let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let path = behind.split(['?', '#']).next().unwrap_or_default();
+    [authority, if authority.contains(':') { behind } else { path }].map(|part| part.matches('@').count())
 }
 
 /// The address that a relative `id` probably means.

@@ -147,7 +147,7 @@ proptest! {
     fn g2_no_mistyped_address_shows_its_password(
         scheme in "(http|https|htp|)",
         mark in "(://|:/|:|//|/|)",
-        password in "[a-z0-9/?#:@%. \\[\\]-]{0,6}Xq7Zk[a-z0-9/?#:@%. \\[\\]-]{0,6}",
+        password in "[a-z0-9/?#&=:@%. \\[\\]-]{0,6}Xq7Zk[a-z0-9/?#&=:@%. \\[\\]-]{0,6}",
         rest in "(h|h.example|h:1|h:x|)(/|/p|\\?k=Xq7Zk|)",
     ) {
         let address = format!("{scheme}{mark}u:{password}@{rest}");
