@@ -5,6 +5,7 @@
 //! are sent. Asking and sending is the program's.
 
 mod built_in;
+mod check;
 mod form;
 mod lookup;
 mod page;

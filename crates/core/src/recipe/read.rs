@@ -6,7 +6,6 @@ use regex_lite::Regex;
 
 use super::{CERTAINTIES, Each, KINDS, Lookup, Question, Recipe, template};
 use crate::callback::Method;
-use crate::callback::expect::Pointer;
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
@@ -30,9 +29,6 @@ const FIELDS: [&str; 16] = [
 ];
 const OF_QUESTION: [&str; 7] = ["name", "ask", "help", "secret", "check", "default", "each"];
 const OF_LOOKUP: [&str; 10] = ["name", "what", "each", "method", "url", "headers", "form", "in", "where", "value"];
-/// Names that have a value wherever something is done for a domain, and how often that is.
-const OWN: [(&str, Each); 4] =
-    [("domain", Each::Domain), ("host", Each::Domain), ("subdomain", Each::Domain), ("type", Each::Record)];
 
 impl Recipe {
     /// Reads a recipe. Fails with all errors.
@@ -53,14 +49,14 @@ impl Recipe {
     }
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     name: &'a str,
     text: &'a str,
     wrong: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
-    fn error(&mut self, span: Span, message: impl Into<String>) {
+    pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
         self.wrong.push(Diagnostic::error(Place::in_file(self.name, self.text, span, true), message));
     }
 
@@ -122,8 +118,28 @@ impl Reader<'_> {
     /// The members of an object of texts.
     fn pairs(&mut self, name: &str, node: Option<&&Node>) -> Vec<(String, String)> {
         let members = self.members(name, node).unwrap_or_default();
-        let pair = |member: &Member| (member.key.clone(), member.node.value.text().unwrap_or_default().to_owned());
-        members.iter().map(pair).collect()
+        let mut pair = |member: &Member| {
+            if member.key.chars().any(char::is_control) {
+                self.error(member.key_span, format!("`{name}` has a name that is not on one line"));
+            }
+            let text = self.text(&format!("`{name}`"), &member.key, Some(&&member.node));
+            (member.key.clone(), text.unwrap_or_default())
+        };
+        members.iter().map(&mut pair).collect()
+    }
+
+    /// What `${name}` means. It is part of a file's name where it is a secret.
+    fn name(&mut self, what: &str, object: &HashMap<&str, &Node>, span: Span) -> String {
+        let name = self.needed(what, "name", object, span);
+        self.check_name(&name, object.get("name").map_or(span, |node| node.span));
+        name
+    }
+
+    fn check_name(&mut self, name: &str, span: Span) {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if name.is_empty() || !name.bytes().all(is_plain) {
+            self.error(span, "a name has small letters, digits and `_`");
+        }
     }
 
     fn one_of(
@@ -195,7 +211,7 @@ impl Reader<'_> {
     fn question(&mut self, node: &Node) -> Question {
         let object = self.object("a question", node, &OF_QUESTION);
         let question = Question {
-            name: self.needed("a question", "name", &object, node.span),
+            name: self.name("a question", &object, node.span),
             ask: self.needed("a question", "ask", &object, node.span),
             help: self.text("a question", "help", object.get("help")).unwrap_or_default(),
             secret: object.get("secret").is_some_and(|node| node.value == Value::Bool(true)),
@@ -214,7 +230,7 @@ impl Reader<'_> {
     fn lookup(&mut self, node: &Node) -> Lookup {
         let object = self.object("a lookup", node, &OF_LOOKUP);
         Lookup {
-            name: self.needed("a lookup", "name", &object, node.span),
+            name: self.name("a lookup", &object, node.span),
             what: self.needed("a lookup", "what", &object, node.span),
             each: self.each(object.get("each")),
             method: self.method(object.get("method")),
@@ -230,64 +246,12 @@ impl Reader<'_> {
     fn values(&mut self, node: Option<&&Node>) -> Vec<(String, [String; 2])> {
         let members = self.members("values", node).unwrap_or_default();
         let mut value = |member: &Member| {
+            self.check_name(&member.key, member.key_span);
             let by_family = self.object("a value", &member.node, &["ipv4", "ipv6"]);
-            let text = |name| by_family.get(name).and_then(|node| node.value.text()).unwrap_or_default().to_owned();
-            (member.key.clone(), [text("ipv4"), text("ipv6")])
+            let texts = ["ipv4", "ipv6"].map(|name| self.text("a value", name, by_family.get(name)));
+            (member.key.clone(), texts.map(Option::unwrap_or_default))
         };
         members.iter().map(&mut value).collect()
-    }
-
-    /// What no single field can tell: every name has a value where it stands, and no secret stands where it could not be
-    /// a file of its own.
-    fn check(&mut self, recipe: &Recipe, span: Span) {
-        let mut known: HashMap<&str, Each> = OWN.into_iter().collect();
-        known.extend(recipe.values.iter().map(|(name, _)| (name.as_str(), Each::Record)));
-        if recipe.literal_zone().is_some() {
-            known.insert("zone", Each::Once);
-        }
-        for question in &recipe.questions {
-            if known.insert(&question.name, question.each).is_some() {
-                self.error(span, format!("two things are called `{}`", question.name));
-            }
-        }
-        if !known.contains_key("zone") {
-            known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
-        }
-        for lookup in &recipe.lookups {
-            let places = lookup.conditions.iter().map(|(place, _)| place).chain(&lookup.list).chain([&lookup.value]);
-            for place in places.filter(|place| Pointer::parse(place).is_none()) {
-                self.error(span, format!("`{place}` is not a JSON pointer: one begins with `/`"));
-            }
-            let pairs = lookup.headers.iter().chain(&lookup.form).chain(&lookup.conditions);
-            for text in pairs.map(|(_, text)| text).chain([&lookup.url]) {
-                self.check_names(text, &known, lookup.each, span);
-            }
-            if known.insert(&lookup.name, lookup.each).is_some() {
-                self.error(span, format!("two things are called `{}`", lookup.name));
-            }
-        }
-        let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
-        let mut parts = vec![(&recipe.config, Each::Once), (&recipe.domain, Each::Record)];
-        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once)));
-        for (members, each) in parts {
-            template::texts(members, &mut |keys, text, node| {
-                self.check_names(text, &known, each, node.span);
-                let is_whole = template::only(text).is_some() && matches!(keys, ["extra", _] | ["sign"]);
-                if !is_whole && template::names(text).any(|name| secrets.contains(&name)) {
-                    self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
-                }
-            });
-        }
-    }
-
-    fn check_names(&mut self, text: &str, known: &HashMap<&str, Each>, each: Each, span: Span) {
-        for name in template::names(text) {
-            match known.get(name) {
-                None => self.error(span, format!("nothing here is called `{name}`")),
-                Some(of) if *of > each => self.error(span, format!("`{name}` has no single value here")),
-                Some(_) => {}
-            }
-        }
     }
 }
 
@@ -314,9 +278,16 @@ impl Recipe {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::recipe::names;
+
+    /// A recipe that has what it needs, and this.
+    pub(in crate::recipe) fn with(rest: &str) -> String {
+        format!(
+            r#"{{"title": "T", "kind": "api", "about": "A.", "documentation": "d", "certainty": "official", {rest}}}"#
+        )
+    }
 
     #[test]
     fn h12_every_recipe_can_be_read() {
@@ -330,11 +301,6 @@ mod tests {
 
     #[test]
     fn h12_what_is_wrong_with_a_recipe_is_named() {
-        let with = |rest: &str| {
-            format!(
-                r#"{{"title": "T", "kind": "api", "about": "A.", "documentation": "d", "certainty": "official", {rest}}}"#
-            )
-        };
         let question = r#""questions": [{"name": "key", "ask": "Key", "secret": true}]"#;
         let cases = [
             ("[]".to_owned(), "a recipe must be an object"),
@@ -359,6 +325,12 @@ mod tests {
                 "`method` must be one of",
             ),
             (r#"{"title": "T"}"#.to_owned(), "a recipe needs `about`"),
+            (with(r#""questions": [{"name": "../a", "ask": "A"}]"#), "a name has small letters"),
+            (with(r#""values": {"A B": {"ipv4": "1"}}"#), "a name has small letters"),
+            (with(r#""values": {"a": {"ipv4": 1}}"#), "must be a text on one line"),
+            (with(r#""lookups": [{"headers": {"X": "a\r\nb"}}]"#), "must be a text on one line"),
+            (with(r#""lookups": [{"headers": {"a\nb": "c"}}]"#), "a name that is not on one line"),
+            (with(r#""lookups": [{"where": {"/id": 5}}]"#), "must be a text on one line"),
         ];
         for (text, expected) in cases {
             let wrong = Recipe::read("my.json", &text).expect_err(&text);

@@ -114,7 +114,7 @@ impl Writer<'_, '_> {
         let (Some(slot), Some(folder)) = (secret, self.folder) else {
             return Value::String(self.form.filled(text, scope, true));
         };
-        let path = format!("{folder}/{}", slot.to_string().replace('*', "_"));
+        let path = format!("{folder}/{}", slot.to_string().replace(['*', '/'], "_"));
         let file = (path.clone(), self.form.value(slot.name(), scope));
         if !self.secrets.contains(&file) {
             self.secrets.push(file);

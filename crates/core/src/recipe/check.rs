@@ -1,0 +1,137 @@
+//! What no single field of a recipe can tell: whether each name has a value, and which fields are filled.
+
+use std::collections::HashMap;
+
+use super::read::Reader;
+use super::{Each, Recipe, template};
+use crate::callback::expect::Pointer;
+use crate::text::json::{Member, Node, Span, Value};
+
+/// The fields that a recipe may fill: what is sent, and what a response means. The others belong to the host: a recipe of a
+/// stranger's runs no program and names no file.
+const FILLED: [&str; 15] = [
+    "cache_max_age",
+    "combine",
+    "endpoint",
+    "expect",
+    "extra",
+    "format",
+    "headers",
+    "id",
+    "line",
+    "method",
+    "min_interval",
+    "sign",
+    "token",
+    "ttl",
+    "zone",
+];
+
+/// Names that have a value wherever something is done for a domain, and how often that is.
+const OWN: [(&str, Each); 4] =
+    [("domain", Each::Domain), ("host", Each::Domain), ("subdomain", Each::Domain), ("type", Each::Record)];
+
+impl Reader<'_> {
+    /// Every name has a value where it stands, and no secret stands where it could not be a file of its own.
+    pub(super) fn check(&mut self, recipe: &Recipe, span: Span) {
+        let mut known: HashMap<&str, Each> = OWN.into_iter().collect();
+        known.extend(recipe.values.iter().map(|(name, _)| (name.as_str(), Each::Record)));
+        if recipe.literal_zone().is_some() {
+            known.insert("zone", Each::Once);
+        }
+        for question in &recipe.questions {
+            if known.insert(&question.name, question.each).is_some() {
+                self.error(span, format!("two things are called `{}`", question.name));
+            }
+        }
+        if !known.contains_key("zone") {
+            known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
+        }
+        for lookup in &recipe.lookups {
+            let places = lookup.conditions.iter().map(|(place, _)| place).chain(&lookup.list).chain([&lookup.value]);
+            for place in places.filter(|place| Pointer::parse(place).is_none()) {
+                self.error(span, format!("`{place}` is not a JSON pointer: one begins with `/`"));
+            }
+            let pairs = lookup.headers.iter().chain(&lookup.form).chain(&lookup.conditions);
+            for text in pairs.map(|(_, text)| text).chain([&lookup.url]) {
+                self.check_names(text, &known, lookup.each, span);
+            }
+            if known.insert(&lookup.name, lookup.each).is_some() {
+                self.error(span, format!("two things are called `{}`", lookup.name));
+            }
+        }
+        let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
+        let mut parts = vec![(&recipe.config, Each::Once), (&recipe.domain, Each::Record)];
+        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once)));
+        for (members, each) in parts {
+            self.check_fields(members, if each == Each::Record { &["extra"] } else { &FILLED });
+            template::texts(members, &mut |keys, text, node| {
+                self.check_names(text, &known, each, node.span);
+                let is_whole = template::only(text).is_some() && matches!(keys, ["extra", _] | ["sign"]);
+                if !is_whole && template::names(text).any(|name| secrets.contains(&name)) {
+                    self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
+                }
+            });
+        }
+    }
+
+    fn check_fields(&mut self, members: &[Member], known: &[&str]) {
+        for Member { key, key_span, node } in members {
+            if !known.contains(&key.as_str()) {
+                self.error(*key_span, format!("a recipe does not fill `{key}`; it may fill {}", known.join(", ")));
+            }
+            let names_a_file = match (key.as_str(), &node.value) {
+                ("extra", Value::Object(members)) => !members.iter().all(|member| is_scalar(&member.node)),
+                ("sign", Value::Array(items)) => !items.iter().all(is_scalar),
+                ("sign", _) => !is_scalar(node),
+                ("extra", _) => true,
+                _ => false,
+            };
+            if names_a_file {
+                self.error(node.span, format!("a recipe names no file: `{key}` holds plain values"));
+            }
+        }
+    }
+
+    fn check_names(&mut self, text: &str, known: &HashMap<&str, Each>, each: Each, span: Span) {
+        for name in template::names(text) {
+            match known.get(name) {
+                None => self.error(span, format!("nothing here is called `{name}`")),
+                Some(of) if *of > each => self.error(span, format!("`{name}` has no single value here")),
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+fn is_scalar(node: &Node) -> bool {
+    !matches!(node.value, Value::Object(_) | Value::Array(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::read::tests::with;
+
+    #[test]
+    fn h12_a_recipe_runs_no_program_and_names_no_file() {
+        let cases = [
+            (r#""config": {"index4": ["shell:id"]}"#, "a recipe does not fill `index4`"),
+            (r#""ipv6": {"index6": "cmd:id"}"#, "a recipe does not fill `index6`"),
+            (r#""both": {"log": {"file": "/a"}}"#, "a recipe does not fill `log`"),
+            (r#""config": {"proxy": "http://h.example"}"#, "a recipe does not fill `proxy`"),
+            (r#""config": {"providers": []}"#, "a recipe does not fill `providers`"),
+            (r#""domain": {"name": "a"}"#, "a recipe does not fill `name`"),
+            (r#""config": {"extra": {"__A__": {"file": "/a"}}}"#, "a recipe names no file"),
+            (r#""domain": {"extra": {"__A__": {"file": "/a"}}}"#, "a recipe names no file"),
+            (r#""config": {"extra": "{\"__A__\": {\"file\": \"/a\"}}"}"#, "a recipe names no file"),
+            (r#""config": {"sign": {"file": "/a"}}"#, "a recipe names no file"),
+            (r#""config": {"sign": [{"file": "/a"}]}"#, "a recipe names no file"),
+        ];
+        for (rest, expected) in cases {
+            let text = with(rest);
+            let wrong = Recipe::read("my.json", &text).expect_err(&text);
+            assert!(wrong.iter().any(|it| it.shown().contains(expected)), "{expected}: {wrong:#?}");
+        }
+    }
+}
