@@ -38,6 +38,7 @@ mod cache {
 }
 
 mod services {
+    mod dyndns2;
     mod expect;
     mod min_interval;
 }
