@@ -40,6 +40,7 @@ mod cache {
 mod services {
     mod dyndns2;
     mod expect;
+    mod httpbin;
     mod min_interval;
 }
 

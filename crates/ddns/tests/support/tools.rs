@@ -25,6 +25,12 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
+/// Where a program is that `.ci/receivers` installs.
+pub fn receiver_tool(path: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/receivers"));
+    Some(folder.join(path)).filter(|file| file.is_file())
+}
+
 /// Reports that a test is skipped; fails it where none may be.
 #[track_caller]
 pub fn skipped(why: &str) {
@@ -135,7 +141,7 @@ pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = Ended(command.spawn().expect("the server starts"));
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(5) && server.0.try_wait().expect("its state").is_none() {
+        while begun.elapsed() < Duration::from_secs(30) && server.0.try_wait().expect("its state").is_none() {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return (server, port);
             }
