@@ -22,6 +22,20 @@ pub fn basic(receiver: &Receiver) -> Value {
     home(&receiver.url("/hook?d=__DOMAIN__&ip=__IP__"))
 }
 
+/// A sandbox with the configuration that a recipe makes of these answers: both addresses of `home.example.com`,
+/// `203.0.113.7` and `2001:db8::7`.
+#[track_caller]
+pub fn by_recipe(recipe: &str, answers: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let sources = ["--index4", SOURCE, "--index6", "shell:echo 2001:db8::7"];
+    let domains = ["--ipv4", "home.example.com", "--ipv6", "home.example.com"];
+    let answers = answers.iter().flat_map(|answer| ["--set", answer]);
+    let args: Vec<&str> =
+        ["init", "--recipe", recipe].into_iter().chain(sources).chain(domains).chain(answers).collect();
+    sandbox.run(&args).expect(0);
+    sandbox
+}
+
 /// `base` with the fields of `more` in place of its own; a `null` stays a `null`.
 pub fn with(base: &Value, more: &Value) -> Value {
     let mut all = base.as_object().expect("a configuration is an object").clone();
