@@ -42,6 +42,7 @@ mod services {
     mod expect;
     mod httpbin;
     mod min_interval;
+    mod node_red;
     mod webhook;
 }
 
