@@ -43,6 +43,7 @@ mod services {
     mod httpbin;
     mod min_interval;
     mod node_red;
+    mod powerdns;
     mod webhook;
 }
 

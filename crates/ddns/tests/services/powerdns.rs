@@ -1,0 +1,125 @@
+//! H1, H2, H8 and H12 with a real receiver: `PowerDNS`, where it is installed, by the recipe for it. DNS queries show
+//! what it took.
+
+use std::cell::Cell;
+use std::net::{IpAddr, TcpListener, UdpSocket};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::support::Sandbox;
+use crate::support::given::by_recipe;
+use crate::support::tools::{Ended, skipped, started, tool};
+
+/// Where Debian has the tables of an empty database.
+const SCHEMA: &str = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql";
+
+struct PowerDns {
+    _server: Ended,
+    api: u16,
+    dns: u16,
+}
+
+impl PowerDns {
+    /// One that has the zone example.com and its API.
+    fn start(place: &Sandbox) -> Option<Self> {
+        let tools = ["pdns_server", "pdnsutil", "sqlite3"].map(tool);
+        let ([Some(program), Some(util), Some(sqlite)], true) = (tools, Path::new(SCHEMA).exists()) else {
+            skipped("`pdns_server` with its backend for SQLite, or `sqlite3`, is not installed");
+            return None;
+        };
+        let folder = place.path("").display().to_string();
+        let place_of_config = format!("--config-dir={folder}");
+        let configure = |api: u16, dns: u16| {
+            let text = format!(
+                "launch=gsqlite3\ngsqlite3-database={folder}/zones.sqlite\nsocket-dir={folder}\nsecurity-poll-suffix=\n\
+                 local-address=127.0.0.1\nlocal-port={dns}\n\
+                 api=yes\napi-key=SecretKey123\nwebserver-address=127.0.0.1\nwebserver-port={api}\n"
+            );
+            place.write("pdns.conf", text);
+        };
+        configure(0, 0);
+        run(Command::new(sqlite).arg(place.path("zones.sqlite")).arg(format!(".read {SCHEMA}")));
+        run(Command::new(util).args([&place_of_config, "create-zone", "example.com", "ns.example.com"]));
+        let dns = Cell::new(0);
+        let (server, api) = started(|api| {
+            dns.set(free_port());
+            configure(api, dns.get());
+            let mut command = Command::new(&program);
+            command.arg(&place_of_config);
+            command
+        });
+        Some(Self { _server: server, api, dns: dns.get() })
+    }
+
+    /// The addresses of home.example.com that a DNS query of this record type shows, with their TTL.
+    fn addresses(&self, kind: u16) -> Vec<(IpAddr, u32)> {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
+        let mut query = b"\x12\x34\0\0\0\x01\0\0\0\0\0\0\x04home\x07example\x03com\0".to_vec();
+        query.extend([kind.to_be_bytes(), [0, 1]].concat());
+        socket.send_to(&query, ("127.0.0.1", self.dns)).expect("the query is sent");
+        let mut response = [0; 512];
+        let length = socket.recv(&mut response).expect("the server responds");
+        assert_eq!(response[..2], query[..2], "the response to this query");
+        let (count, mut rest) = (response[7], &response[query.len()..length]);
+        (0..count)
+            .map(|_| {
+                // Each name is two bytes that point to that of the query; then type, class, TTL, length and address.
+                let ttl = u32::from_be_bytes(rest[6..10].try_into().expect("four bytes"));
+                let (bytes, after) = rest[12..].split_at(rest[11].into());
+                rest = after;
+                let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+                let ip = v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from));
+                (ip.expect("an address"), ttl)
+            })
+            .collect()
+    }
+
+    /// What both record types show.
+    fn shown(&self) -> Vec<String> {
+        let all = [self.addresses(1), self.addresses(28)].concat();
+        all.iter().map(|(ip, ttl)| format!("{ip} for {ttl} s")).collect()
+    }
+}
+
+/// Fails the test where the program fails.
+#[track_caller]
+fn run(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {output:?}");
+}
+
+/// A port that is free for UDP and TCP.
+fn free_port() -> u16 {
+    let free = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").ok()?;
+        let port = socket.local_addr().ok()?.port();
+        TcpListener::bind(("127.0.0.1", port)).ok().map(|_| port)
+    };
+    (0..20).find_map(|_| free()).expect("a free port")
+}
+
+#[test]
+fn h12_powerdns_takes_the_updates_of_its_recipe_and_a_dns_query_shows_them() {
+    let place = Sandbox::new();
+    let Some(server) = PowerDns::start(&place) else { return };
+    assert_eq!(server.shown(), [""; 0]);
+    let base = format!("base=http://127.0.0.1:{}", server.api);
+
+    let sandbox = by_recipe("powerdns", &[&base, "zone=example.com", "key=WrongKey123"]);
+    sandbox.run(&[]).expect(1).prints("responded with 401 Unauthorized").prints("2 failed").never_prints("WrongKey123");
+    assert_eq!(server.shown(), [""; 0]);
+
+    sandbox.write("config.json", sandbox.read("config.json").replace("WrongKey123", "SecretKey123"));
+    sandbox.run(&[]).expect(0).prints("accepted (204").prints("2 accepted").never_prints("SecretKey123");
+    assert_eq!(server.shown(), ["203.0.113.7 for 60 s", "2001:db8::7 for 60 s"]);
+    sandbox.run(&[]).says_nothing();
+
+    // A changed address takes the place of the old one, and the other family stays.
+    sandbox.run(&["--index4", "shell:echo 203.0.113.8"]).expect(0).prints("1 accepted, 0 failed, 1 already up to date");
+    assert_eq!(server.shown(), ["203.0.113.8 for 60 s", "2001:db8::7 for 60 s"]);
+
+    let elsewhere = by_recipe("powerdns", &[&base, "zone=com", "key=SecretKey123"]);
+    elsewhere.run(&[]).expect(1).prints("responded with 404 Not Found");
+}
