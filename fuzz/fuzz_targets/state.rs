@@ -1,17 +1,47 @@
-//! The cache file and what the control socket says: whatever is read can be written and reads back.
+//! The cache file and what the control socket says: whatever is read can be used, written, and reads back.
 #![no_main]
 
+use std::time::Duration;
+
+use ddns_core::net::family::Family;
 use ddns_core::text::json::pretty;
-use ddns_core::update::state::State;
+use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::outcome::Outcome;
+use ddns_core::update::state::{Changed, EntryKey, Fingerprint, State};
 use ddns_core::update::status::Status;
 use libfuzzer_sys::fuzz_target;
 
+const NOW: u64 = 1_763_170_000;
+
 fuzz_target!(|text: &str| {
+    State::is_of_other_client(text);
     if let Some(state) = State::from_text(text) {
+        use_up(state.clone());
         assert_eq!(State::from_text(&state.to_text()), Some(state));
     }
     if let Some(status) = Status::from_text(text) {
-        assert!(Status::from_text(&pretty(&status.to_json())).is_some());
-        let _ = status.summary();
+        assert_eq!(Status::from_text(&pretty(&status.to_json())).as_ref(), Some(&status));
+        status.summary();
     }
 });
+
+/// What a run does with the update that the seeds remember.
+fn use_up(mut state: State) {
+    let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+    let (domain, family) = (Domain::parse("a.example").expect("a domain"), Family::V4);
+    let key = EntryKey { callback, domain: domain.clone(), family };
+    let update = Update { domain: &domain, family, ip: family.documentation() };
+    let (entry, hold) = (state.entry(&key), state.hold(&key));
+    hold.until(Duration::from_secs(60), NOW);
+    hold.stop_for(update.ip);
+    entry.accepted.map(|accepted| accepted.counts(Duration::from_secs(60), NOW));
+    if let Some((marked, before)) = entry.marked(&update, NOW + 30, 7, NOW) {
+        state.set(&key, marked.settled(&Outcome::Refused(500), &update, before, NOW));
+    }
+    state.set_hold(&key, hold.settled(&Outcome::Unchanged(200), &update, true, NOW));
+    let ours = state.clone();
+    state.merge(&ours, &Changed::from([key]), 7, NOW);
+    state.prune(Duration::ZERO, NOW);
+    assert_eq!(State::from_text(&state.to_text()), Some(state));
+}
