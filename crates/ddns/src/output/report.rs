@@ -79,7 +79,7 @@ pub(crate) fn with_reason(status: u16) -> String {
 fn advice(status: u16) -> &'static str {
     match status {
         300..=399 => " The redirect cannot be followed: is the URL in `id` right?",
-        401 | 403 => " Are the keys in `id` or `token` right?",
+        401 | 403 => " Are the keys in `id`, `headers` or `token` right?",
         404 => " Is the path in `id` right?",
         _ => "",
     }
