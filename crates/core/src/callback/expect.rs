@@ -45,7 +45,7 @@ pub struct Conditions {
 pub struct Judgement {
     /// What follows.
     pub verdict: Verdict,
-    /// The words of the service: the line that decided, or the first one.
+    /// The words of the service: the line that decided, or all of them.
     pub words: String,
     /// Which condition decided, for the debug log.
     pub because: String,
@@ -129,14 +129,9 @@ impl Conditions {
                 },
             }
         };
-        let words = decided.and_then(|condition| condition.line_in(text)).unwrap_or_else(|| first_line(text));
+        let words = decided.and_then(|condition| condition.line_in(text)).unwrap_or_else(|| text.trim());
         Judgement { verdict, words: words.to_owned(), because }
     }
-}
-
-/// The first line that is not empty.
-fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]

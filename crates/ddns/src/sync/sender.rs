@@ -166,10 +166,12 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// The words of a service as they may be seen: masked before they are cut.
+    /// The words of a service as they may be seen: on one line, and masked before they are cut.
     fn words(&self, words: &str) -> String {
         let masked = self.log.masked(words);
-        masked.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(SHOWN_WORDS).collect()
+        let words = masked.split(|letter: char| letter.is_whitespace() || letter.is_control());
+        let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        line.chars().take(SHOWN_WORDS).collect()
     }
 
     /// Some services respond with 200 whatever happened. Nothing is decided by it.

@@ -37,6 +37,18 @@ fn h4_a_response_of_200_that_says_no_is_a_failure_and_is_sent_again() {
 }
 
 #[test]
+fn h4_a_failure_shows_all_that_a_response_of_several_lines_says() {
+    let (receiver, _) = saying(200, "{\n  \"success\": false,\r\n\n  \"error\": \"no such record\"\n}\n");
+    let config = expecting(&receiver, &json!({"accept": {"json": {"/success": true}}}));
+    let said = r#"responded with 200 `{ "success": false, "error": "no such record" }` ("#;
+    Sandbox::new().sync(&config).expect(1).prints(said);
+    let config = with(&config, &json!({"expect": {"stop": {"json": {"/success": false}}}}));
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config).expect(1).prints(r#"for good: 200 `{ "success": false, "error": "no such record" }` ("#);
+    sandbox.sync(&config).expect(1).prints("no such record");
+}
+
+#[test]
 fn h4_conditions_look_at_status_body_and_json() {
     let cases = [
         (json!({"accept": {"json": {"/code": 0}}}), 200, r#"{"code": 0}"#, 0),

@@ -84,6 +84,7 @@ fn h4_conditions_are_looked_at_in_order() {
         (500, "OK", Verdict::Rejected, "OK"),
         (304, "", Verdict::Accepted, ""),
         (200, "nothing", Verdict::Rejected, "nothing"),
+        (200, "{\n  \"fine\": 0\n}\n", Verdict::Rejected, "{\n  \"fine\": 0\n}"),
     ];
     for (status, body, verdict, words) in cases {
         let judged = expect.judge(status, body);
