@@ -6,6 +6,7 @@
 
 mod address;
 mod body;
+mod combine;
 pub mod curl;
 pub mod expect;
 mod header;
@@ -21,6 +22,7 @@ mod variables;
 
 pub use address::is_long;
 pub use body::{Body, Format};
+pub use combine::{Batch, Combine};
 pub use header::{Header, HeaderError};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
@@ -35,7 +37,6 @@ use self::variables::{Values, Variable, scalar_text};
 use crate::net::family::Family;
 use crate::net::url::{Url, UrlError};
 use crate::text::secrets::Secrets;
-use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::state::Fingerprint;
 
@@ -88,8 +89,12 @@ impl Callback {
     }
 
     /// The request for an update. Fails where a value makes it impossible.
-    pub fn render(&self, update: &Update<'_>, moment: impl Into<Moment>) -> Result<Request, RenderError> {
-        let values = self.variables.with(update, moment.into());
+    pub fn render<'a>(
+        &'a self,
+        batch: impl Into<Batch<'a>>,
+        moment: impl Into<Moment>,
+    ) -> Result<Request, RenderError> {
+        let values = self.variables.with(batch.into(), moment.into());
         let url = self.target.render(&values, Show::All).map_err(RenderError::Address)?;
         self.request(url, &values, Show::All)
     }
@@ -128,7 +133,9 @@ impl Callback {
 
     /// Whether the address is part of the request.
     pub fn has_address(&self) -> bool {
-        self.pieces().any(|piece| matches!(piece, Piece::Variable(_, Variable::Ip)))
+        self.pieces().any(|piece| {
+            matches!(piece, Piece::Variable(_, Variable::Ip | Variable::Ipv4 | Variable::Ipv6 | Variable::Ips))
+        })
     }
 
     /// The key of the cache for this callback (E3).
@@ -139,6 +146,11 @@ impl Callback {
     /// The same for one domain: with variables of its own its requests are shaped differently (H9).
     pub fn fingerprint_of(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Fingerprint {
         key::of_domain(callback, self.variables.own(domain, family))
+    }
+
+    /// What a domain has for itself, as a text that is equal for equal values.
+    pub fn own_text(&self, domain: &Domain, family: Family) -> String {
+        key::own_text(self.variables.own(domain, family))
     }
 
     /// The placeholders in it that only some domains have a value for.
@@ -155,6 +167,16 @@ impl Callback {
         Partial { variables: &self.variables, used }
     }
 
+    /// A placeholder in it that has no single meaning, because a request is about several updates (H7).
+    pub fn ambiguous(&self) -> Option<&str> {
+        self.pieces().find_map(|piece| match piece {
+            Piece::Variable(_, variable) if self.variables.is_ambiguous(*variable) => {
+                Some(self.variables.name_of(*variable))
+            }
+            _ => None,
+        })
+    }
+
     /// Every piece of its requests.
     fn pieces(&self) -> impl Iterator<Item = &Piece> {
         let headers = self.headers.iter().flat_map(|header| &header.pieces);
@@ -163,23 +185,23 @@ impl Callback {
     }
 
     /// The request for an update as it may be seen, or why there is none. With `reveal` nothing is redacted.
-    pub fn redacted(
-        &self,
-        update: &Update<'_>,
+    pub fn redacted<'a>(
+        &'a self,
+        batch: impl Into<Batch<'a>>,
         moment: impl Into<Moment>,
         user_agent: &str,
         reveal: bool,
     ) -> Result<Redacted, String> {
-        let moment = moment.into();
+        let (batch, moment) = (batch.into(), moment.into());
         let why = |why: RenderError| {
             let why = why.to_string();
             if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
         };
-        let sent = self.render(update, moment).map_err(why)?;
+        let sent = self.render(batch, moment).map_err(why)?;
         if reveal {
             return Ok(Redacted::whole(sent, user_agent));
         }
-        let values = self.variables.with(update, moment);
+        let values = self.variables.with(batch, moment);
         // A port that is a value of `extra` is not a number once it is redacted.
         let url = self.target.render(&values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));

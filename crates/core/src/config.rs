@@ -117,11 +117,47 @@ impl Entry {
         Update { domain, family, ip }
     }
 
+    /// The updates that go in one request each, as families and places in their lists; none where each has its own (H7).
+    pub fn groups(&self) -> Option<Vec<Vec<(Family, usize)>>> {
+        let combine = self.callback.variables.combine()?;
+        let mut places: HashMap<&Domain, usize> = HashMap::new();
+        // What must be in one request in any case: both families of a domain, or one update.
+        let mut units: Vec<(&Domain, Vec<(Family, usize)>)> = Vec::new();
+        for family in Family::ALL {
+            for (number, domain) in self.domains_of(family).iter().enumerate() {
+                if let Some(unit) = places.get(domain).filter(|_| combine.families) {
+                    units[*unit].1.push((family, number));
+                } else {
+                    places.insert(domain, units.len());
+                    units.push((domain, vec![(family, number)]));
+                }
+            }
+        }
+        let mut groups: Vec<(Vec<(Family, usize)>, usize)> = Vec::new();
+        let mut open: HashMap<Alike<'_>, usize> = HashMap::new();
+        for (domain, unit) in units {
+            let families: Vec<Family> = unit.iter().map(|(family, _)| *family).collect();
+            let own = families.iter().map(|family| self.callback.own_text(domain, *family)).collect();
+            let alike = (families, self.callback.variables.zone_of(domain), own, self.interface_ids.get(domain));
+            if let Some(group) = open.get(&alike).filter(|group| groups[**group].1 < combine.domains) {
+                groups[*group].0.extend(unit);
+                groups[*group].1 += 1;
+            } else {
+                open.insert(alike, groups.len());
+                groups.push((unit, 1));
+            }
+        }
+        Some(groups.into_iter().map(|(members, _)| members).collect())
+    }
+
     /// Where a family's address is looked for.
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]
     }
 }
+
+/// What domains in one request have in common: families, zone, `extra` and `interface_id` of their own.
+type Alike<'a> = (Vec<Family>, Option<&'a Domain>, Vec<String>, Option<&'a InterfaceId>);
 
 /// `cache`
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

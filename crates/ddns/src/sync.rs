@@ -10,7 +10,7 @@ mod sender;
 mod store;
 mod updates;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::{poll_fn, ready};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -39,7 +39,7 @@ use crate::environment::Environment;
 use crate::output::progress::Progress;
 
 use lookups::{Finished, Lookups};
-use sender::Sent;
+use sender::{Batch, Sent};
 use store::Durability;
 use updates::{AHEAD, Updates};
 
@@ -69,6 +69,8 @@ pub(crate) struct Sync<'a> {
     recheck_at: Option<Instant>,
     /// Updates that are due and must not be sent: until when, in seconds since the epoch; none where it has no end.
     held: BTreeMap<Job, Option<u64>>,
+    /// Families of senders that were looked up, and not counted yet: the other family is waited for.
+    uncounted: HashSet<(usize, Family)>,
     /// By configuration.
     tallies: Vec<Tally>,
     /// Whether nothing new is started any more.
@@ -106,6 +108,7 @@ impl<'a> Sync<'a> {
             waiting: BTreeSet::new(),
             recheck_at: None,
             held: BTreeMap::new(),
+            uncounted: HashSet::new(),
             tallies: vec![Tally::default(); configs],
             is_closing: false,
             progress: Rc::default(),
@@ -266,30 +269,38 @@ impl<'a> Sync<'a> {
         }
         let now = steady_time();
         while let Some(start) = self.queue.start(now) {
-            let Some((at, update)) = self.updates.update(start.0) else {
+            let Some((at, mut batch)) = self.updates.batch(start.0) else {
                 self.queue.give_back(start);
                 continue;
             };
             // A retry may come before its time.
             if self.senders[at].entry.needs_memory()
-                && let verdict @ (Verdict::Held(..) | Verdict::Stopped(..)) = self.updates.judge(at, &update)
+                && let (verdict @ (Verdict::Held(..) | Verdict::Stopped(..)), _) =
+                    self.updates.judge_batch(at, &mut batch)
             {
                 self.queue.give_back(start);
-                self.hold(start.0, at, &update, &verdict);
+                let update = batch.first().map(|(_, update)| *update).or_else(|| Some(self.updates.update(start.0)?.1));
+                if let Some(update) = update {
+                    self.hold(start.0, at, &update, &verdict);
+                }
                 continue;
             }
-            if !self.updates.is_marked(at, &update) {
-                let soon = self.queue.starting_by(now + AHEAD);
-                self.updates.mark(std::iter::once(start.0).chain(soon));
+            let Some(first) = batch.first().map(|(_, update)| *update) else { continue };
+            if !batch.iter().all(|(_, update)| self.updates.is_marked(at, update)) {
+                let soon: Vec<Job> =
+                    self.queue.starting_by(now + AHEAD).into_iter().flat_map(|job| self.updates.members(job)).collect();
+                self.updates.mark(batch.iter().map(|(job, _)| *job).chain(soon));
             }
-            if let Verdict::Wait(_) = self.updates.judge(at, &update) {
+            let is_waiting =
+                |(_, update): &(Job, Update<'_>)| matches!(self.updates.judge(at, update), Verdict::Wait(_));
+            if batch.iter().any(is_waiting) {
                 self.queue.give_back(start);
-                self.wait(start.0, at, &update);
+                self.wait(start.0, at, &first);
             } else if self.updates.can_remember(at) {
-                let moment = self.updates.moment(at, &update);
-                self.sending.push(Box::pin(self.senders[at].send(update, start, moment)));
+                let moment = self.updates.moment(at, &first);
+                self.sending.push(Box::pin(self.senders[at].send(batch, start, moment)));
             } else {
-                self.sending.push(Box::pin(ready(Sent::unsent(update, start, UNREMEMBERED))));
+                self.sending.push(Box::pin(ready(Sent::unsent(batch, start, UNREMEMBERED))));
             }
         }
     }
@@ -323,9 +334,9 @@ impl<'a> Sync<'a> {
         let due: Vec<Job> = self.held.iter().filter(is_due).map(|(job, _)| *job).collect();
         for job in due {
             self.held.remove(&job);
-            if let Some((at, update)) = self.updates.update(job) {
+            if let Some((at, batch)) = self.updates.batch(job) {
                 self.updates.open_cache(at);
-                self.queue_update(job, at, &update, false);
+                self.queue_batch(job, at, batch, false, &Family::ALL);
             }
         }
     }
@@ -358,10 +369,10 @@ impl<'a> Sync<'a> {
         }
         self.recheck_at = None;
         for job in self.waiting.clone() {
-            match self.updates.update(job) {
-                Some((at, update)) => {
+            match self.updates.batch(job) {
+                Some((at, batch)) => {
                     self.updates.open_cache(at);
-                    self.queue_update(job, at, &update, false);
+                    self.queue_batch(job, at, batch, false, &Family::ALL);
                 }
                 None => {
                     self.waiting.remove(&job);
@@ -422,85 +433,149 @@ impl<'a> Sync<'a> {
                 self.queue.withdraw(job);
                 self.waiting.remove(&job);
             }
+            if self.updates.is_combined(at) {
+                self.queue_groups(at, family, is_round);
+            }
             return;
         };
         if was_missing {
             sender.log.info(format!("{family}: address found again: {ip}"));
         }
+        if self.updates.is_combined(at) {
+            self.queue_groups(at, family, is_round);
+            return;
+        }
         self.updates.open_cache(at);
         let is_forgetful = is_round && sender.entry.cache == Cache::Off;
         for (job, domain) in jobs {
             let update = sender.entry.update(domain, family, ip);
-            self.queue_update(job, at, &update, is_forgetful);
+            self.queue_batch(job, at, vec![(job, update)], is_forgetful, &[family]);
         }
     }
 
-    /// Judges one update, and queues it where it must be sent.
-    fn queue_update(&mut self, job: Job, at: usize, update: &Update<'_>, is_forgetful: bool) {
+    /// The same for a sender whose updates go in one request, when both families are known (H7). Each update is counted
+    /// once: with the lookup of its family, or with the one that was waited for.
+    fn queue_groups(&mut self, at: usize, family: Family, is_round: bool) {
         let sender = &self.senders[at];
-        let verdict = if is_forgetful { Verdict::Send(Reason::NoCache) } else { self.updates.judge(at, update) };
+        let is_open = |family: &Family| {
+            !sender.entry.domains_of(*family).is_empty() && *self.updates.observed(at, *family) == Observation::Off
+        };
+        if Family::ALL.iter().any(is_open) {
+            self.uncounted.insert((at, family));
+            return;
+        }
+        let counted: Vec<Family> =
+            Family::ALL.into_iter().filter(|one| self.uncounted.remove(&(at, *one)) || *one == family).collect();
+        self.updates.open_cache(at);
+        let is_forgetful = is_round && sender.entry.cache == Cache::Off;
+        let mut failed = 0;
+        for job in self.updates.leaders(at) {
+            if let Some((_, batch)) = self.updates.batch(job) {
+                self.queue_batch(job, at, batch, is_forgetful, &counted);
+                continue;
+            }
+            self.queue.withdraw(job);
+            self.waiting.remove(&job);
+            let found = self.updates.members(job).into_iter().filter_map(|job| self.updates.update(job));
+            failed += found.filter(|(_, update)| counted.contains(&update.family)).count();
+        }
+        if failed > 0 {
+            self.tallies[sender.config].failed += failed;
+            let plural = if failed == 1 { "" } else { "s" };
+            sender.log.error(format!(
+                "{failed} update{plural} not sent: the other address is missing; `combine.missing` says what stands in its place"
+            ));
+        }
+    }
+
+    /// Judges the updates of one request, and queues it where it must be sent. Those of the `counted` families are counted.
+    fn queue_batch(&mut self, job: Job, at: usize, mut batch: Batch<'a>, is_forgetful: bool, counted: &[Family]) {
+        let sender = &self.senders[at];
+        let is_counted = |update: &Update<'_>| counted.contains(&update.family);
+        let (verdict, stopped) = if is_forgetful {
+            (Verdict::Send(Reason::NoCache), Vec::new())
+        } else {
+            self.updates.judge_batch(at, &mut batch)
+        };
         if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
             self.held.remove(&job);
         }
+        for (own, update, verdict) in stopped.iter().filter(|(_, update, _)| is_counted(update)) {
+            self.hold(*own, at, update, verdict);
+        }
+        let Some(first) = batch.first().map(|(_, update)| *update) else {
+            self.queue.withdraw(job);
+            self.waiting.remove(&job);
+            return;
+        };
         match verdict {
             Verdict::UpToDate(since) => {
                 let age = self.updates.now().saturating_sub(since);
-                sender.log.debug(|| format!("{update}: already up to date, accepted {} ago", seconds(age)));
-                self.tallies[sender.config].up_to_date += 1;
+                sender.log.debug(|| format!("{first}: already up to date, accepted {} ago", seconds(age)));
+                self.tallies[sender.config].up_to_date += batch.iter().filter(|(_, update)| is_counted(update)).count();
                 self.queue.withdraw(job);
                 self.waiting.remove(&job);
             }
             Verdict::Wait(_) => {
                 self.queue.withdraw(job);
-                self.wait(job, at, update);
+                self.wait(job, at, &first);
             }
             Verdict::Held(..) | Verdict::Stopped(..) => {
                 self.queue.withdraw(job);
                 self.waiting.remove(&job);
-                self.hold(job, at, update, &verdict);
+                self.hold(job, at, &first, &verdict);
             }
             Verdict::Send(reason) => {
-                sender.log.debug(|| format!("{update}: {reason}"));
+                sender.log.debug(|| format!("{first}: {reason}"));
                 self.waiting.remove(&job);
-                let lane = self.lane(at, update);
+                let lane = self.lane(at, &batch);
                 self.queue.push(job, lane);
             }
         }
     }
 
-    fn lane(&mut self, at: usize, update: &Update<'_>) -> Lane {
+    fn lane(&mut self, at: usize, batch: &Batch<'_>) -> Lane {
         if let Some(lane) = self.lanes[at] {
             return lane;
         }
         let sender = &self.senders[at];
-        let (key, is_common) = sender.lane(update);
+        let (key, is_common) = sender.lane(batch);
         let lane = self.queue.lane(key, sender.concurrency);
         self.lanes[at] = is_common.then_some(lane);
         lane
     }
 
     fn sent(&mut self, sent: &Sent<'a>) {
-        let Sent { update, start, outcome, retry_after, .. } = sent;
+        let Sent { batch, start, retry_after, .. } = sent;
         let job = start.0;
         let at = self.updates.sender_of(job);
         let sender = &self.senders[at];
-        let tally = &mut self.tallies[sender.config];
-        if outcome.is_accepted() {
-            tally.accepted += 1;
-        } else {
-            tally.failed += 1;
+        for ((own, update), outcome) in sent.outcomes() {
+            let tally = &mut self.tallies[sender.config];
+            if outcome.is_accepted() {
+                tally.accepted += 1;
+            } else {
+                tally.failed += 1;
+            }
+            self.updates.settle(own, at, &update, outcome);
+            self.updates.note(own, outcome, sent.took);
         }
-        self.updates.settle(job, at, update, outcome);
-        self.updates.note(job, outcome, sent.took);
         let now = steady_time();
         self.queue.note(start.1, sent.line, now);
+        let outcome = sent.outcome();
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
-        sender.report(sent, retry);
-        match self.updates.update(job) {
+        for ((_, update), outcome) in sent.outcomes() {
+            sender.report(sent, &update, outcome, retry.filter(|_| outcome.is_retried()));
+        }
+        match self.updates.batch(job) {
             None => self.queue.withdraw(job),
-            // The address changed while it was being sent.
-            Some((_, update)) if is_outdated => self.queue_update(job, at, &update, false),
+            // An address changed while it was being sent.
+            Some((_, newer)) if is_outdated => self.queue_batch(job, at, newer, false, &Family::ALL),
+            // So it is where there is an address now that was missing before.
+            Some((_, newer)) if newer.len() > batch.len() && self.updates.is_combined(at) => {
+                self.queue_batch(job, at, newer, false, &[]);
+            }
             Some(_) => {}
         }
     }

@@ -38,6 +38,7 @@ mod cache {
 }
 
 mod services {
+    mod combine;
     mod dyndns2;
     mod expect;
     mod httpbin;
@@ -108,6 +109,7 @@ mod commands {
     mod listen;
     mod preview;
     mod quiet;
+    mod recipe_records;
     mod recipes;
     mod terminal;
 }

@@ -25,6 +25,7 @@
 //! | `expect` | `preset` | `dyndns2` |
 //! | `expect` | `json` | the object, as a JSON text with two blanks for each level |
 //! | `zone` | `name` | a zone; sorted |
+//! | `combine` | `families`, `domains`, then `missing` | `true` or `false`; decimal; as written, where it is set |
 //! | `sign` | `key` | a key, in hexadecimal digits; in the order of the configuration |
 //!
 //! The key is the first 16 bytes of SHA-256 over the salt and the records. A domain with an `extra` of its own has a key of its
@@ -49,9 +50,15 @@ pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
 
 /// The key of one domain, by the key of its callback and the variables that it has for itself.
 pub(super) fn of_domain<'a>(callback: Fingerprint, own: impl Iterator<Item = (&'a str, &'a Value)>) -> Fingerprint {
+    let records = own_text(own);
+    if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
+}
+
+/// What a domain has for itself, as records.
+pub(super) fn own_text<'a>(own: impl Iterator<Item = (&'a str, &'a Value)>) -> String {
     let mut records = String::new();
     push_extra(&mut records, own);
-    if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
+    records
 }
 
 fn hash(salt: &[u8], records: &str) -> Fingerprint {
@@ -97,6 +104,13 @@ fn encoded(callback: &Callback) -> String {
     zones.sort_unstable();
     for zone in zones {
         push(&mut records, "zone", "name", zone);
+    }
+    if let Some(combine) = variables.combine() {
+        push(&mut records, "combine", "families", if combine.families { "true" } else { "false" });
+        push(&mut records, "combine", "domains", &combine.domains.to_string());
+        if let Some(missing) = &combine.missing {
+            push(&mut records, "combine", "missing", missing);
+        }
     }
     for key in sign {
         push(&mut records, "sign", "key", &hex::text(key.as_bytes()));

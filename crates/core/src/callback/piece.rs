@@ -64,6 +64,13 @@ impl Position {
 
     fn push_value(self, out: &mut String, values: &Values<'_>, variable: Variable) {
         match self {
+            // Commas between values are not part of one.
+            Self::UserInfo | Self::Address if variable.is_list() => {
+                for (at, value) in values.text(variable).split(',').enumerate() {
+                    out.push_str(if at == 0 { "" } else { "," });
+                    push_value(out, value);
+                }
+            }
             Self::UserInfo | Self::Address => push_value(out, &values.text(variable)),
             Self::JsonString => push_escaped(out, &values.text(variable)),
             Self::FormValue | Self::FormText => push_form(out, &values.text(variable)),

@@ -9,6 +9,7 @@ use crate::net::family::Family;
 use crate::net::url::Url;
 use crate::text::json::{Dialect, Node, Value, parse};
 use crate::text::secrets::{MASK, Secrets};
+use crate::update::Update;
 use crate::update::domain::Domain;
 
 const NOW: Timestamp = Timestamp { seconds: 1_763_170_000, micros: 42 };
@@ -271,7 +272,7 @@ fn g2_what_may_be_seen_of_an_address() {
         ("http://h/?key__IP__=x", "http://h/?key__IP__=***"),
         ("http://h/?key__IP__", "http://h/?***__IP__"),
         ("http://h/?a=1&key__IP__&b=2", "http://h/?a=***&***__IP__&b=***"),
-        ("http://h/short/segment-of-sixteen?x=#y@z", "http://h/short/***?x=#***"),
+        ("http://h/short/segment-of-sixteen?x=#y@z", "http://***"),
         ("/path?x=1", "/path?x=***"),
         ("user:pw@h/x", "***"),
     ];

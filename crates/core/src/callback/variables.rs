@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 
+use super::combine::{Batch, Combine};
 use super::sign::message_id;
 use crate::net::family::Family;
 use crate::text::json::Value;
@@ -59,6 +60,10 @@ pub(super) enum Variable {
     Zone,
     Host,
     Subdomain,
+    Ipv4,
+    Ipv6,
+    Ips,
+    Domains,
     /// One of `extra`, by its place.
     Extra(usize),
 }
@@ -73,14 +78,23 @@ const BUILT_IN: [(&str, Variable); 6] = [
 ];
 
 /// Names that a variable of the user's may take: the value in `extra` counts then.
-const YIELDING: [(&str, Variable); 4] = [
+const YIELDING: [(&str, Variable); 8] = [
     ("__OLDIP__", Variable::OldIp),
     ("__ZONE__", Variable::Zone),
     ("__HOST__", Variable::Host),
     ("__SUBDOMAIN__", Variable::Subdomain),
+    ("__IPV4__", Variable::Ipv4),
+    ("__IPV6__", Variable::Ipv6),
+    ("__IPS__", Variable::Ips),
+    ("__DOMAINS__", Variable::Domains),
 ];
 
 impl Variable {
+    /// Whether its value is several, with commas between them.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self, Self::Ips | Self::Domains)
+    }
+
     /// Whether its value is something that the user typed: it may be a key (G2).
     pub(super) fn is_secret(self) -> bool {
         matches!(self, Self::Extra(_))
@@ -95,6 +109,8 @@ pub struct Variables {
     line: Option<String>,
     /// `zone`; none of them fits twice.
     zones: Vec<Domain>,
+    /// `combine`
+    combine: Option<Combine>,
     /// `extra`: names of the form `__NAME__` and their scalar values; `null` where only domains have one.
     extra: Vec<(String, Value)>,
     /// `extra` of domains, over that of all: places in `extra`, and values. By [`Family::index`].
@@ -114,6 +130,28 @@ impl Variables {
     #[must_use]
     pub fn with_zones(self, zones: Vec<Domain>) -> Self {
         Self { zones, ..self }
+    }
+
+    /// With what goes in one request (H7).
+    #[must_use]
+    pub fn with_combine(self, combine: Option<Combine>) -> Self {
+        Self { combine, ..self }
+    }
+
+    /// What goes in one request; none where each update has its own.
+    pub fn combine(&self) -> Option<&Combine> {
+        self.combine.as_ref()
+    }
+
+    /// Whether a placeholder has no single meaning, because a request is about several families or domains (H7).
+    pub(super) fn is_ambiguous(&self, variable: Variable) -> bool {
+        let Some(combine) = &self.combine else { return false };
+        match variable {
+            Variable::Ip | Variable::RecordType => combine.families,
+            Variable::Domain | Variable::Host | Variable::Subdomain => combine.domains > 1,
+            Variable::OldIp => true,
+            _ => false,
+        }
     }
 
     /// Every name that has a value, for messages.
@@ -197,7 +235,13 @@ impl Variables {
     }
 
     fn exists(&self, variable: Variable) -> bool {
-        variable == Variable::OldIp || self.has_zones()
+        let combines = |part: fn(&Combine) -> bool| self.combine.as_ref().is_some_and(part);
+        match variable {
+            Variable::OldIp => true,
+            Variable::Ipv4 | Variable::Ipv6 | Variable::Ips => combines(|combine| combine.families),
+            Variable::Domains => combines(|combine| combine.domains > 1),
+            _ => self.has_zones(),
+        }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Variable> {
@@ -206,8 +250,8 @@ impl Variables {
         of(&BUILT_IN).or_else(extra).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
     }
 
-    pub(super) fn with<'a>(&'a self, update: &Update<'a>, moment: Moment) -> Values<'a> {
-        Values { update: *update, moment, variables: self }
+    pub(super) fn with<'a>(&'a self, batch: Batch<'a>, moment: Moment) -> Values<'a> {
+        Values { update: *batch.first, batch, moment, variables: self }
     }
 
     /// `ttl`; none where it is not set.
@@ -269,6 +313,7 @@ pub(super) fn scalar_text(value: &Value) -> Cow<'_, str> {
 /// The values of one request; made text where they are used.
 pub(super) struct Values<'a> {
     update: Update<'a>,
+    batch: Batch<'a>,
     moment: Moment,
     variables: &'a Variables,
 }
@@ -290,8 +335,40 @@ impl Values<'_> {
                 subdomain => subdomain.into(),
             },
             Variable::Subdomain => self.subdomain().into(),
+            Variable::Ipv4 => self.address(Family::V4),
+            Variable::Ipv6 => self.address(Family::V6),
+            Variable::Ips => self.addresses().into(),
+            Variable::Domains => self.domains().into(),
             Variable::Extra(at) => self.extra(at).map_or("".into(), scalar_text),
         }
+    }
+
+    fn found(&self, family: Family) -> Option<IpAddr> {
+        self.batch.iter().find(|update| update.family == family).map(|update| update.ip)
+    }
+
+    /// The address of a family, or what stands in its place.
+    fn address(&self, family: Family) -> Cow<'_, str> {
+        let missing = || self.variables.combine.as_ref().and_then(|combine| combine.missing.as_deref());
+        match self.found(family) {
+            Some(ip) => ip.to_string().into(),
+            None => missing().unwrap_or_default().into(),
+        }
+    }
+
+    fn addresses(&self) -> String {
+        let found = Family::ALL.into_iter().filter_map(|family| self.found(family));
+        found.map(|ip| ip.to_string()).collect::<Vec<_>>().join(",")
+    }
+
+    fn domains(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for update in self.batch.iter() {
+            if !names.contains(&update.domain.as_str()) {
+                names.push(update.domain.as_str());
+            }
+        }
+        names.join(",")
     }
 
     /// The `webhook-id` of the request.
@@ -334,7 +411,11 @@ impl Values<'_> {
             | Variable::RecordType
             | Variable::Zone
             | Variable::Host
-            | Variable::Subdomain => Value::String(self.text(variable).into_owned()),
+            | Variable::Subdomain
+            | Variable::Ipv4
+            | Variable::Ipv6
+            | Variable::Ips
+            | Variable::Domains => Value::String(self.text(variable).into_owned()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One entry of a configuration: a callback, its domains and its sources, or everything that is wrong with them.
 
 mod callback;
+pub(super) mod combine;
 mod domains;
 mod expect;
 

@@ -30,6 +30,7 @@ pub enum Key {
     Timeout,
     MinInterval,
     Expect,
+    Combine,
     Concurrency,
     Interval,
     Debug,
@@ -133,6 +134,7 @@ impl Field {
             (Key::Concurrency, _) => "`auto` or a whole number from 1 to 1000",
             (Key::Method, _) => "one of GET, POST, PUT, PATCH, DELETE",
             (Key::Format, _) => "`json`, `form` or `text`",
+            (Key::Combine, _) => "an object with `families`, `domains` and `missing`",
             (Key::Expect, _) => "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`",
             (Key::Interval | Key::MinInterval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
             (Key::Zone, _) => "a domain name, or a list of them",
@@ -207,7 +209,7 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 32] = {
+pub const FIELDS: [Field; 33] = {
     use Key as K;
     use Kind::{
         Document, Domains, Flag, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects, Sources, Text,
@@ -284,6 +286,8 @@ pub const FIELDS: [Field; 32] = {
             .help("TIME", "Least time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"),
         field(K::Expect, "expect", ("DDNS_EXPECT", "expect"), ObjectOrText, Entry)
             .help("RULE", "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"),
+        field(K::Combine, "combine", ("DDNS_COMBINE", "combine"), Object, Entry)
+            .help("JSON", "Several updates in one request: an object with `families`, `domains`, `missing`"),
         field(K::Concurrency, "concurrency", ("DDNS_CONCURRENCY", "concurrency"), WholeOrText, File)
             .default("auto")
             .help("NUMBER", "Requests at the same time: `auto` or a number; 1: strictly one after the other"),

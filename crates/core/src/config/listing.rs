@@ -3,6 +3,7 @@
 //! The settings need not be valid: a listing helps most where something is wrong. The value of a secret field is shown
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
+use super::entry::combine::combine;
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
@@ -238,7 +239,7 @@ fn variables(layers: &Layers<'_>) -> Variables {
     let mut reader = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
     // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
     let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
-    let mut variables = Variables::default().with_zones(zones);
+    let mut variables = Variables::default().with_zones(zones).with_combine(combine(&mut reader));
     for name in own_names(layers) {
         variables.declare(&name);
     }

@@ -193,6 +193,7 @@ fn example(field: &Field) -> String {
         Key::Interval => "\"5m\"",
         Key::MinInterval => "\"10m\"",
         Key::Expect => "\"dyndns2\"",
+        Key::Combine => "{ \"families\": false }",
         Key::LogFile => "\"ddns.log\"",
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
         Key::Providers => "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]",

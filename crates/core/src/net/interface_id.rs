@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 /// `::1234:5678:9abc:def0`, with the length of the prefix that it goes behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InterfaceId {
     bits: u128,
     prefix: u8,

@@ -177,12 +177,14 @@ pub(crate) fn shown_scheme(scheme: &str) -> String {
     if scheme.len() > LONGEST { MASK.to_owned() } else { scheme.to_ascii_lowercase() }
 }
 
-/// Whether an `@` stands before and behind what seems to be the host: it may be a part of a password that has an
-/// unescaped `/`, `?` or `#`.
+/// Whether what seems to be host and path may be a part of a password that has an unescaped `/`, `?` or `#`: an `@` stands
+/// before and behind them, or behind them where no value of a parameter is.
 pub(crate) fn has_unclear_host(text: &str) -> bool {
     let Some((_, rest)) = split_scheme(text) else { return false };
     let (authority, after) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    authority.contains('@') && after.contains('@')
+    let Some((before, _)) = after.rsplit_once('@') else { return false };
+    let is_value = before.split_once('?').is_none_or(|(_, query)| query.contains('=') && !query.contains('#'));
+    authority.contains('@') || before.contains('#') || !is_value
 }
 
 /// What may be shown of an address that is not valid: the scheme. Any other part may belong to a password.

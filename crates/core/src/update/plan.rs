@@ -103,6 +103,25 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     }
 }
 
+/// What is to be done about updates that go in one request (H7), those that are stopped left out: one that must be sent
+/// sends all of them, one that must wait holds all of them back. None where there is none.
+pub fn together(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
+    let rank = |verdict: &Verdict| match verdict {
+        Verdict::UpToDate(_) => 0,
+        Verdict::Send(_) => 1,
+        Verdict::Held(..) => 2,
+        Verdict::Wait(_) => 3,
+        Verdict::Stopped(..) => 4,
+    };
+    verdicts.into_iter().reduce(|one, other| match (one, other) {
+        (Verdict::Held(one, by), Verdict::Held(other, _)) if one >= other => Verdict::Held(one, by),
+        (Verdict::UpToDate(one), Verdict::UpToDate(other)) => Verdict::UpToDate(one.min(other)),
+        (one, other) if rank(&one) > rank(&other) => one,
+        (Verdict::Send(reason), Verdict::Send(_)) => Verdict::Send(reason),
+        (_, other) => other,
+    })
+}
+
 fn judge_entry(update: &Update<'_>, max_age: Duration, entry: Entry, own: u32, now: u64) -> Verdict {
     match (entry.in_doubt, entry.accepted) {
         // The same address may be sent twice: whichever request is applied last, it is right.

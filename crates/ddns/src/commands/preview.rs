@@ -5,9 +5,10 @@ mod show;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use ddns_core::address::observation::{Trust, unusable};
-use ddns_core::callback::{Moment, Redacted};
+use ddns_core::callback::{Batch as Request, Moment, Redacted};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Route;
@@ -35,11 +36,18 @@ struct Batch<'a> {
     entry: &'a Entry,
     family: Family,
     lookup: Lookup,
+    /// What was found for the entry, by [`Family::index`].
+    addresses: [Option<IpAddr>; 2],
+    /// Which updates go in one request (H7); none where each has its own.
+    groups: Rc<Option<Vec<Group>>>,
     /// What is remembered; none where the cache is off.
     remembered: Option<Remembered>,
     /// Whether secrets are shown.
     reveal: bool,
 }
+
+/// Updates that go in one request: families, and places in their lists.
+type Group = Vec<(Family, usize)>;
 
 /// One update, as it is shown.
 struct Item<'a> {
@@ -108,9 +116,12 @@ fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environ
     let mut batches = Vec::new();
     for ((config, (number, entry)), pair) in all.zip(lookups) {
         let remembered = caches.of(entry, environment);
+        let groups = Rc::new(entry.groups());
+        let addresses = [0, 1].map(|family: usize| pair[family].as_ref().and_then(Lookup::address));
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
             let Some(lookup) = lookup else { continue };
-            batches.push(Batch { config, number, entry, family, lookup, remembered: remembered.clone(), reveal });
+            let (remembered, groups) = (remembered.clone(), Rc::clone(&groups));
+            batches.push(Batch { config, number, entry, family, lookup, addresses, groups, remembered, reveal });
         }
     }
     for warning in caches.warnings {
@@ -140,6 +151,32 @@ impl<'a> Batch<'a> {
         moment_of(&self.entry.callback, key, entry.unwrap_or_default(), update.ip)
     }
 
+    /// The updates of the request that one belongs to, the first of them first; the reason where it is not sent.
+    fn together(&self, update: Update<'a>) -> Result<Vec<Update<'a>>, String> {
+        let at = |(family, place): (Family, usize)| {
+            let domain = &self.entry.domains_of(family)[place];
+            self.addresses[family.index()].map(|ip| self.entry.update(domain, family, ip))
+        };
+        let is_own = |(family, place): &(Family, usize)| {
+            *family == update.family && self.entry.domains_of(*family)[*place] == *update.domain
+        };
+        let Some(group) = self.groups.iter().flatten().find(|group| group.iter().any(is_own)) else {
+            return Ok(vec![update]);
+        };
+        let together: Vec<Update<'a>> = group.iter().filter_map(|member| at(*member)).collect();
+        let may_lack = self.entry.callback.variables.combine().is_some_and(|combine| combine.missing.is_some());
+        if together.len() < group.len() && !may_lack {
+            return Err("the other address is missing, and `combine.missing` is not set".to_owned());
+        }
+        Ok(together)
+    }
+
+    /// Whether the request of an update is shown with another one.
+    fn is_shown_elsewhere(&self, domain: &'a Domain) -> bool {
+        let Some(update) = self.update(domain) else { return false };
+        self.together(update).is_ok_and(|all| all.first().is_some_and(|first| *first != update))
+    }
+
     /// None where there is no address.
     fn verdict(&self, domain: &'a Domain, now: u64) -> Option<Verdict> {
         let update = self.update(domain)?;
@@ -148,19 +185,22 @@ impl<'a> Batch<'a> {
 
     /// Whether a request can be made at all.
     fn can_be_sent(&self, domain: &'a Domain) -> bool {
-        self.update(domain).is_some_and(|update| self.entry.callback.render(&update, unix_time()).is_ok())
+        let Some(Ok(updates)) = self.update(domain).map(|update| self.together(update)) else { return false };
+        Request::of(&updates).is_some_and(|request| self.entry.callback.render(request, unix_time()).is_ok())
     }
 
     fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
         let request = self.update(domain).map(|update| {
-            let moment = self.moment(&update);
-            let sent = self.entry.callback.render(&update, moment).ok();
+            let updates = self.together(update)?;
+            let request = Request::of(&updates).ok_or_else(String::new)?;
+            let moment = self.moment(request.first);
+            let sent = self.entry.callback.render(request, moment).ok();
             let route = sent.as_ref().and_then(|sent| self.entry.proxies.routes(&sent.url).next());
             let server = route.and_then(|route| match route {
                 Route::Via(server) => Some(&**server),
                 Route::Direct | Route::Unusable(..) => None,
             });
-            let request = self.entry.callback.redacted(&update, moment, USER_AGENT, self.reveal);
+            let request = self.entry.callback.redacted(request, moment, USER_AGENT, self.reveal);
             request.map(|request| request.through(server, self.reveal))
         });
         let ip = self.update(domain).map(|update| update.ip);

@@ -1,10 +1,11 @@
 //! Sending one update of one entry, and reporting how it ended.
 
 use std::cell::Cell;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::Moment;
 use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Verdict as Meaning, suspicious};
+use ddns_core::callback::{Batch as Request, Moment};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
 use ddns_core::schedule::limiter::Line;
@@ -13,6 +14,7 @@ use ddns_core::schedule::retry_after;
 use ddns_core::text::duration::duration;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 
 use crate::clock::unix_time;
@@ -40,11 +42,15 @@ pub(crate) struct Sender<'a> {
     has_hinted: Cell<bool>,
 }
 
-/// An update whose sending has ended.
+/// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
+pub(super) type Batch<'a> = Vec<(Job, Update<'a>)>;
+
+/// A request that has ended.
 pub(super) struct Sent<'a> {
-    pub(super) update: Update<'a>,
+    pub(super) batch: Batch<'a>,
     pub(super) start: (Job, Lane),
-    pub(super) outcome: Outcome,
+    /// One for each update, or one for all of them.
+    pub(super) outcomes: Vec<Outcome>,
     /// How long the endpoint wants no requests; none where it did not say.
     pub(super) retry_after: Option<Duration>,
     /// Where it went; none where log lines need not name it.
@@ -59,13 +65,25 @@ pub(super) struct Sent<'a> {
 }
 
 impl<'a> Sent<'a> {
+    /// Each update and how it ended.
+    pub(super) fn outcomes(&self) -> impl Iterator<Item = ((Job, Update<'a>), &Outcome)> {
+        let outcome = |at: usize| self.outcomes.get(at).or(self.outcomes.first());
+        self.batch.iter().enumerate().filter_map(move |(at, member)| Some((*member, outcome(at)?)))
+    }
+
+    /// How the request ended: what must be retried counts most, then what was stopped.
+    pub(super) fn outcome(&self) -> &Outcome {
+        let find = |is_meant: fn(&Outcome) -> bool| self.outcomes.iter().find(|outcome| is_meant(outcome));
+        find(Outcome::is_retried).or(find(|outcome| !outcome.is_accepted())).unwrap_or(&self.outcomes[0])
+    }
+
     /// One that was not sent after all.
-    pub(super) fn unsent(update: Update<'a>, start: (Job, Lane), why: &str) -> Self {
+    pub(super) fn unsent(batch: Batch<'a>, start: (Job, Lane), why: &str) -> Self {
         let outcome = Outcome::Failed { why: why.to_owned(), reached: false };
         Self {
-            update,
+            batch,
             start,
-            outcome,
+            outcomes: vec![outcome],
             retry_after: None,
             origin: None,
             relay: None,
@@ -83,22 +101,29 @@ impl<'a> Sender<'a> {
     }
 
     /// The lane of an update, and whether it is that of all of them.
-    pub(super) fn lane(&self, update: &Update<'_>) -> (LaneKey, bool) {
+    pub(super) fn lane(&self, batch: &Batch<'_>) -> (LaneKey, bool) {
         if self.is_strict() {
             return (LaneKey::Strict(self.config), true);
         }
         // One whose URL cannot be made fails by itself, wherever it stands.
-        let request = self.entry.callback.render(update, unix_time());
+        let updates: Vec<Update<'_>> = batch.iter().map(|(_, update)| *update).collect();
+        let request = Request::of(&updates).map(|batch| self.entry.callback.render(batch, unix_time()));
+        let request = request.and_then(Result::ok);
         let origin = request.map(|request| request.url.origin()).unwrap_or_default();
         (LaneKey::Origin(origin), self.entry.callback.target.fixed_part().is_some())
     }
 
-    /// Sends one update.
-    pub(super) async fn send(&self, update: Update<'a>, start: (Job, Lane), moment: Moment) -> Sent<'a> {
+    /// Sends the updates of one request.
+    pub(super) async fn send(&self, batch: Batch<'a>, start: (Job, Lane), moment: Moment) -> Sent<'a> {
+        let updates: Vec<Update<'a>> = batch.iter().map(|(_, update)| *update).collect();
+        let Some(request) = Request::of(&updates) else {
+            return Sent::unsent(batch, start, "there is nothing to send");
+        };
+        let update = *request.first;
         let now = moment.now;
         let began = Instant::now();
         if self.log.shows(Level::Debug)
-            && let Ok(request) = self.entry.callback.redacted(&update, moment, USER_AGENT, false)
+            && let Ok(request) = self.entry.callback.redacted(request, moment, USER_AGENT, false)
         {
             let way = self.entry.proxies.described(&request.url);
             self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
@@ -107,11 +132,11 @@ impl<'a> Sender<'a> {
             }
         }
         let (mut retry_after, mut relay, mut allow, mut line) = (None, None, None, Line::Free);
-        let request = self.entry.callback.render(&update, moment);
-        let outcome = match &request {
+        let request = self.entry.callback.render(request, moment);
+        let outcomes = match &request {
             Err(why) => {
                 let why = self.log.masked(&why.to_string()).into_owned();
-                Outcome::Failed { why, reached: false }
+                vec![Outcome::Failed { why, reached: false }]
             }
             Ok(request) => match self.client.send(request, self.how()).await {
                 Ok(response) => {
@@ -121,42 +146,58 @@ impl<'a> Sender<'a> {
                     line = response.line;
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
-                    let mut outcome = self.judge(&response, &update);
-                    if let Outcome::Wait { wait, .. } = &mut outcome {
-                        *wait = wait.or(retry_after);
-                        retry_after = *wait;
+                    let mut outcomes = self.judge(&response, &updates);
+                    for outcome in &mut outcomes {
+                        if let Outcome::Wait { wait, .. } = outcome {
+                            *wait = wait.or(retry_after);
+                            retry_after = *wait;
+                        }
                     }
                     allow = response.allow;
-                    outcome
+                    outcomes
                 }
                 Err(failure) => {
                     self.warn(&failure.warnings);
-                    Outcome::Failed { why: self.log.masked(&failure.why).into_owned(), reached: failure.reached }
+                    let why = self.log.masked(&failure.why).into_owned();
+                    vec![Outcome::Failed { why, reached: failure.reached }]
                 }
             },
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-        Sent { update, start, outcome, retry_after, origin, relay, allow, line, took: began.elapsed() }
+        Sent { batch, start, outcomes, retry_after, origin, relay, allow, line, took: began.elapsed() }
     }
 
-    /// What a response means: its status decides, or `expect` where it is set.
-    fn judge(&self, response: &Response, update: &Update<'_>) -> Outcome {
+    /// What a response means: its status decides, or `expect` where it is set. One for each update, or one for all.
+    fn judge(&self, response: &Response, updates: &[Update<'_>]) -> Vec<Outcome> {
         let status = response.status;
         let Some(expect) = &self.entry.callback.expect else {
             self.hint_at_expect(response);
-            return Outcome::of_status(status);
+            return vec![Outcome::of_status(status)];
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
             let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
-            return Outcome::Failed { why, reached: true };
+            return vec![Outcome::Failed { why, reached: true }];
         }
-        let judged = expect.judge(status, &response.body, 1, &[update.ip]);
-        let Some(Judgement { verdict, words, because }) = judged.into_iter().next() else {
-            return Outcome::of_status(status);
+        let mut domains: Vec<&Domain> = Vec::new();
+        for update in updates {
+            if !domains.contains(&update.domain) {
+                domains.push(update.domain);
+            }
+        }
+        let sent: Vec<IpAddr> = updates.iter().map(|update| update.ip).collect();
+        let judged = expect.judge(status, &response.body, domains.len(), &sent);
+        let outcome = |update: &Update<'_>| {
+            let at = domains.iter().position(|domain| *domain == update.domain).unwrap_or_default();
+            let judgement = judged.get(at).or(judged.first());
+            judgement.map_or_else(|| Outcome::of_status(status), |judgement| self.outcome(status, judgement, update))
         };
-        let words = self.words(&words);
+        updates.iter().map(outcome).collect()
+    }
+
+    fn outcome(&self, status: u16, Judgement { verdict, words, because }: &Judgement, update: &Update<'_>) -> Outcome {
+        let words = self.words(words);
         self.log.debug(|| format!("{update}: expect: {because}"));
-        match verdict {
+        match *verdict {
             Meaning::Accepted => Outcome::Accepted(status),
             Meaning::Unchanged => Outcome::Unchanged(status),
             Meaning::Rejected if !(200..300).contains(&status) => Outcome::Refused(status),
@@ -190,12 +231,12 @@ impl<'a> Sender<'a> {
     }
 
     /// Logs how it ended, and when it is retried.
-    pub(super) fn report(&self, sent: &Sent<'_>, retry: Option<Duration>) {
-        let level = if sent.outcome.is_accepted() { Level::Info } else { Level::Error };
+    pub(super) fn report(&self, sent: &Sent<'_>, update: &Update<'_>, outcome: &Outcome, retry: Option<Duration>) {
+        let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
             let line = report::line(&report::Report {
-                update: &sent.update,
-                outcome: &sent.outcome,
+                update,
+                outcome,
                 took: sent.took,
                 origin: sent.origin.as_deref(),
                 relay: sent.relay.as_deref(),

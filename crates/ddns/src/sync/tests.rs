@@ -85,11 +85,10 @@ fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
         let (_, update) = sync.updates.update(0).expect("an update");
         sync.look_up(&Due::everything(1));
         sync.looked_up(&finished(Some("203.0.113.2"), Family::V4, 2));
-        let outcome = Outcome::Accepted(200);
         sync.sent(&Sent {
-            update,
+            batch: vec![(0, update)],
             start,
-            outcome,
+            outcomes: vec![Outcome::Accepted(200)],
             retry_after: None,
             origin: None,
             relay: None,

@@ -13,12 +13,12 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::plan::{Verdict, judge, together};
 use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
 use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
 
 use super::caches::cache_path;
-use super::sender::Sender;
+use super::sender::{Batch, Sender};
 use super::store::{Durability, Store};
 use crate::clock::{Calendar, steady_time, unix_time};
 use crate::environment::Environment;
@@ -66,6 +66,13 @@ fn new_message() -> u32 {
 /// now, in one write.
 pub(super) const AHEAD: Duration = Duration::from_secs(2);
 
+/// Which updates of a sender go in one request.
+struct Groups {
+    all: Vec<Vec<Job>>,
+    /// The group of each update, by its number from the sender's first on.
+    of: Vec<usize>,
+}
+
 /// What was remembered of an update before it was marked: a request of which nothing was sent changes nothing.
 #[derive(Default)]
 struct Before {
@@ -84,6 +91,8 @@ struct SenderState {
     sources: [Option<String>; 2],
     /// The store and the key of what was accepted; none where nothing is remembered, or nothing was needed yet.
     memory: Option<(usize, Fingerprint)>,
+    /// None where each update has a request of its own.
+    groups: Option<Groups>,
 }
 
 /// A cache that entries share.
@@ -107,6 +116,7 @@ impl<'a> Updates<'a> {
                 observed: [const { Observation::Off }; 2],
                 sources: [None, None],
                 memory: None,
+                groups: groups(sender, first),
             });
             let count: usize = Family::ALL.map(|family| sender.entry.domains_of(family).len()).iter().sum();
             first = first.saturating_add(Job::try_from(count).unwrap_or(Job::MAX));
@@ -134,6 +144,55 @@ impl<'a> Updates<'a> {
     /// The sender of an update.
     pub(super) fn sender_of(&self, job: Job) -> usize {
         self.states.partition_point(|state| state.first <= job) - 1
+    }
+
+    /// Whether updates of a sender go in one request.
+    pub(super) fn is_combined(&self, at: usize) -> bool {
+        self.states[at].groups.is_some()
+    }
+
+    /// The updates that go in one request with this one, and itself; the first one stands for all of them in the queue.
+    pub(super) fn members(&self, job: Job) -> Vec<Job> {
+        let state = &self.states[self.sender_of(job)];
+        let members = |groups: &Groups| groups.all[groups.of[(job - state.first) as usize]].clone();
+        state.groups.as_ref().map_or_else(|| vec![job], members)
+    }
+
+    /// The first update of each request of a sender.
+    pub(super) fn leaders(&self, at: usize) -> Vec<Job> {
+        let first = |group: &Vec<Job>| group.first().copied();
+        self.states[at].groups.iter().flat_map(|groups| &groups.all).filter_map(first).collect()
+    }
+
+    /// The updates of one request as they are to be sent now, and their sender; none where there is no address. A family
+    /// that has none now is left out, where something stands in its place.
+    pub(super) fn batch(&self, job: Job) -> Option<(usize, Batch<'a>)> {
+        let at = self.sender_of(job);
+        let members = self.members(job);
+        let batch: Batch<'a> = members.iter().filter_map(|job| Some((*job, self.update(*job)?.1))).collect();
+        let combine = self.senders[at].entry.callback.variables.combine();
+        let may_lack = combine.is_some_and(|combine| combine.missing.is_some());
+        let is_whole = batch.len() == members.len() || may_lack;
+        (is_whole && !batch.is_empty()).then_some((at, batch))
+    }
+
+    /// What is to be done about the updates of one request. Those that are stopped are taken out, and returned.
+    pub(super) fn judge_batch(&self, at: usize, batch: &mut Batch<'a>) -> (Verdict, Vec<(Job, Update<'a>, Verdict)>) {
+        let mut stopped = Vec::new();
+        let mut verdicts = Vec::with_capacity(batch.len());
+        batch.retain(|(job, update)| match self.judge(at, update) {
+            verdict @ Verdict::Stopped(..) => {
+                stopped.push((*job, *update, verdict));
+                false
+            }
+            verdict => {
+                verdicts.push(verdict);
+                true
+            }
+        });
+        let first_stopped = || stopped.first().map(|(_, _, verdict)| verdict.clone());
+        let verdict = together(verdicts).or_else(first_stopped).unwrap_or(Verdict::UpToDate(0));
+        (verdict, stopped)
     }
 
     /// The update of a number as it is to be sent now, and its sender; none where there is no address.
@@ -302,11 +361,11 @@ impl<'a> Updates<'a> {
             self.open_cache(at);
             for family in Family::ALL {
                 for domain in self.senders[at].entry.domains_of(family) {
-                    let Some((store, callback)) = self.states[at].memory else { continue };
-                    let key = EntryKey { callback, domain: domain.clone(), family };
-                    let hold = self.stores[store].store.state().hold(&key);
+                    let update = Update { domain, family, ip: family.documentation() };
+                    let Some((store, key)) = self.key(at, &update) else { continue };
+                    let hold = store.state().hold(&key);
                     if hold.stopped.is_some() {
-                        self.stores[store].store.set_hold(&key, Hold { stopped: None, ..hold });
+                        store.set_hold(&key, Hold { stopped: None, ..hold });
                     }
                 }
             }
@@ -340,7 +399,8 @@ impl<'a> Updates<'a> {
             let endpoint = sender.entry.callback.target.fixed_part().map(|url| url.origin());
             for family in Family::ALL {
                 for (job, domain) in (self.first(at, family)..).zip(sender.entry.domains_of(family)) {
-                    let row = self.row(queue, waiting.contains(&job), job, at, (domain, family));
+                    let is_waiting = self.members(job).first().is_some_and(|first| waiting.contains(first));
+                    let row = self.row(queue, is_waiting, job, at, (domain, family));
                     rows.push(Row { endpoint: endpoint.clone(), ..row });
                     *places.entry((domain.to_string(), family)).or_default() += 1;
                 }
@@ -356,13 +416,14 @@ impl<'a> Updates<'a> {
         rows
     }
 
-    fn row(&self, queue: &Queue, is_waiting: bool, job: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
+    fn row(&self, queue: &Queue, is_waiting: bool, own: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
         let memory = self.memory(at, domain, family);
         let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
         let ip = match *self.observed(at, family) {
             Observation::Found(ip) => Some(self.senders[at].entry.update(domain, family, ip).ip),
             Observation::Unavailable | Observation::Off => None,
         };
+        let job = self.members(own).first().copied().unwrap_or(own);
         let left = |until: Duration| seconds(until.saturating_sub(steady_time()));
         let phase = match (queue.stage(job), queue.retry(job), ip) {
             _ if is_waiting => Phase::Waiting {
@@ -394,7 +455,7 @@ impl<'a> Updates<'a> {
             accepted: entry.accepted,
             // What is being sent for the first time is not in doubt yet.
             in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| phase != Phase::Sending),
-            last: self.ended.get(job as usize).copied().flatten(),
+            last: self.ended.get(own as usize).copied().flatten(),
             phase,
         }
     }
@@ -409,4 +470,20 @@ impl<'a> Updates<'a> {
     pub(super) fn now(&self) -> u64 {
         self.calendar.now()
     }
+}
+
+/// Which updates of a sender go in one request; none where each has its own.
+fn groups(sender: &Sender<'_>, first: Job) -> Option<Groups> {
+    let number = |at: usize| Job::try_from(at).unwrap_or(Job::MAX);
+    let before_v6 = sender.entry.domains_of(Family::V4).len();
+    let job = |(family, at): (Family, usize)| first + number(if family == Family::V4 { at } else { before_v6 + at });
+    let places = sender.entry.groups()?;
+    let all: Vec<Vec<Job>> = places.into_iter().map(|group| group.into_iter().map(job).collect()).collect();
+    let mut of = vec![0; all.iter().map(Vec::len).sum()];
+    for (number, group) in all.iter().enumerate() {
+        for job in group {
+            of[(job - first) as usize] = number;
+        }
+    }
+    Some(Groups { all, of })
 }

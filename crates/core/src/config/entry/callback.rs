@@ -3,6 +3,7 @@
 use super::super::fields::{Field, Key};
 use super::super::value::{document, form_members, is_empty_token, own_names};
 use super::Maker;
+use super::combine::combine;
 use crate::callback::{
     Body, Callback, Format, Header, Method, SIGNATURE_HEADERS, SigningKey, Target, TargetError, Variables,
 };
@@ -29,7 +30,9 @@ impl Maker<'_, '_> {
         let method = self.method(body.is_some());
         self.warn_unknown(&unknown, &variables);
         let expect = self.expect();
-        Some(Callback { target: target?, method, headers, body, sign, variables, expect })
+        let callback = Callback { target: target?, method, headers, body, sign, variables, expect };
+        self.check_combine(&callback);
+        Some(callback)
     }
 
     /// `method`; none where the body decides (A2).
@@ -123,7 +126,7 @@ impl Maker<'_, '_> {
             Some(Value::Number(number)) => Some(number.clone()),
             _ => self.reader.text(Key::Line),
         };
-        let mut variables = Variables::new(ttl, line).with_zones(self.zones());
+        let mut variables = Variables::new(ttl, line).with_zones(self.zones()).with_combine(combine(&mut self.reader));
         let members = match self.reader.object(Key::Extra).map(|node| node.value) {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),

@@ -111,6 +111,9 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
         rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
     }
     rows.push(("verdict", sentence(batch, item, now)));
+    if batch.is_shown_elsewhere(item.domain) {
+        rows.push(("together", "in one request with another update".to_owned()));
+    }
     if let Some((source, choice)) = batch.lookup.found() {
         let found = format!("{}, from {source}: {}", choice.ip, choice.why);
         rows.push(match item.ip.filter(|ip| *ip != choice.ip) {
@@ -127,7 +130,7 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
     for (label, row) in rows {
         push(&mut text, label, &row, width, COLUMN);
     }
-    if let Some(Ok(request)) = &item.request {
+    if let Some(Ok(request)) = item.request.as_ref().filter(|_| !batch.is_shown_elsewhere(item.domain)) {
         push(&mut text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
         for (name, value) in &request.headers {
             push(&mut text, "", &format!("{name}: {value}"), width, COLUMN);
@@ -204,7 +207,7 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
         for item in batch.domains().iter().map(|domain| batch.item(domain, now)) {
             let row = sentence(batch, &item, now);
             comment(&mut text, &format!("{} {}: {row}", item.domain, batch.family.record_type()));
-            if let Some(Ok(request)) = &item.request {
+            if let Some(Ok(request)) = item.request.as_ref().filter(|_| !batch.is_shown_elsewhere(item.domain)) {
                 text += &command(batch, request, options.form.width);
                 text.push('\n');
             }

@@ -1,0 +1,41 @@
+//! `combine` (H7): which updates go in one request.
+
+use crate::update::Update;
+
+/// Which updates go in one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Combine {
+    /// Both families of a domain.
+    pub families: bool,
+    /// So many domains at most.
+    pub domains: usize,
+    /// What stands in the place of a family without an address; none where such a request is not sent.
+    pub missing: Option<String>,
+}
+
+/// The updates of one request: one, and those that `combine` puts beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// The one that is named where only one can be.
+    pub first: &'a Update<'a>,
+    /// Those beside it.
+    pub others: &'a [Update<'a>],
+}
+
+impl<'a> From<&'a Update<'a>> for Batch<'a> {
+    fn from(first: &'a Update<'a>) -> Self {
+        Self { first, others: &[] }
+    }
+}
+
+impl<'a> Batch<'a> {
+    /// None where there are none.
+    pub fn of(updates: &'a [Update<'a>]) -> Option<Self> {
+        updates.split_first().map(|(first, others)| Self { first, others })
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = &'a Update<'a>> {
+        std::iter::once(self.first).chain(self.others)
+    }
+}

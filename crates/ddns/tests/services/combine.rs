@@ -1,0 +1,177 @@
+//! H7: several updates in one request.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::support::given::{home, with};
+use crate::support::watching::{SOON, Watch, host, status, until};
+use crate::support::{Receiver, Response, Sandbox};
+
+fn both(receiver: &Receiver, more: &Value) -> Value {
+    let base = json!({
+        "index4": receiver.index4(), "index6": receiver.index6(),
+        "ipv4": ["home.example.com"], "ipv6": ["home.example.com"],
+        "combine": {"families": true},
+    });
+    with(&with(&home(&receiver.url("/?d=__DOMAIN__&a=__IPV4__&aaaa=__IPV6__&all=__IPS__")), &base), more)
+}
+
+fn targets(receiver: &Receiver) -> Vec<String> {
+    receiver.take().iter().map(|one| one.target().to_owned()).collect()
+}
+
+#[test]
+fn h7_both_families_go_in_one_request_and_are_known_after_it() {
+    let receiver = Receiver::new();
+    let (sandbox, config) = (Sandbox::new(), both(&receiver, &json!({})));
+    let run = sandbox.sync(&config).expect(0);
+    run.prints("home.example.com A 203.0.113.7: accepted").prints("home.example.com AAAA 2001:db8::7: accepted");
+    let whole = "/?d=home.example.com&a=203.0.113.7&aaaa=2001:db8::7&all=203.0.113.7,2001:db8::7";
+    assert_eq!(targets(&receiver), [whole]);
+    sandbox.sync(&config).expect(0);
+    assert!(targets(&receiver).is_empty(), "both are known");
+    receiver.set_ip("203.0.113.8");
+    sandbox.sync(&config).expect(0).prints("2 accepted");
+    assert_eq!(targets(&receiver), [whole.replace("203.0.113.7", "203.0.113.8")], "one that changed sends both");
+}
+
+#[test]
+fn h7_a_failure_is_one_of_all_members() {
+    let fails = Arc::new(AtomicUsize::new(1));
+    let receiver = Receiver::responding({
+        let fails = Arc::clone(&fails);
+        move |_| Response::status(if fails.load(Ordering::SeqCst) > 0 { 500 } else { 200 })
+    });
+    let (sandbox, config) = (Sandbox::new(), both(&receiver, &json!({})));
+    sandbox.sync(&config).expect(1).prints("2 failed");
+    fails.store(0, Ordering::SeqCst);
+    sandbox.sync(&config).expect(0).prints("2 accepted");
+    assert_eq!(targets(&receiver).len(), 2);
+}
+
+#[test]
+fn h7_missing_stands_in_the_place_of_a_family_without_an_address() {
+    let receiver = Receiver::new();
+    let gone = json!({"index6": format!("url:{}", receiver.url("/nothing"))});
+    let sandbox = Sandbox::new();
+    let run = sandbox.sync(&both(&receiver, &gone)).expect(1);
+    run.prints("1 update not sent").prints("combine.missing").prints("1 failed").prints("1 without an address");
+    let sent = || -> Vec<String> { targets(&receiver).into_iter().filter(|target| target.starts_with("/?")).collect() };
+    assert!(sent().is_empty());
+    let config = with(&both(&receiver, &gone), &json!({"combine": {"families": true, "missing": "preserve"}}));
+    sandbox.sync(&config).expect(1).prints("1 accepted");
+    assert_eq!(sent(), ["/?d=home.example.com&a=203.0.113.7&aaaa=preserve&all=203.0.113.7"]);
+    let back = with(&config, &json!({"index6": receiver.index6()}));
+    sandbox.sync(&back).expect(0);
+    assert_eq!(sent(), ["/?d=home.example.com&a=203.0.113.7&aaaa=2001:db8::7&all=203.0.113.7,2001:db8::7"]);
+}
+
+#[test]
+fn h7_domains_of_equal_addresses_go_together_up_to_a_number() {
+    let receiver = Receiver::new();
+    let names: Vec<String> = (0..5).map(|number| format!("d{number}.example.com")).collect();
+    let config = with(
+        &home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")),
+        &json!({"index4": receiver.index4(), "ipv4": names, "combine": {"domains": 2}}),
+    );
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config).expect(0).prints("5 accepted");
+    let mut sent = targets(&receiver);
+    sent.sort();
+    let expected = [
+        "/?h=d0.example.com,d1.example.com&ip=203.0.113.7",
+        "/?h=d2.example.com,d3.example.com&ip=203.0.113.7",
+        "/?h=d4.example.com&ip=203.0.113.7",
+    ];
+    assert_eq!(sent, expected);
+    let own =
+        json!({"ipv4": [names[0], {"name": names[1], "extra": {"__K__": "x"}}, names[2]], "combine": {"domains": 9}});
+    let id = json!({"id": receiver.url("/?h=__DOMAINS__&ip=__IP__&k=__K__"), "extra": {"__K__": "all"}});
+    Sandbox::new().sync(&with(&with(&config, &own), &id)).expect(0);
+    let mut sent = targets(&receiver);
+    sent.sort();
+    let expected = ["/?h=d0.example.com,d2.example.com&ip=203.0.113.7&k=all", "/?h=d1.example.com&ip=203.0.113.7&k=x"];
+    assert_eq!(sent, expected, "those with values of their own go by themselves");
+}
+
+#[test]
+fn h7_dyndns2_judges_each_domain_by_its_line_and_leaves_out_what_is_stopped() {
+    let says = Arc::new(Mutex::new("good\nnohost\ngood\n".to_owned()));
+    let receiver = Receiver::responding({
+        let says = Arc::clone(&says);
+        move |_| Response::with_body(200, &says.lock().unwrap())
+    });
+    let config = with(
+        &home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")),
+        &json!({
+            "index4": receiver.index4(), "expect": "dyndns2", "combine": {"domains": 20},
+            "ipv4": ["a.example.com", "b.example.com", "c.example.com"],
+        }),
+    );
+    let sandbox = Sandbox::new();
+    let run = sandbox.sync(&config).expect(1);
+    run.prints("a.example.com A 203.0.113.7: accepted")
+        .prints("b.example.com A 203.0.113.7: stopped")
+        .prints("2 accepted");
+    targets(&receiver);
+    *says.lock().unwrap() = "good\ngood\n".to_owned();
+    receiver.set_ip("203.0.113.8");
+    sandbox.sync(&config).expect(1).prints("2 accepted").prints("1 stopped");
+    assert_eq!(targets(&receiver), ["/?h=a.example.com,c.example.com&ip=203.0.113.8"]);
+}
+
+#[test]
+fn h7_placeholders_without_a_single_meaning_are_errors() {
+    let receiver = Receiver::new();
+    for (combine, id) in [
+        (json!({"families": true}), "/?ip=__IP__"),
+        (json!({"families": true}), "/?t=__RECORDTYPE__&a=__IPV4__"),
+        (json!({"domains": 5}), "/?d=__DOMAIN__&ip=__IP__"),
+        (json!({"domains": 5}), "/?old=__OLDIP__&ip=__IP__&d=__DOMAINS__"),
+    ] {
+        let config = both(&receiver, &json!({"combine": combine, "id": receiver.url(id)}));
+        Sandbox::new().sync(&config).expect(2).prints("has no single meaning");
+    }
+    for wrong in [
+        json!({"families": 1}),
+        json!({"domains": 0}),
+        json!({"domains": 1001}),
+        json!({"missing": 1}),
+        json!({"x": 1}),
+    ] {
+        Sandbox::new().sync(&both(&receiver, &json!({"combine": wrong}))).expect(2).prints("`combine");
+    }
+    assert!(receiver.callbacks().is_empty());
+}
+
+#[test]
+fn h7_preview_shows_one_request_for_all_members() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", both(&receiver, &json!({})).to_string());
+    let shown = sandbox.run(&["preview", "-c", "config.json", "--show-secrets", "--yes", "--wide"]).expect(0).stdout;
+    assert_eq!(shown.matches("?d=home.example.com&a=203.0.113.7&aaaa=2001:db8::7").count(), 1, "{shown}");
+    assert!(shown.contains("in one request with another update"), "{shown}");
+    let curl = sandbox.run(&["preview", "-c", "config.json", "--curl"]).expect(0).stdout;
+    assert_eq!(curl.matches("curl ").count(), 1, "{curl}");
+}
+
+#[test]
+fn h7_a_service_sends_both_when_one_family_changes_and_shows_both() {
+    let sandbox = host();
+    let receiver = Receiver::new();
+    let watch = Watch::start(&sandbox, &both(&receiver, &json!({"interval": "30s"})));
+    until(SOON, "the first request", || receiver.callbacks().len() == 1);
+    receiver.set_ip("203.0.113.8");
+    sandbox.run(&["sync"]).expect(0);
+    assert_eq!(receiver.callbacks().len(), 2);
+    assert_eq!(
+        receiver.callbacks()[1].target(),
+        "/?d=home.example.com&a=203.0.113.8&aaaa=2001:db8::7&all=203.0.113.8,2001:db8::7"
+    );
+    let (report, code) = status(&sandbox);
+    assert_eq!((code, report["updates"].as_array().map(Vec::len)), (0, Some(2)));
+    drop(watch);
+}
