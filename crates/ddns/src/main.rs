@@ -10,6 +10,7 @@ mod http;
 mod load;
 mod lookup;
 mod output;
+mod signals;
 mod sync;
 mod watch;
 

@@ -5,7 +5,7 @@ mod options;
 mod show;
 
 use std::cell::RefCell;
-use std::future::Future;
+use std::future::poll_fn;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -13,11 +13,11 @@ use std::pin::pin;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use futures_util::future::select;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Form, Given};
 use crate::http::server::{Received, Refusal, Verdict, serve};
 use crate::output::complain;
+use crate::signals::{SIGINT, SIGTERM, Signals};
 use options::Options;
 
 /// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.
@@ -81,20 +81,13 @@ fn printed(text: &str) -> bool {
 
 /// Ctrl-C, or the end that a service manager asks for.
 async fn interrupted() {
-    let wait = |kind| async move {
-        match signal(kind) {
-            Ok(mut signals) => {
-                signals.recv().await;
-            }
-            // Then the system ends us as it ends everybody.
-            Err(_) => std::future::pending().await,
+    match Signals::new(&[SIGINT, SIGTERM]) {
+        Ok(mut signals) => {
+            poll_fn(|context| signals.poll(context)).await;
         }
-    };
-    either(wait(SignalKind::interrupt()), wait(SignalKind::terminate())).await;
-}
-
-async fn either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
-    select(pin!(one), pin!(other)).await;
+        // Then the system ends us as it ends everybody.
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// Why there is nothing to listen on.

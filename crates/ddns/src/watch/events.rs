@@ -6,11 +6,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::net::family::Family;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::control::{Control, ControlRequest};
 use super::files::Files;
 use super::kernel::{Kernel, Timer, Wake};
+use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
 
 /// What happened.
 pub(super) enum Event {
@@ -36,7 +36,7 @@ pub(super) enum Event {
 pub(super) struct Events {
     timer: Timer,
     kernel: Option<Kernel>,
-    signals: [(Signal, fn() -> Event); 4],
+    signals: Signals,
     pub(super) files: Files,
     pub(super) control: Option<Control>,
 }
@@ -51,12 +51,7 @@ impl Events {
         let events = Self {
             timer: Timer::new()?,
             kernel,
-            signals: [
-                (signal(SignalKind::terminate())?, || Event::Stop),
-                (signal(SignalKind::interrupt())?, || Event::Stop),
-                (signal(SignalKind::hangup())?, || Event::Reload),
-                (signal(SignalKind::user_defined1())?, || Event::Synchronize),
-            ],
+            signals: Signals::new(&[SIGTERM, SIGINT, SIGHUP, SIGUSR1])?,
             files: Files::default(),
             control: None,
         };
@@ -70,10 +65,12 @@ impl Events {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
-        for (signal, event) in &mut self.signals {
-            if signal.poll_recv(context).is_ready() {
-                return Poll::Ready(event());
-            }
+        if let Poll::Ready(signal) = self.signals.poll(context) {
+            return Poll::Ready(match signal {
+                SIGHUP => Event::Reload,
+                SIGUSR1 => Event::Synchronize,
+                _ => Event::Stop,
+            });
         }
         if let Some(kernel) = &mut self.kernel
             && let Poll::Ready(changed) = kernel.poll(context)
