@@ -16,7 +16,7 @@ use ddns_core::update::hold::Hold;
 use ddns_core::update::state::{Changed, Entry, EntryKey, State};
 
 use crate::output::log::Log;
-use file::{discard, is_at, is_writable, load, lock, parse, replace, set_aside, stamp, unfit};
+use file::{discard, is_writable, load, lock, parse, replace, set_aside, unfit};
 
 pub(crate) use file::{Durability, Stamp};
 
@@ -60,7 +60,7 @@ impl Store {
         }
         match load(path) {
             Ok(Some((state, seen))) => {
-                let mut store = Self { seen, ..Self::with(Some(path.to_owned()), state, own) };
+                let mut store = Self { seen: Some(seen), ..Self::with(Some(path.to_owned()), state, own) };
                 if let Err(error) = is_writable(path) {
                     store.state = State::new(store.state.salt().to_vec());
                     store.warn_once(path, Err(error), log);
@@ -105,8 +105,8 @@ impl Store {
     /// Makes a file, or takes the one that another process made just now: processes that start at the same moment
     /// agree on one salt, and so on one name for each callback.
     fn begin(&mut self, path: &Path) -> io::Result<()> {
-        let mut file = lock(path, LOCK_PATIENCE)?;
-        match parse(&mut file) {
+        let (file, seen) = lock(path, LOCK_PATIENCE)?;
+        match parse(&file, seen) {
             Ok(Some(theirs)) => self.state = theirs,
             _ => replace(path, self.state.to_text().as_bytes(), Durability::Process)?,
         }
@@ -163,7 +163,7 @@ impl Store {
             && on_disk.salt() == self.state.salt()
         {
             on_disk.merge(&self.state, &self.unsaved, self.own, now);
-            (self.state, self.seen) = (on_disk, seen);
+            (self.state, self.seen) = (on_disk, Some(seen));
         }
     }
 
@@ -200,21 +200,21 @@ impl Store {
     /// top.
     fn write(&mut self, path: &Path, now: u64, durability: Durability) -> io::Result<()> {
         // Who holds it for long is not waited for again and again.
-        let mut file = lock(path, if self.has_warned { Duration::ZERO } else { LOCK_PATIENCE })?;
-        let is_ours = self.seen.is_some() && self.seen == stamp(&file);
-        if !is_ours
-            && let Ok(Some(mut on_disk)) = parse(&mut file)
-            && on_disk.salt() == self.state.salt()
-        {
-            on_disk.merge(&self.state, &self.unsaved, self.own, now);
-            self.state = on_disk;
+        let (file, seen) = lock(path, if self.has_warned { Duration::ZERO } else { LOCK_PATIENCE })?;
+        if self.seen != Some(seen) {
+            if let Ok(Some(mut on_disk)) = parse(&file, seen)
+                && on_disk.salt() == self.state.salt()
+            {
+                on_disk.merge(&self.state, &self.unsaved, self.own, now);
+                self.state = on_disk;
+            }
+            // Somebody who could not wait for the lock may have removed it: what we have read does not count then.
+            if !seen.is_at(path) {
+                return Err(io::Error::other("it was replaced meanwhile"));
+            }
         }
         self.state.prune(self.keep, now);
         self.seen = None;
-        // Somebody who could not wait for the lock may have removed it: what we have read does not count then.
-        if !is_at(&file, path) {
-            return Err(io::Error::other("it was replaced meanwhile"));
-        }
         replace(path, self.state.to_text().as_bytes(), durability)?;
         // Still under the lock on what was there before: nobody else can have put another in its place.
         self.seen = fs::metadata(path).ok().as_ref().map(Stamp::of);

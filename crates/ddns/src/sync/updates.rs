@@ -1,6 +1,7 @@
 //! What is known of every update: which address was found for it, and what its endpoint accepted last.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -107,7 +108,8 @@ struct SharedStore {
 impl<'a> Updates<'a> {
     /// Nothing is known yet.
     pub(super) fn new(senders: &'a [Sender<'a>], environment: &'a Environment, is_service: bool) -> Self {
-        let own = getrandom::u32().unwrap_or_else(|_| std::process::id());
+        // As random as the hash maps of this process, and free.
+        let own = (RandomState::new().hash_one(()) >> 32) as u32;
         let mut first = 0;
         let mut states = Vec::with_capacity(senders.len());
         for sender in senders {

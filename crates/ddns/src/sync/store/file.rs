@@ -32,6 +32,11 @@ impl Stamp {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
     }
+
+    /// Whether its file is the one at this path.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.file)
+    }
 }
 
 /// How much a write must withstand.
@@ -60,27 +65,25 @@ pub(super) fn unfit(path: &Path) -> Option<&'static str> {
     is_taken.then_some("lies in a folder of another user")
 }
 
-pub(super) fn stamp(file: &File) -> Option<Stamp> {
-    file.metadata().ok().as_ref().map(Stamp::of)
-}
-
-/// None where there is no file; why it is of no use where there is one.
-pub(super) fn load(path: &Path) -> Result<Option<(State, Option<Stamp>)>, String> {
+/// None where there is no file, or it is empty; why it is of no use where there is one.
+pub(super) fn load(path: &Path) -> Result<Option<(State, Stamp)>, String> {
+    let cannot = |error: io::Error| format!("cannot be read ({error})");
     match File::open(path) {
-        Ok(mut file) => {
+        Ok(file) => {
             // Taken before it is read: a change that comes between does not pass unnoticed.
-            let seen = stamp(&file);
-            Ok(parse(&mut file)?.map(|state| (state, seen)))
+            let seen = Stamp::of(&file.metadata().map_err(cannot)?);
+            Ok(parse(&file, seen)?.map(|state| (state, seen)))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("cannot be read ({error})")),
+        Err(error) => Err(cannot(error)),
     }
 }
 
 /// What an open file holds; none where it is empty.
-pub(super) fn parse(file: &mut File) -> Result<Option<State>, String> {
-    let mut text = String::new();
-    match file.read_to_string(&mut text) {
+pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
+    // The size is known: `read_to_string` would ask for it again.
+    let mut text = String::with_capacity(usize::try_from(seen.size).unwrap_or(0) + 1);
+    match file.take(u64::MAX).read_to_string(&mut text) {
         Ok(0) => Ok(None),
         Ok(_) => State::from_text(&text).map(Some).ok_or_else(|| {
             let is_of_other = State::is_of_other_client(&text);
@@ -114,7 +117,7 @@ fn folder_of(path: &Path) -> &Path {
 /// it is merely open.
 ///
 /// A file that was replaced while we waited is not the one to lock: the name is looked at again.
-pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<File> {
+pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)> {
     let start = Instant::now();
     loop {
         let file = match File::open(path) {
@@ -130,9 +133,16 @@ pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<File> {
             opened => opened?,
         };
         match file.try_lock() {
-            Ok(()) if is_at(&file, path) => return Ok(file),
-            Ok(()) => {}
-            Err(TryLockError::Error(_)) => return Ok(file),
+            Ok(()) => {
+                let seen = Stamp::of(&file.metadata()?);
+                if seen.is_at(path) {
+                    return Ok((file, seen));
+                }
+            }
+            Err(TryLockError::Error(_)) => {
+                let seen = Stamp::of(&file.metadata()?);
+                return Ok((file, seen));
+            }
             Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
                 return Err(io::Error::new(ErrorKind::WouldBlock, "another process keeps it locked"));
             }
@@ -156,13 +166,6 @@ pub(super) fn discard(path: &Path) {
     if fs::remove_file(path).is_err() {
         let _ = OpenOptions::new().truncate(true).write(true).open(path);
     }
-}
-
-/// Whether an open file is the one at this path.
-pub(super) fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    let open = file.metadata().map(identity).ok();
-    open.is_some() && open == fs::metadata(path).map(identity).ok()
 }
 
 /// New content beside the old, renamed over it, both synced where power may fail: at no moment is there half a file.
