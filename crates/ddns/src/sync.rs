@@ -287,8 +287,10 @@ impl<'a> Sync<'a> {
             }
             let Some(first) = batch.first().map(|(_, update)| *update) else { continue };
             if !batch.iter().all(|(_, update)| self.updates.is_marked(at, update)) {
-                let soon: Vec<Job> =
-                    self.queue.starting_by(now + AHEAD).into_iter().flat_map(|job| self.updates.members(job)).collect();
+                let mut soon = self.queue.starting_by(now + AHEAD);
+                if soon.iter().any(|job| self.updates.is_combined(self.updates.sender_of(*job))) {
+                    soon = soon.into_iter().flat_map(|job| self.updates.members(job)).collect();
+                }
                 self.updates.mark(batch.iter().map(|(job, _)| *job).chain(soon));
             }
             let is_waiting =

@@ -106,20 +106,19 @@ impl<'a> Sender<'a> {
             return (LaneKey::Strict(self.config), true);
         }
         // One whose URL cannot be made fails by itself, wherever it stands.
-        let updates: Vec<Update<'_>> = batch.iter().map(|(_, update)| *update).collect();
-        let request = Request::of(&updates).map(|batch| self.entry.callback.render(batch, unix_time()));
-        let request = request.and_then(Result::ok);
+        let request = split(batch).and_then(|(first, others)| {
+            self.entry.callback.render(Request { first: &first, others: &others }, unix_time()).ok()
+        });
         let origin = request.map(|request| request.url.origin()).unwrap_or_default();
         (LaneKey::Origin(origin), self.entry.callback.target.fixed_part().is_some())
     }
 
     /// Sends the updates of one request.
     pub(super) async fn send(&self, batch: Batch<'a>, start: (Job, Lane), moment: Moment) -> Sent<'a> {
-        let updates: Vec<Update<'a>> = batch.iter().map(|(_, update)| *update).collect();
-        let Some(request) = Request::of(&updates) else {
+        let Some((update, others)) = split(&batch) else {
             return Sent::unsent(batch, start, "there is nothing to send");
         };
-        let update = *request.first;
+        let request = Request { first: &update, others: &others };
         let now = moment.now;
         let began = Instant::now();
         if self.log.shows(Level::Debug)
@@ -146,7 +145,7 @@ impl<'a> Sender<'a> {
                     line = response.line;
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
-                    let mut outcomes = self.judge(&response, &updates);
+                    let mut outcomes = self.judge(&response, &batch);
                     for outcome in &mut outcomes {
                         if let Outcome::Wait { wait, .. } = outcome {
                             *wait = wait.or(retry_after);
@@ -168,7 +167,7 @@ impl<'a> Sender<'a> {
     }
 
     /// What a response means: its status decides, or `expect` where it is set. One for each update, or one for all.
-    fn judge(&self, response: &Response, updates: &[Update<'_>]) -> Vec<Outcome> {
+    fn judge(&self, response: &Response, batch: &Batch<'_>) -> Vec<Outcome> {
         let status = response.status;
         let Some(expect) = &self.entry.callback.expect else {
             self.hint_at_expect(response);
@@ -179,19 +178,19 @@ impl<'a> Sender<'a> {
             return vec![Outcome::Failed { why, reached: true }];
         }
         let mut domains: Vec<&Domain> = Vec::new();
-        for update in updates {
+        for (_, update) in batch {
             if !domains.contains(&update.domain) {
                 domains.push(update.domain);
             }
         }
-        let sent: Vec<IpAddr> = updates.iter().map(|update| update.ip).collect();
+        let sent: Vec<IpAddr> = batch.iter().map(|(_, update)| update.ip).collect();
         let judged = expect.judge(status, &response.body, domains.len(), &sent);
         let outcome = |update: &Update<'_>| {
             let at = domains.iter().position(|domain| *domain == update.domain).unwrap_or_default();
             let judgement = judged.get(at).or(judged.first());
             judgement.map_or_else(|| Outcome::of_status(status), |judgement| self.outcome(status, judgement, update))
         };
-        updates.iter().map(outcome).collect()
+        batch.iter().map(|(_, update)| outcome(update)).collect()
     }
 
     fn outcome(&self, status: u16, Judgement { verdict, words, because }: &Judgement, update: &Update<'_>) -> Outcome {
@@ -289,6 +288,12 @@ impl<'a> Sender<'a> {
             format!("< {shown}{cut}")
         });
     }
+}
+
+/// The first update of a request and those beside it: most have none, and nothing is put aside for them.
+fn split<'a>(batch: &Batch<'a>) -> Option<(Update<'a>, Vec<Update<'a>>)> {
+    let ((_, first), others) = batch.split_first()?;
+    Some((*first, others.iter().map(|(_, update)| *update).collect()))
 }
 
 /// The senders of all configurations, each with the log of its own.

@@ -160,6 +160,13 @@ impl<'a> Updates<'a> {
         state.groups.as_ref().map_or_else(|| vec![job], members)
     }
 
+    /// The update that stands for its request in the queue.
+    pub(super) fn leader(&self, job: Job) -> Job {
+        let state = &self.states[self.sender_of(job)];
+        let leader = |groups: &Groups| groups.all[groups.of[(job - state.first) as usize]].first().copied();
+        state.groups.as_ref().and_then(leader).unwrap_or(job)
+    }
+
     /// The first update of each request of a sender.
     pub(super) fn leaders(&self, at: usize) -> Vec<Job> {
         let first = |group: &Vec<Job>| group.first().copied();
@@ -170,6 +177,9 @@ impl<'a> Updates<'a> {
     /// that has none now is left out, where something stands in its place.
     pub(super) fn batch(&self, job: Job) -> Option<(usize, Batch<'a>)> {
         let at = self.sender_of(job);
+        if !self.is_combined(at) {
+            return self.update(job).map(|(at, update)| (at, vec![(job, update)]));
+        }
         let members = self.members(job);
         let batch: Batch<'a> = members.iter().filter_map(|job| Some((*job, self.update(*job)?.1))).collect();
         let combine = self.senders[at].entry.callback.variables.combine();
@@ -180,6 +190,14 @@ impl<'a> Updates<'a> {
 
     /// What is to be done about the updates of one request. Those that are stopped are taken out, and returned.
     pub(super) fn judge_batch(&self, at: usize, batch: &mut Batch<'a>) -> (Verdict, Vec<(Job, Update<'a>, Verdict)>) {
+        if let [(job, update)] = batch[..] {
+            let verdict = self.judge(at, &update);
+            let stopped = matches!(verdict, Verdict::Stopped(..)).then(|| (job, update, verdict.clone()));
+            if stopped.is_some() {
+                batch.clear();
+            }
+            return (verdict, stopped.into_iter().collect());
+        }
         let mut stopped = Vec::new();
         let mut verdicts = Vec::with_capacity(batch.len());
         batch.retain(|(job, update)| match self.judge(at, update) {
@@ -401,7 +419,7 @@ impl<'a> Updates<'a> {
             let endpoint = sender.entry.callback.target.fixed_part().map(|url| url.origin());
             for family in Family::ALL {
                 for (job, domain) in (self.first(at, family)..).zip(sender.entry.domains_of(family)) {
-                    let is_waiting = self.members(job).first().is_some_and(|first| waiting.contains(first));
+                    let is_waiting = waiting.contains(&self.leader(job));
                     let row = self.row(queue, is_waiting, job, at, (domain, family));
                     rows.push(Row { endpoint: endpoint.clone(), ..row });
                     *places.entry((domain.to_string(), family)).or_default() += 1;
@@ -425,7 +443,7 @@ impl<'a> Updates<'a> {
             Observation::Found(ip) => Some(self.senders[at].entry.update(domain, family, ip).ip),
             Observation::Unavailable | Observation::Off => None,
         };
-        let job = self.members(own).first().copied().unwrap_or(own);
+        let job = self.leader(own);
         let left = |until: Duration| seconds(until.saturating_sub(steady_time()));
         let phase = match (queue.stage(job), queue.retry(job), ip) {
             _ if is_waiting => Phase::Waiting {
