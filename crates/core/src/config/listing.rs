@@ -15,7 +15,7 @@ use crate::callback::{Body, Format, Header, Variables, outline, outline_literal}
 use crate::net::proxy::Item;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Node, Value, is_placeholder_name, push_string};
+use crate::text::json::{Node, Value, is_placeholder_name, pretty, push_string};
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
@@ -116,8 +116,14 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
+        (Key::Expect | Key::Combine, value @ Value::Object(_)) => on_one_line(value),
         (_, value) => plain(value),
     }
+}
+
+/// JSON without its line ends.
+fn on_one_line(value: &Value) -> String {
+    pretty(value).lines().map(str::trim).collect()
 }
 
 /// A value of a field that holds no secret.
