@@ -79,7 +79,11 @@ impl<'a> Sent<'a> {
 
     /// One that was not sent after all.
     pub(super) fn unsent(batch: Batch<'a>, start: (Job, Lane), why: &str) -> Self {
-        let outcome = Outcome::Failed { why: why.to_owned(), reached: false };
+        Self::of(batch, start, Outcome::Failed { why: why.to_owned(), reached: false })
+    }
+
+    /// One that ended like this, and of which nothing else is known.
+    pub(super) fn of(batch: Batch<'a>, start: (Job, Lane), outcome: Outcome) -> Self {
         Self {
             batch,
             start,

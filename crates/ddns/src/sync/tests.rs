@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::schedule::limiter::Line;
 
 use ddns_core::address::observation::Choice;
 
@@ -85,17 +84,7 @@ fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
         let (_, update) = sync.updates.update(0).expect("an update");
         sync.look_up(&Due::everything(1));
         sync.looked_up(&finished(Some("203.0.113.2"), Family::V4, 2));
-        sync.sent(&Sent {
-            batch: vec![(0, update)],
-            start,
-            outcomes: vec![Outcome::Accepted(200)],
-            retry_after: None,
-            origin: None,
-            relay: None,
-            allow: None,
-            line: Line::Free,
-            took: Duration::ZERO,
-        });
+        sync.sent(&Sent::of(vec![(0, update)], start, Outcome::Accepted(200)));
         assert_eq!(sync.queue.open(), 1, "the newer address follows");
         assert!(matches!(sync.updates.judge(0, &update), Verdict::UpToDate(_)), "until the newer one is sent");
         sync.start();
