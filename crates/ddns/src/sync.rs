@@ -285,7 +285,10 @@ impl<'a> Sync<'a> {
                 }
                 continue;
             }
-            let Some(first) = batch.first().map(|(_, update)| *update) else { continue };
+            let Some(first) = batch.first().map(|(_, update)| *update) else {
+                self.queue.give_back(start);
+                continue;
+            };
             if !batch.iter().all(|(_, update)| self.updates.is_marked(at, update)) {
                 let mut soon = self.queue.starting_by(now + AHEAD);
                 if soon.iter().any(|job| self.updates.is_combined(self.updates.sender_of(*job))) {
@@ -526,6 +529,9 @@ impl<'a> Sync<'a> {
                 self.queue.withdraw(job);
                 self.waiting.remove(&job);
                 self.hold(job, at, &first, &verdict);
+                // One of them is counted.
+                let count = batch.iter().filter(|(_, update)| is_counted(update)).count();
+                self.tallies[sender.config].held_back += count.saturating_sub(1);
             }
             Verdict::Send(reason) => {
                 sender.log.debug(|| format!("{first}: {reason}"));

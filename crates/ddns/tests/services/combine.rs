@@ -175,3 +175,13 @@ fn h7_a_service_sends_both_when_one_family_changes_and_shows_both() {
     assert_eq!((code, report["updates"].as_array().map(Vec::len)), (0, Some(2)));
     drop(watch);
 }
+
+#[test]
+fn h6_a_combined_request_that_is_held_back_counts_all_of_its_updates() {
+    let receiver = Receiver::new();
+    let (sandbox, config) = (Sandbox::new(), both(&receiver, &json!({"min_interval": "1h"})));
+    sandbox.sync(&config).expect(0);
+    receiver.set_ip("203.0.113.8");
+    sandbox.sync(&config).expect(1).prints("2 held back");
+    assert_eq!(targets(&receiver).len(), 1);
+}
