@@ -11,7 +11,7 @@
 //! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
-//! Imports point downwards: `recipe`, `schedule`, `config`, `address`, `callback`, `update`, `net`, `text`.
+//! Imports point downwards: `web`, `recipe`, `schedule`, `config`, `address`, `callback`, `update`, `net`, `text`.
 
 pub mod address;
 pub mod callback;
@@ -21,3 +21,4 @@ pub mod recipe;
 pub mod schedule;
 pub mod text;
 pub mod update;
+pub mod web;

@@ -11,6 +11,8 @@ pub struct Excerpt {
     pub line: usize,
     /// The column of the place, in characters, from 1.
     pub column: usize,
+    /// The place in the text, as far as it is on this line.
+    pub span: Span,
     /// The line as it may be shown, cut to a readable width.
     pub shown: String,
     /// How many characters of `shown` stand before the place.
@@ -82,6 +84,7 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     Excerpt {
         line: text[..start].matches('\n').count() + 1,
         column,
+        span: Span { start, end },
         before: before.chars().count(),
         width: inside.chars().count().max(1),
         shown: format!("{before}{inside}{after}").trim_end().to_owned(),

@@ -1,0 +1,3 @@
+//! What the page may do, decided.
+
+pub mod check;

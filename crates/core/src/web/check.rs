@@ -1,0 +1,231 @@
+//! What is wrong with a text from a browser, and where. Nothing of what the text names is run, read or asked.
+
+use std::rc::Rc;
+
+use crate::config::Config;
+use crate::config::fields::{FIELDS, Field};
+use crate::config::files::{Files, named_in};
+use crate::config::lint::{lint, sent_twice};
+use crate::config::raw::{self, Document};
+use crate::config::validate::{Surroundings, validate};
+use crate::text::diagnostic::{Diagnostic, Place, Severity, without_repeats};
+use crate::text::json::{Dialect, Member, Span, Value, parse};
+
+/// What stands in for a file that the text names: right for a value of `extra` and for a secret of `sign`.
+const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// One error or warning.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where; none where the text as a whole is meant, or what stands outside of it.
+    pub spot: Option<Spot>,
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it; none where the message is enough.
+    pub hint: Option<String>,
+    /// The field that it is about.
+    pub field: Option<&'static Field>,
+}
+
+/// A place in a text: on one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// In characters; at least 1.
+    pub length: usize,
+    /// The same in bytes of the text.
+    pub span: Span,
+}
+
+impl Spot {
+    /// The place of a span.
+    pub fn of(text: &str, span: Span) -> Self {
+        let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let start = floor(span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let end = floor(span.end).clamp(start, line_end);
+        let column = text[line_start..start].trim_start_matches('\u{feff}').chars().count() + 1;
+        let line = text[..start].matches('\n').count() + 1;
+        Self { line, column, length: text[start..end].chars().count().max(1), span: Span { start, end } }
+    }
+}
+
+impl Finding {
+    /// For the API.
+    pub fn to_json(&self) -> Value {
+        let number = |number: usize| Value::Number(number.to_string());
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::string);
+        let spot = |of: fn(&Spot) -> usize| self.spot.as_ref().map_or(Value::Null, |spot| number(of(spot)));
+        Value::object([
+            ("severity", Value::string(self.severity.name())),
+            ("line", spot(|spot| spot.line)),
+            ("column", spot(|spot| spot.column)),
+            ("length", spot(|spot| spot.length)),
+            ("message", Value::string(&self.message)),
+            ("hint", text(self.hint.as_deref())),
+            ("field", text(self.field.map(|field| field.name))),
+            ("help", text(self.field.map(|field| field.help))),
+        ])
+    }
+}
+
+/// Whether one of them is an error.
+pub fn has_errors(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// Everything that is wrong with a text, in the order of its lines; with what it means, where it can be used. `around` is what the
+/// text is layered with; the files of it are not looked at.
+pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
+    let document = Rc::new(Document { name: name.to_owned(), text: text.to_owned(), fetched: false });
+    let (config, diagnostics) = judged(&document, around);
+    let fields = Places::of(text);
+    let mut findings: Vec<Finding> =
+        without_repeats(diagnostics).into_iter().map(|diagnostic| finding(diagnostic, text, &fields)).collect();
+    findings.sort_by_key(|finding| finding.spot.map_or(0, |spot| spot.span.start));
+    (config, findings)
+}
+
+fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Vec<Diagnostic>) {
+    let written = match raw::read(document) {
+        Ok(written) => written,
+        Err(error) => return (None, vec![error]),
+    };
+    let around = without_files(around, named_in(&written));
+    match validate(&document.name, Some(written), &around) {
+        Ok((config, mut warnings)) => {
+            // Reading takes it apart: for a second look it is read again.
+            warnings.extend(lint(&config, raw::read(document).ok().as_ref(), &around));
+            warnings.extend(sent_twice(&[&config]));
+            (Some(config), warnings)
+        }
+        Err(wrong) => (None, wrong),
+    }
+}
+
+/// The same surroundings, with something that stands in for every file.
+fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
+    let mut files = Files::default();
+    let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::files::named);
+    for path in named.into_iter().chain(outside) {
+        files.add(path, Ok(STAND_IN.to_owned()));
+    }
+    let (options, environment) = (around.options.clone(), around.environment.clone());
+    Surroundings { options, environment, proxies: around.proxies.clone(), files }
+}
+
+fn finding(diagnostic: Diagnostic, text: &str, fields: &Places) -> Finding {
+    let Diagnostic { severity, place, message, hint, .. } = diagnostic;
+    let (spot, message) = match place {
+        Place::File { excerpt: Some(excerpt), .. } => (Some(Spot::of(text, excerpt.span)), message),
+        Place::File { .. } | Place::Nowhere => (None, message),
+        outside => (None, format!("{outside}{message}")),
+    };
+    let field = spot.and_then(|spot| fields.at(spot.span.start));
+    Finding { severity, spot, message, hint, field }
+}
+
+/// Where the fields stand in a text.
+pub(super) struct Places(Vec<(Span, &'static Field)>);
+
+impl Places {
+    pub(super) fn of(text: &str) -> Self {
+        let mut places = Vec::new();
+        if let Ok(root) = parse(text, Dialect::CONFIG) {
+            collect(root.value.members().unwrap_or_default(), "", &mut places);
+        }
+        Self(places)
+    }
+
+    /// The field whose key or value stands at a place: the innermost one.
+    pub(super) fn at(&self, at: usize) -> Option<&'static Field> {
+        let here = self.0.iter().filter(|(span, _)| (span.start..span.end.max(span.start + 1)).contains(&at));
+        here.min_by_key(|(span, _)| span.end - span.start).map(|(_, field)| *field)
+    }
+}
+
+fn collect(members: &[Member], prefix: &str, places: &mut Vec<(Span, &'static Field)>) {
+    for member in members {
+        let name = format!("{prefix}{}", if member.key == "provider" { "dns" } else { &member.key });
+        if let Some(field) = FIELDS.iter().find(|field| field.name == name) {
+            places.push((Span { start: member.key_span.start, end: member.node.span.end }, field));
+        }
+        match &member.node.value {
+            Value::Object(inside) if name == "log" => collect(inside, "log.", places),
+            Value::Array(items) if prefix.is_empty() => {
+                items.iter().filter_map(|item| item.value.members()).for_each(|entry| collect(entry, "", places));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<String> {
+        let (_, findings) = check("config.json", text, &Surroundings::default());
+        let spot = |spot: Spot| format!("{}:{}+{} ", spot.line, spot.column, spot.length);
+        let one = |finding: &Finding| {
+            let field = finding.field.map(|field| format!(" [{}]", field.name)).unwrap_or_default();
+            format!("{}{}{field}", finding.spot.map(spot).unwrap_or_default(), finding.message)
+        };
+        findings.iter().map(one).collect()
+    }
+
+    #[test]
+    fn i2_what_is_wrong_stands_at_its_place_with_its_field() {
+        let cases: [(&str, &[&str]); 6] = [
+            (r#"{"dns":"callback","id":"https://h.example/?ip=__IP__","ipv4":"a.example"}"#, &[]),
+            ("{\n  \"dns\": \"callback\",\n  \"id\" 1}", &["3:8+1 not valid JSON: a `:` was expected after the key"]),
+            (
+                "{\"dns\":\"callback\",\"id\":\"https://h.example/__IP__\",\r\n\"ipv4\":\"a.example\",\"ttl\":\"xü\"}",
+                &["2:26+4 `ttl` must be a whole number of seconds, not `xü` [ttl]"],
+            ),
+            (
+                "{\"id\":\"https://h.example/__IP__\",\"log\":{\"level\":\"LOUD\"},\"providers\":[{\"provider\":\"callback\",\n\
+                 \"ipv4\":[\"a.example\",\"b b\"]}]}",
+                &[
+                    "1:49+6 `log.level` must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not `LOUD` [log.level]",
+                    "2:21+5 `ipv4`: `b b` is not a domain name: it holds a blank [ipv4]",
+                ],
+            ),
+            ("", &["1:1+1 not valid JSON: a value is missing: the text ends here"]),
+            (
+                r#"{"dns":"callback","id":"http://h.example/?k=1&__IP__","ipv4":"a.example"}"#,
+                &[
+                    "1:24+30 `id` is an unencrypted http address: anyone on the path to h.example can read your keys [id]",
+                ],
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    /// A file stays unread, whatever it is named for.
+    #[test]
+    fn i2_checking_reads_no_file() {
+        let text = r#"{"dns":"callback","id":"https://h.example/?k=__K__&ip=__IP__","ipv4":"a.example",
+            "extra":{"__K__":{"file":"/etc/shadow"}},"sign":{"file":"/etc/passwd"},"index4":"cmd:reboot"}"#;
+        let (config, findings) = check("c", text, &Surroundings::default());
+        assert!(config.is_some() && findings.is_empty(), "{findings:?}");
+    }
+
+    #[test]
+    fn i2_a_finding_for_the_api_has_the_help_of_its_field() {
+        let (_, findings) = check("c", "{\"ttl\": \"x\"}", &Surroundings::default());
+        let about_ttl = findings.iter().find(|finding| finding.field.is_some()).expect("about ttl");
+        let json = crate::text::json::pretty(&about_ttl.to_json());
+        for part in ["\"line\": 1", "\"column\": 9", "\"length\": 3", "\"field\": \"ttl\"", "The value of"] {
+            assert!(json.contains(part), "{json}");
+        }
+    }
+}
