@@ -1,3 +1,5 @@
-//! What the page may do, decided.
+//! The page: what it may do, and what its views show.
 
 pub mod check;
+pub mod state;
+pub mod when;

@@ -13,6 +13,7 @@ mod output;
 mod signals;
 mod sync;
 mod watch;
+mod web;
 
 use std::process::exit;
 

@@ -1,0 +1,3 @@
+//! The page of a running service.
+
+mod views;

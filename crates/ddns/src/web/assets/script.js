@@ -1,0 +1,153 @@
+// Everything works without this script. It adds: countdowns, copy buttons, light and dark, news without reloading.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const all = (selector, from = document) => from.querySelectorAll(selector);
+  const theme = {
+    get() { try { return localStorage.getItem("theme"); } catch { return null; } },
+    set(value) { try { localStorage.setItem("theme", value); } catch { /* It holds for this page. */ } },
+  };
+  if (theme.get()) root.dataset.theme = theme.get();
+
+  // Countdowns: `data-left` is in seconds from the moment the page was made.
+  let made = Date.now();
+  const clock = (seconds) => {
+    const two = (number) => String(number).padStart(2, "0");
+    const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+    if (hours >= 48) return `${Math.floor(hours / 24)} days`;
+    return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+  };
+  const ago = (seconds) => {
+    if (seconds < 10) return "just now";
+    const [count, unit] = seconds < 60 ? [seconds, "second"] : [Math.floor(seconds / 60), "minute"];
+    return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
+  };
+  const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+  const tick = () => {
+    const passed = Math.round((Date.now() - made) / 1000);
+    for (const node of all("[data-left]")) put(node, clock(Math.max(0, node.dataset.left - passed)));
+    for (const node of all("time[data-ago]")) {
+      const seconds = Number(node.dataset.ago) + passed;
+      if (seconds < 3600) put(node, ago(seconds));
+    }
+  };
+
+  // Makes `old` equal to `fresh` and keeps every node that can be kept: focus, selection and scrolling stay.
+  const morph = (old, fresh) => {
+    for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+    for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    const is_edited = (node) => node === document.activeElement || (node.value !== undefined && node.value !== node.defaultValue);
+    if (old.matches("input, textarea, select") && is_edited(old)) return;
+    let place = old.firstChild;
+    for (const next of [...fresh.childNodes]) {
+      while (place && next.id && place.id !== next.id && [...old.children].some((node) => node.id === next.id)) {
+        const gone = place;
+        place = place.nextSibling;
+        gone.remove();
+      }
+      if (place && place.nodeName === next.nodeName && (place.id || "") === (next.id || "")) {
+        if (next.nodeType === Node.ELEMENT_NODE) morph(place, next);
+        else if (place.nodeValue !== next.nodeValue) place.nodeValue = next.nodeValue;
+        place = place.nextSibling;
+      } else {
+        old.insertBefore(document.importNode(next, true), place);
+      }
+    }
+    while (place) {
+      const gone = place;
+      place = place.nextSibling;
+      gone.remove();
+    }
+  };
+
+  const equip = () => {
+    if (navigator.clipboard) for (const button of all("[data-copy]")) button.hidden = false;
+    tick();
+  };
+  const show = async (response) => {
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const fresh = page.querySelector("main");
+    if (!response.ok || !fresh) return false;
+    if (page.title !== document.title && !page.querySelector(".tabs")) {
+      // The session ended.
+      location.reload();
+      return false;
+    }
+    made = Date.now();
+    morph(document.querySelector("main"), fresh);
+    equip();
+    return true;
+  };
+
+  // News: the service says that something changed, and the page fetches itself. One request at a time.
+  let fetching = false;
+  let again = false;
+  const refresh = async () => {
+    if (fetching) { again = true; return; }
+    fetching = true;
+    try {
+      await show(await fetch(location.href, { cache: "no-store" }));
+    } catch { /* The next event tries again. */ }
+    fetching = false;
+    if (again) { again = false; setTimeout(refresh, 200); }
+  };
+  const listen = () => {
+    const sign = document.getElementById("connection");
+    const events = new EventSource("/events");
+    let timer;
+    let was_lost = false;
+    events.onopen = () => {
+      clearTimeout(timer);
+      sign.hidden = true;
+      if (was_lost) refresh();
+      was_lost = false;
+    };
+    events.onerror = () => {
+      was_lost = true;
+      clearTimeout(timer);
+      timer = setTimeout(() => { sign.hidden = false; }, 1500);
+      // A browser gives up where the answer was no stream of events: the service may have been replaced, or the session ended.
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => { listen(); refresh(); }, 5000);
+    };
+    events.addEventListener("changed", refresh);
+  };
+
+  document.addEventListener("click", async (event) => {
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      await navigator.clipboard.writeText(copy.parentElement.querySelector("code").textContent);
+      const label = copy.firstChild;
+      label.nodeValue = "Copied";
+      setTimeout(() => { label.nodeValue = "Copy"; }, 2000);
+    }
+    if (event.target.closest("[data-theme-switch]")) {
+      const is_dark = getComputedStyle(root).colorScheme === "dark"
+        || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+      root.dataset.theme = is_dark ? "light" : "dark";
+      theme.set(root.dataset.theme);
+    }
+  });
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!form.matches("[data-quiet]")) return;
+    event.preventDefault();
+    const button = form.querySelector("button");
+    button.setAttribute("aria-busy", "true");
+    try {
+      const body = new URLSearchParams(new FormData(form));
+      if (!await show(await fetch(form.action, { method: "POST", body }))) form.submit();
+    } catch {
+      form.submit();
+    }
+    button.removeAttribute("aria-busy");
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("select[data-submit]")) event.target.form.requestSubmit();
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const node of all("[data-theme-switch]")) node.hidden = false;
+    equip();
+    setInterval(tick, 1000);
+    if (document.querySelector("main[data-live]")) listen();
+  });
+})();

@@ -1,0 +1,55 @@
+//! The files of the page: one style sheet, one script, one icon. Their names change with their content, so that a browser
+//! may keep them for good.
+
+/// A file of the page.
+#[derive(Debug)]
+pub(crate) struct Asset {
+    pub(crate) content: &'static str,
+    pub(crate) content_type: &'static str,
+    ending: &'static str,
+    fingerprint: u64,
+}
+
+pub(crate) static STYLE: Asset = Asset::new(include_str!("../assets/style.css"), "text/css; charset=utf-8", "css");
+pub(crate) static SCRIPT: Asset =
+    Asset::new(include_str!("../assets/script.js"), "text/javascript; charset=utf-8", "js");
+pub(crate) static ICON: Asset = Asset::new(include_str!("../assets/icon.svg"), "image/svg+xml", "svg");
+
+impl Asset {
+    const fn new(content: &'static str, content_type: &'static str, ending: &'static str) -> Self {
+        // FNV-1a: it must only be another one when the content is.
+        let (bytes, mut at, mut fingerprint) = (content.as_bytes(), 0, 0xcbf2_9ce4_8422_2325_u64);
+        while at < bytes.len() {
+            fingerprint = (fingerprint ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+            at += 1;
+        }
+        Self { content, content_type, ending, fingerprint }
+    }
+
+    /// Where it is found.
+    pub(crate) fn path(&self) -> String {
+        format!("/assets/{:016x}.{}", self.fingerprint, self.ending)
+    }
+
+    /// The file that is found at a path.
+    pub(crate) fn at(path: &str) -> Option<&'static Self> {
+        [&STYLE, &SCRIPT, &ICON].into_iter().find(|asset| asset.path() == path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i1_the_files_of_the_page_are_light_and_found_by_their_names() {
+        let all = [&STYLE, &SCRIPT, &ICON];
+        assert!(all.iter().map(|asset| asset.content.len()).sum::<usize>() < 30_000, "half of what a page may weigh");
+        for asset in all {
+            assert!(Asset::at(&asset.path()).is_some_and(|found| std::ptr::eq(found, asset)));
+            // What a file of another host, or one inside of another, would begin with.
+            assert!(!asset.content.contains("url(") && !asset.content.contains("@import"));
+        }
+        assert!(Asset::at("/assets/style.css").is_none());
+    }
+}

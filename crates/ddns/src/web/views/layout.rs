@@ -1,0 +1,132 @@
+//! The frame of every page: head, the way to the views, and what is the same everywhere.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets::{ICON, SCRIPT, STYLE};
+use super::parts::{Icon, sprite, token_field};
+
+/// The views that can be reached from every page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Overview,
+    Addresses,
+    Requests,
+    History,
+    Configuration,
+    Recipes,
+}
+
+impl Tab {
+    const ALL: [Self; 6] =
+        [Self::Overview, Self::Addresses, Self::Requests, Self::History, Self::Configuration, Self::Recipes];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Addresses => "Addresses",
+            Self::Requests => "Requests",
+            Self::History => "History",
+            Self::Configuration => "Configuration",
+            Self::Recipes => "Recipes",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Overview => "/",
+            Self::Addresses => "/addresses",
+            Self::Requests => "/requests",
+            Self::History => "/history",
+            Self::Configuration => "/configuration",
+            Self::Recipes => "/recipes",
+        }
+    }
+}
+
+/// What a page needs besides its own content.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    /// The name in the title of the window.
+    pub(crate) title: &'a str,
+    /// None for a page outside of the views, such as that for logging in.
+    pub(crate) tab: Option<Tab>,
+    /// Proves that a form was sent from this page.
+    pub(crate) token: &'a str,
+    /// Whether somebody is logged in who can log out.
+    pub(crate) can_log_out: bool,
+    /// Whether the page is brought up to date while it is shown.
+    pub(crate) is_live: bool,
+}
+
+impl Frame<'_> {
+    /// The whole page.
+    pub(crate) fn around(&self, content: &Markup) -> Markup {
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " · ddns" }
+                    link rel="icon" href=(ICON.path()) type="image/svg+xml";
+                    link rel="stylesheet" href=(STYLE.path());
+                    script src=(SCRIPT.path()) {}
+                }
+                body {
+                    a.skip href="#content" { "Skip to the content" }
+                    (sprite())
+                    (self.top())
+                    main #content tabindex="-1" data-live[self.is_live] { (content) }
+                    footer.foot { span { "ddns " (env!("CARGO_PKG_VERSION")) } }
+                    p #connection role="status" hidden { "Reconnecting: the service does not respond." }
+                }
+            }
+        }
+    }
+
+    fn top(&self) -> Markup {
+        html! {
+            header.top {
+                div {
+                    a.brand href="/" { (mark()) "ddns" }
+                    @if self.tab.is_some() {
+                        nav.tabs aria-label="Views" {
+                            ul {
+                                @for tab in Tab::ALL {
+                                    li {
+                                        a href=(tab.path()) aria-current=[(self.tab == Some(tab)).then_some("page")] {
+                                            (tab.name())
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    div.tools {
+                        button.bare type="button" hidden data-theme-switch title="Light or dark" {
+                            (Icon::Theme) span.unseen { "Light or dark" }
+                        }
+                        @if self.can_log_out {
+                            form method="post" action="/logout" {
+                                (token_field(self.token))
+                                button.bare { "Log out" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sign of the program: a name that points to an address.
+fn mark() -> Markup {
+    html! {
+        svg viewBox="0 0 24 24" aria-hidden="true" {
+            rect width="24" height="24" rx="7" {}
+            path d="M6 12h8m-3.5-4 4 4-4 4" {}
+            circle cx="18" cy="12" r="1.6" {}
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What views are made of: a state, a time, a countdown, a strip of days, a pager, a text to copy, a field.
+
+use ddns_core::text::number::grouped;
+use ddns_core::web::state::State;
+use ddns_core::web::when::{When, countdown};
+use maud::{Markup, Render, html};
+
+/// A sign of [`SPRITE`]; the words are beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Icon {
+    Good,
+    Sending,
+    Held,
+    Doubt,
+    NoAddress,
+    Retrying,
+    Stopped,
+    Info,
+    Theme,
+    Empty,
+}
+
+impl Icon {
+    pub(crate) fn of(state: State) -> Self {
+        match state {
+            State::UpToDate => Self::Good,
+            State::Sending => Self::Sending,
+            State::HeldBack => Self::Held,
+            State::InDoubt => Self::Doubt,
+            State::NoAddress => Self::NoAddress,
+            State::Retrying => Self::Retrying,
+            State::Stopped => Self::Stopped,
+        }
+    }
+
+    fn place(self) -> &'static str {
+        match self {
+            Self::Good => "#i-good",
+            Self::Sending => "#i-sending",
+            Self::Held => "#i-held",
+            Self::Doubt => "#i-doubt",
+            Self::NoAddress => "#i-none",
+            Self::Retrying => "#i-retrying",
+            Self::Stopped => "#i-stopped",
+            Self::Info => "#i-info",
+            Self::Theme => "#i-theme",
+            Self::Empty => "#i-empty",
+        }
+    }
+}
+
+impl Render for Icon {
+    fn render(&self) -> Markup {
+        html! { svg.i viewBox="0 0 16 16" aria-hidden="true" { use href=(self.place()) {} } }
+    }
+}
+
+/// The drawings of every [`Icon`], once for each page.
+pub(super) fn sprite() -> Markup {
+    let shapes = [
+        ("i-good", "M3 8.5 6.5 12 13 4.5"),
+        ("i-sending", "M8 13V3M3.5 7.5 8 3l4.5 4.5"),
+        ("i-held", "M5.5 3v10M10.5 3v10"),
+        ("i-doubt", "M8 1.5 14.5 8 8 14.5 1.5 8z"),
+        ("i-none", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2z"),
+        ("i-retrying", "M8 2.5 14.5 13.5h-13zM8 7v2.6M8 11.6v.01"),
+        ("i-stopped", "M3 3h10v10H3z"),
+        ("i-info", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 7.5v3.5M8 5v.01"),
+        ("i-theme", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 2v12M10.5 3v10M13 5v6"),
+        ("i-empty", "M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14"),
+    ];
+    html! {
+        svg width="0" height="0" aria-hidden="true" hidden {
+            @for (id, shape) in shapes {
+                symbol id=(id) viewBox="0 0 16 16" { path d=(shape) {} }
+            }
+        }
+    }
+}
+
+/// A state by word, sign and colour.
+pub(crate) fn state(state: State) -> Markup {
+    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (state.words()) } }
+}
+
+/// The same on a ground of its colour.
+pub(crate) fn pill(state: State) -> Markup {
+    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (state.words()) } }
+}
+
+/// A moment in words; the exact one on hover.
+pub(crate) fn time(when: &When) -> Markup {
+    html! { time datetime=(when.exact) title=(when.exact) data-ago=[when.ago] { (when.words) } }
+}
+
+/// What is left until something happens; it runs down where scripts run.
+pub(crate) fn left(seconds: u64) -> Markup {
+    html! { span.count role="timer" data-left=(seconds) { (countdown(seconds)) } }
+}
+
+/// What a notice is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Info,
+    Warning,
+    Bad,
+}
+
+/// Something that must be said: one sentence and what to do.
+pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
+    let (class, icon) = match tone {
+        Tone::Good => ("notice good", Icon::Good),
+        Tone::Info => ("notice info", Icon::Info),
+        Tone::Warning => ("notice warn", Icon::Retrying),
+        Tone::Bad => ("notice bad", Icon::Stopped),
+    };
+    let role = if tone == Tone::Bad { "alert" } else { "status" };
+    html! { div class=(class) role=(role) { (icon) div { (text) } } }
+}
+
+/// Nothing to show, and why.
+pub(crate) fn empty(title: &str, text: impl Render) -> Markup {
+    html! { div.empty { (Icon::Empty) h2 { (title) } p { (text) } } }
+}
+
+/// A text as it is, with a button that copies it where scripts run.
+pub(crate) fn code(text: &str, what: &str) -> Markup {
+    html! {
+        div.code {
+            button.copy type="button" hidden data-copy { "Copy" span.unseen { " " (what) } }
+            pre tabindex="0" aria-label=(what) role="region" { code { (text) } }
+        }
+    }
+}
+
+/// A field of a form: its name, the control, help, and what is wrong with it.
+pub(crate) struct Field<'a> {
+    /// Of the control, too.
+    pub(crate) id: &'a str,
+    pub(crate) label: &'a str,
+    pub(crate) help: Option<&'a str>,
+    pub(crate) wrong: Option<&'a str>,
+}
+
+impl Field<'_> {
+    /// The control gets what connects it with help and error: see [`Field::described`].
+    pub(crate) fn around(&self, control: &Markup) -> Markup {
+        html! {
+            div.field {
+                label for=(self.id) { (self.label) }
+                (control)
+                @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (Icon::Retrying) span { (wrong) } } }
+                @if let Some(help) = self.help { p.help id={ (self.id) "-help" } { (help) } }
+            }
+        }
+    }
+
+    /// The value of `aria-describedby` of the control.
+    pub(crate) fn described(&self) -> Option<String> {
+        let id = self.id;
+        match (self.wrong, self.help) {
+            (Some(_), Some(_)) => Some(format!("{id}-wrong {id}-help")),
+            (Some(_), None) => Some(format!("{id}-wrong")),
+            (None, Some(_)) => Some(format!("{id}-help")),
+            (None, None) => None,
+        }
+    }
+
+    /// A control for one line of text. A password is never shown, so it has no value.
+    pub(crate) fn input(&self, name: &str, value: &str, kind: &str) -> Markup {
+        let is_secret = kind == "password";
+        self.around(&html! {
+            input type=(kind) id=(self.id) name=(name) value=[(!is_secret).then_some(value)]
+                aria-describedby=[self.described()] aria-invalid=[self.wrong.map(|_| "true")]
+                autocapitalize="none" spellcheck="false";
+        })
+    }
+}
+
+/// A button that does something: a form of its own, with the token that proves that it was sent from this page.
+pub(crate) fn action(path: &str, token: &str, button: &Markup) -> Markup {
+    html! { form method="post" action=(path) data-quiet { (token_field(token)) (button) } }
+}
+
+/// What every form that changes something carries.
+pub(crate) fn token_field(token: &str) -> Markup {
+    html! { input type="hidden" name="token" value=(token); }
+}
+
+/// Which part of a long list is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    /// From 1.
+    pub(crate) page: usize,
+    pub(crate) per_page: usize,
+    pub(crate) total: usize,
+}
+
+/// `1–50 of 10,000`, and the way to the pages before and after; `link` gives the address of a page.
+pub(crate) fn pager(range: Range, what: &str, link: impl Fn(usize) -> String) -> Markup {
+    let Range { page, per_page, total } = range;
+    let first = (page - 1) * per_page + 1;
+    let last = (page * per_page).min(total);
+    let is_last = last >= total;
+    html! {
+        nav.pager aria-label={ "Pages of " (what) } {
+            span.number {
+                @if total == 0 { "none" }
+                @else if first == 1 && is_last { (grouped(total)) " in all" }
+                @else { (grouped(first)) "–" (grouped(last)) " of " (grouped(total)) }
+            }
+            @if !(page == 1 && is_last) {
+                div.row {
+                    @if page > 1 { a.button href=(link(page - 1)) rel="prev" { "‹ Previous" } }
+                    @if !is_last { a.button href=(link(page + 1)) rel="next" { "Next ›" } }
+                }
+            }
+        }
+    }
+}
