@@ -8,6 +8,7 @@ mod caches;
 mod lookups;
 mod sender;
 mod store;
+mod told;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -41,6 +42,7 @@ use crate::output::progress::Progress;
 use lookups::{Finished, Lookups};
 use sender::{Batch, Sent};
 use store::Durability;
+use told::Told;
 use updates::{AHEAD, Updates};
 
 pub(crate) use caches::{Caches, Remembered, cache_path};
@@ -77,6 +79,8 @@ pub(crate) struct Sync<'a> {
     is_closing: bool,
     /// Begun by whoever wants it to be seen.
     pub(crate) progress: Rc<Progress>,
+    /// None where nobody wants to know what happens.
+    told: Option<Box<Told>>,
 }
 
 /// A lookup that ended: whose it was, and the address; none where there is none.
@@ -112,6 +116,7 @@ impl<'a> Sync<'a> {
             tallies: vec![Tally::default(); configs],
             is_closing: false,
             progress: Rc::default(),
+            told: None,
         }
     }
 
@@ -330,6 +335,9 @@ impl<'a> Sync<'a> {
         // Said once, and in every run.
         let is_news = self.held.insert(job, until) != Some(until);
         sender.log.line(if is_news { Level::Error } else { Level::Debug }, || line);
+        if is_news {
+            self.tell_held(at, update, verdict);
+        }
     }
 
     /// Judges again what was held back, where its time has come.
@@ -409,6 +417,7 @@ impl<'a> Sync<'a> {
                 }
             }
         }
+        self.tell_lookup(finished, &looked_up.senders);
         looked_up
     }
 
@@ -565,7 +574,8 @@ impl<'a> Sync<'a> {
             } else {
                 tally.failed += 1;
             }
-            self.updates.settle(own, at, &update, outcome);
+            let previous = self.updates.settle(own, at, &update, outcome);
+            self.tell_settled(at, sent, (&update, outcome), previous);
             self.updates.note(own, outcome, sent.took);
         }
         let now = steady_time();

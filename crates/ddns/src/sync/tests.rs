@@ -7,6 +7,7 @@ use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 
 use ddns_core::address::observation::Choice;
+use ddns_core::update::happened::What;
 
 use super::*;
 use crate::http::Client;
@@ -102,5 +103,88 @@ fn a_service_that_closes_starts_nothing_and_loses_nothing() {
         sync.close();
         sync.start();
         assert_eq!((sync.sending.len(), sync.queue.open()), (0, 2));
+    });
+}
+
+#[test]
+fn i4_what_happens_is_told_once_and_only_to_whoever_wants_it() {
+    with("\"auto\"", r#""ipv4": ["a.example"]"#, |sync| {
+        let mut number = 0;
+        let mut look_up = |sync: &mut Sync<'_>, ip| {
+            number += 1;
+            sync.look_up(&Due::everything(1));
+            sync.looked_up(&finished(ip, Family::V4, number));
+            sync.take_happened().into_iter().map(|happened| happened.what).collect::<Vec<What>>()
+        };
+        let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let address = |new, previous: Option<&str>, was_missing| What::Address {
+            entries: vec![0],
+            family: Family::V4,
+            ip: ip(new),
+            previous: previous.map(ip),
+            source: "test".to_owned(),
+            was_missing,
+        };
+        assert_eq!(look_up(sync, Some("203.0.113.1")), []);
+        sync.tell();
+        for _ in 0..2 {
+            assert_eq!(look_up(sync, Some("203.0.113.1")), [], "it is no change");
+        }
+        assert_eq!(look_up(sync, Some("203.0.113.2")), [address("203.0.113.2", Some("203.0.113.1"), false)]);
+        let (entries, family, source, why) = (vec![0], Family::V4, "test".to_owned(), String::new());
+        let failed = |is_repeat| What::SourceFailed {
+            entries: entries.clone(),
+            family,
+            source: source.clone(),
+            why: why.clone(),
+            is_repeat,
+        };
+        let none = What::NoAddress { entries: entries.clone(), family, previous: Some(ip("203.0.113.2")) };
+        assert_eq!(look_up(sync, None), [failed(false), none]);
+        assert_eq!(look_up(sync, None), [failed(true)]);
+        let recovered = What::SourceRecovered { entries: entries.clone(), family, source: source.clone() };
+        let again = address("203.0.113.2", Some("203.0.113.2"), true);
+        assert_eq!(look_up(sync, Some("203.0.113.2")), [recovered, again]);
+    });
+}
+
+#[test]
+fn i4_an_outcome_is_told_with_what_was_accepted_before_and_how_often_it_was_tried() {
+    with("\"auto\"", r#""ipv4": ["a.example"]"#, |sync| {
+        sync.tell();
+        let mut seen = Vec::new();
+        let outcomes = [Outcome::Refused(503), Outcome::Refused(503), Outcome::Refused(500), Outcome::Accepted(200)];
+        for (number, (ip, outcome)) in (1..).zip(std::iter::repeat("203.0.113.1").zip(outcomes.clone())) {
+            sync.look_up(&Due::everything(1));
+            sync.looked_up(&finished(Some(ip), Family::V4, number));
+            sync.retry_now(true);
+            let start = sync.queue.start(steady_time()).expect("a start");
+            let (_, update) = sync.updates.update(0).expect("an update");
+            sync.sent(&Sent::of(vec![(0, update)], start, outcome));
+        }
+        sync.look_up(&Due::everything(1));
+        sync.looked_up(&finished(Some("203.0.113.2"), Family::V4, 5));
+        let start = sync.queue.start(steady_time()).expect("a start");
+        let (_, update) = sync.updates.update(0).expect("an update");
+        sync.sent(&Sent::of(vec![(0, update)], start, Outcome::Unchanged(200)));
+        for happened in sync.take_happened() {
+            if let What::Settled(settled) = happened.what {
+                assert_eq!(settled.endpoint.as_deref(), Some("http://127.0.0.1:9"));
+                let previous = settled.previous.map(|ip| ip.to_string());
+                seen.push((settled.outcome, settled.attempt, settled.is_repeat, previous));
+            }
+        }
+        let [first, second, third, fourth] = outcomes;
+        let before = Some("203.0.113.1".to_owned());
+        assert_eq!(
+            seen,
+            [
+                (first, 1, false, None),
+                (second, 2, true, None),
+                (third, 3, false, None),
+                (fourth, 4, false, None),
+                (Outcome::Unchanged(200), 1, false, before),
+            ]
+        );
     });
 }

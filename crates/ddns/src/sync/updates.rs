@@ -307,21 +307,22 @@ impl<'a> Updates<'a> {
         self.states[at].memory = Some((store, print));
     }
 
-    /// Takes in how an update ended.
-    pub(super) fn settle(&mut self, job: Job, at: usize, update: &Update<'_>, outcome: &Outcome) {
+    /// Takes in how an update ended. What its endpoint had accepted before; none where nothing is remembered.
+    pub(super) fn settle(&mut self, job: Job, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
         let before = self.before.remove(&job).unwrap_or_default();
         let now = self.now();
-        if let Some((store, key)) = self.key(at, update) {
-            let known = store.state().entry(&key);
-            let entry = known.settled(outcome, update, before.in_doubt, now);
-            let hold = store.state().hold(&key);
-            if hold != Hold::default() || !matches!(outcome, Outcome::Accepted(_)) {
-                let is_same = known.accepted.is_some_and(|accepted| accepted.ip == update.ip);
-                let sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
-                store.set_hold(&key, Hold { sent, ..hold }.settled(outcome, update, is_same, now));
-            }
-            store.set(key, entry);
+        let (store, key) = self.key(at, update)?;
+        let known = store.state().entry(&key);
+        let previous = known.accepted.map(|accepted| accepted.ip);
+        let entry = known.settled(outcome, update, before.in_doubt, now);
+        let hold = store.state().hold(&key);
+        if hold != Hold::default() || !matches!(outcome, Outcome::Accepted(_)) {
+            let is_same = previous == Some(update.ip);
+            let sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+            store.set_hold(&key, Hold { sent, ..hold }.settled(outcome, update, is_same, now));
         }
+        store.set(key, entry);
+        previous
     }
 
     /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is

@@ -1,0 +1,119 @@
+//! What happened, for whoever keeps or shows it: the history, the metrics, notifications and the page. Nothing in it is
+//! secret: texts from outside are masked before they come here.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::net::family::Family;
+use crate::update::domain::Domain;
+use crate::update::outcome::Outcome;
+
+/// Something that happened, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happened {
+    /// In seconds since the epoch.
+    pub at: u64,
+    /// What it was.
+    pub what: What,
+}
+
+/// What happened. Entries are named by their numbers, counted over all configurations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// An update was sent, or could not be sent, and this is how it ended.
+    Settled(Settled),
+    /// An update is due and is not sent now, or not at all. Told once, not whenever it is judged.
+    Held {
+        /// Its entry.
+        entry: usize,
+        /// Its domain.
+        domain: Domain,
+        /// Its type.
+        family: Family,
+        /// The address that is not sent.
+        ip: IpAddr,
+        /// Until when, in seconds since the epoch; none where its service stopped it.
+        until: Option<u64>,
+        /// Why.
+        why: String,
+    },
+    /// A lookup gave another address than the one before, or one after there was none. The first one of all is not told.
+    Address {
+        /// The entries that it is for.
+        entries: Vec<usize>,
+        /// Of which family.
+        family: Family,
+        /// The address.
+        ip: IpAddr,
+        /// The one before; none where there never was one.
+        previous: Option<IpAddr>,
+        /// The source that gave it.
+        source: String,
+        /// Whether none was found when it was last looked up.
+        was_missing: bool,
+    },
+    /// No source gives an address any more. Told once, until there is one again.
+    NoAddress {
+        /// The entries that have none.
+        entries: Vec<usize>,
+        /// Of which family.
+        family: Family,
+        /// The address before; none where there never was one.
+        previous: Option<IpAddr>,
+    },
+    /// A source gave no address. Told whenever it is asked.
+    SourceFailed {
+        /// The entries that asked.
+        entries: Vec<usize>,
+        /// For which family.
+        family: Family,
+        /// The source.
+        source: String,
+        /// Why.
+        why: String,
+        /// Whether it failed for the same reason when it was last asked.
+        is_repeat: bool,
+    },
+    /// A source that failed gave an address again.
+    SourceRecovered {
+        /// The entries that asked.
+        entries: Vec<usize>,
+        /// For which family.
+        family: Family,
+        /// The source.
+        source: String,
+    },
+}
+
+/// How one update ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// Its entry.
+    pub entry: usize,
+    /// Its domain.
+    pub domain: Domain,
+    /// Its type.
+    pub family: Family,
+    /// Where it was sent: the origin; none where it cannot be said.
+    pub endpoint: Option<Rc<str>>,
+    /// The address that was sent.
+    pub ip: IpAddr,
+    /// What the endpoint accepted before; none where nothing is known.
+    pub previous: Option<IpAddr>,
+    /// The status, and the reason of a failure, masked: [`Outcome::status`], [`crate::update::status::reason`].
+    pub outcome: Outcome,
+    /// How long the request took.
+    pub took: Duration,
+    /// Which try it was, the first is 1. A run that is not a service knows of its own try alone.
+    pub attempt: u32,
+    /// Whether the try before failed for the same reason.
+    pub is_repeat: bool,
+}
+
+impl Settled {
+    /// Whether the endpoint has another address now than it had.
+    pub fn is_change(&self) -> bool {
+        self.outcome.is_accepted() && self.previous != Some(self.ip)
+    }
+}

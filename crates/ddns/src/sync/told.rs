@@ -1,0 +1,151 @@
+//! What happened, collected for whoever wants it: [`Sync::tell`] begins it, and where nobody does, it costs a branch.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use ddns_core::net::family::Family;
+use ddns_core::update::Update;
+use ddns_core::update::happened::{Happened, Settled, What};
+use ddns_core::update::outcome::Outcome;
+use ddns_core::update::plan::Verdict;
+
+use super::Sync;
+use super::lookups::Finished;
+use super::sender::Sent;
+use crate::output::log::Log;
+
+/// What happened since it was last taken, and what must be known to tell it.
+pub(super) struct Told {
+    news: Vec<Happened>,
+    /// By sender.
+    senders: Vec<SenderState>,
+    /// Why the sources failed that failed when they were last asked.
+    failing: HashMap<(Family, String), String>,
+}
+
+#[derive(Clone, Default)]
+struct SenderState {
+    /// Where it sends, once it has sent; none where that depends on the update.
+    origin: Option<Rc<str>>,
+    /// The last address that was found, by [`Family::index`].
+    found: [Option<IpAddr>; 2],
+    is_missing: [bool; 2],
+}
+
+impl Told {
+    fn new(senders: usize) -> Self {
+        Self { news: Vec::new(), senders: vec![SenderState::default(); senders], failing: HashMap::new() }
+    }
+
+    /// Takes in a lookup that is news for these senders.
+    fn looked_up(&mut self, finished: &Finished, senders: &[usize], log: &Log<'_>, at: u64) {
+        let (family, lookup) = (finished.family, &finished.lookup);
+        for (source, why) in lookup.failed() {
+            // A response may hold what the user typed.
+            let (entries, source, why) = (senders.to_vec(), source.to_owned(), log.masked(why).into_owned());
+            let before = self.failing.insert((family, source.clone()), why.clone());
+            let is_repeat = before.as_ref() == Some(&why);
+            self.news.push(Happened { at, what: What::SourceFailed { entries, family, source, why, is_repeat } });
+        }
+        let found = lookup.found().map(|(source, choice)| (source, choice.ip));
+        if let Some((source, _)) = found
+            && !self.failing.is_empty()
+            && self.failing.remove(&(family, source.to_owned())).is_some()
+        {
+            let (entries, source) = (senders.to_vec(), source.to_owned());
+            self.news.push(Happened { at, what: What::SourceRecovered { entries, family, source } });
+        }
+        // Those that had the same before are told of together.
+        let mut changes: BTreeMap<(Option<IpAddr>, bool), Vec<usize>> = BTreeMap::new();
+        for sender in senders {
+            let SenderState { found: before, is_missing, .. } = &mut self.senders[*sender];
+            let (before, is_missing) = (&mut before[family.index()], &mut is_missing[family.index()]);
+            let known = (*before, *is_missing);
+            let is_news = match found {
+                // The first one of all is no change.
+                Some((_, ip)) => before.replace(ip).is_some_and(|before| before != ip) || *is_missing,
+                None => !*is_missing,
+            };
+            *is_missing = found.is_none();
+            if is_news {
+                changes.entry(known).or_default().push(*sender);
+            }
+        }
+        for ((previous, was_missing), entries) in changes {
+            let what = match found {
+                Some((source, ip)) => {
+                    What::Address { entries, family, ip, previous, source: source.to_owned(), was_missing }
+                }
+                None => What::NoAddress { entries, family, previous },
+            };
+            self.news.push(Happened { at, what });
+        }
+    }
+}
+
+impl Sync<'_> {
+    /// Tells from now on what happens.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nobody wants to know yet"))]
+    pub(crate) fn tell(&mut self) {
+        self.told = Some(Box::new(Told::new(self.senders.len())));
+    }
+
+    /// What happened since this was last called; nothing where nobody wants to know.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nobody wants to know yet"))]
+    pub(crate) fn take_happened(&mut self) -> Vec<Happened> {
+        self.told.as_mut().map_or_else(Vec::new, |told| std::mem::take(&mut told.news))
+    }
+
+    /// A lookup ended that is news for these senders.
+    pub(super) fn tell_lookup(&mut self, finished: &Finished, senders: &[usize]) {
+        if let Some(told) = &mut self.told
+            && let Some(first) = senders.first()
+        {
+            told.looked_up(finished, senders, self.senders[*first].log, self.updates.now());
+        }
+    }
+
+    /// An update is held back or stopped.
+    pub(super) fn tell_held(&mut self, entry: usize, update: &Update<'_>, verdict: &Verdict) {
+        let Some(told) = &mut self.told else { return };
+        let (until, why) = match verdict {
+            Verdict::Held(until, by) => (Some(*until), by.reason().to_owned()),
+            Verdict::Stopped(words, _) => (None, words.clone()),
+            _ => return,
+        };
+        let Update { domain, family, ip } = *update;
+        let what = What::Held { entry, domain: domain.clone(), family, ip, until, why };
+        told.news.push(Happened { at: self.updates.now(), what });
+    }
+
+    /// An update ended whose endpoint had accepted `previous` before. Called while the queue still knows the try before.
+    pub(super) fn tell_settled(
+        &mut self,
+        entry: usize,
+        sent: &Sent<'_>,
+        (update, outcome): (&Update<'_>, &Outcome),
+        previous: Option<IpAddr>,
+    ) {
+        let Some(told) = &mut self.told else { return };
+        let origin = &mut told.senders[entry].origin;
+        if origin.is_none() {
+            *origin = self.senders[entry].entry.callback.target.fixed_part().map(|url| url.origin().into());
+        }
+        let endpoint = origin.clone().or_else(|| sent.origin.as_deref().map(Rc::from));
+        let retry = self.queue.retry(sent.start.0);
+        let settled = Settled {
+            entry,
+            domain: update.domain.clone(),
+            family: update.family,
+            endpoint,
+            ip: update.ip,
+            previous,
+            outcome: outcome.clone(),
+            took: sent.took,
+            attempt: retry.map_or(1, |retry| retry.failures.saturating_add(1)),
+            is_repeat: retry.is_some_and(|retry| retry.outcome == *outcome),
+        };
+        told.news.push(Happened { at: self.updates.now(), what: What::Settled(settled) });
+    }
+}
