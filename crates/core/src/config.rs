@@ -17,6 +17,7 @@ pub mod reference;
 pub mod starter;
 pub mod validate;
 pub mod value;
+pub mod web;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -36,6 +37,8 @@ use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 
+use web::Web;
+
 /// One valid configuration: one file with what environment and command line add to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -47,6 +50,8 @@ pub struct Config {
     pub concurrency: Concurrency,
     /// `interval`: how often to synchronize; none where once is enough.
     pub interval: Option<Duration>,
+    /// `web`: the page of a service; none where there is none.
+    pub web: Option<Web>,
     /// The files that it names and that hold values of it (H13).
     pub files: Vec<String>,
     /// What to send where; one entry for a plain file, one for each of `providers`.

@@ -2,8 +2,10 @@
 
 pub mod family;
 pub mod interface_id;
+pub mod listen;
 pub mod local_address;
 pub mod netlink;
+pub mod network;
 pub mod proxy;
 pub mod socks;
 pub mod ssl;

@@ -5,4 +5,5 @@ mod client;
 mod io;
 pub(crate) mod server;
 
+pub(crate) use body::Whole;
 pub(crate) use client::{BODY_LIMIT, Client, How, Over, Response, Step, USER_AGENT, Want, read_ca};

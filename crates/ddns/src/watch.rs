@@ -8,6 +8,7 @@ mod events;
 mod files;
 mod instance;
 mod kernel;
+mod page;
 #[cfg(target_os = "linux")]
 mod readable;
 mod reload;
@@ -24,8 +25,8 @@ use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
-use crate::output::fail;
 use crate::output::log::Log;
+use crate::output::{complain, fail};
 use crate::sync::{self, Sync};
 
 use event_loop::EventLoop;
@@ -52,6 +53,9 @@ pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environme
         Err(error) => return fail(&format!("timers and signals cannot be set up ({error})")),
     };
     let mut service = Service::new(settings, &environment, &client, no_notifications);
+    if let Err(wrong) = page::wanted(&configs) {
+        return complain(&wrong);
+    }
     if let Err(why) = service.lock(&configs) {
         return fail(&why);
     }
@@ -75,6 +79,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &[Valid], events: &mut E
         .with_memory(handover.memory);
     events.files.watch(service.files(configs));
     service.open_control(configs, events, log);
+    page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
     let mut event_loop = EventLoop::new(service, configs, &logs, sync, schedule);

@@ -33,6 +33,7 @@ pub enum Key {
     Combine,
     Concurrency,
     Interval,
+    Web,
     Debug,
     LogLevel,
     LogFile,
@@ -71,6 +72,8 @@ pub enum Kind {
     Headers,
     /// An object, or a string with a meaning of its own (`dyndns2`).
     ObjectOrText,
+    /// A boolean, an object, or a string with a meaning of its own (an address).
+    FlagObjectOrText,
     /// A list of objects.
     Objects,
 }
@@ -154,6 +157,7 @@ impl Field {
             (_, Kind::Object) => "an object of strings, numbers, booleans and files (`{\"file\": \"path\"}`)",
             (_, Kind::Headers) => "an object of strings",
             (_, Kind::Objects) => "a list of objects",
+            (_, Kind::FlagObjectOrText) => "`true`, an address to listen on, or an object",
         }
     }
 }
@@ -209,11 +213,11 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 33] = {
+pub const FIELDS: [Field; 34] = {
     use Key as K;
     use Kind::{
-        Document, Domains, Flag, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects, Sources, Text,
-        Whole, WholeOrText,
+        Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects,
+        Sources, Text, Whole, WholeOrText,
     };
     use Scope::{Entry, File};
 
@@ -293,6 +297,8 @@ pub const FIELDS: [Field; 33] = {
             .help("NUMBER", "Requests at the same time: `auto` or a number; 1: strictly one after the other"),
         field(K::Interval, "interval", ("DDNS_INTERVAL", "interval"), WholeOrText, File)
             .help("TIME", "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"),
+        field(K::Web, "web", ("DDNS_WEB", "web"), FlagObjectOrText, File)
+            .help("ADDRESS", "A page that shows how `ddns watch` stands: where it listens (127.0.0.1:9876), or an object"),
         field(K::Debug, "debug", ("DDNS_DEBUG", "debug"), Flag, File)
             .default("false")
             .help("", "Detailed log: requests and responses, secrets masked"),

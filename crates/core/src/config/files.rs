@@ -1,10 +1,11 @@
-//! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`. The program reads the files before a
+//! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`, and those of `web`. The program reads the files before a
 //! configuration is made; which ones, and what their texts mean, is decided here.
 
 use std::collections::HashMap;
 
 use super::fields::Key;
 use super::raw::{Raw, Written};
+use super::web;
 use crate::text::json::{Dialect, Node, Value, parse};
 
 /// The fields in which a file may be named.
@@ -23,6 +24,11 @@ impl Files {
     /// Whether a file was read.
     pub fn has(&self, path: &str) -> bool {
         self.0.contains_key(path)
+    }
+
+    /// The text of a file, or why there is none.
+    pub(super) fn text(&self, path: &str) -> Result<String, String> {
+        self.0.get(path).cloned().unwrap_or_else(|| Err("was not read".to_owned()))
     }
 
     /// The one line of a file, or why there is none.
@@ -75,6 +81,8 @@ pub fn named(layer: &Raw) -> Vec<String> {
             _ => collect(&setting.node, &mut paths),
         }
     }
+    let web = layer.get(Key::Web).filter(|setting| !setting.is_fetched());
+    paths.extend(web.into_iter().flat_map(web::paths));
     paths
 }
 

@@ -116,7 +116,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
-        (Key::Expect | Key::Combine, value @ Value::Object(_)) => on_one_line(value),
+        (Key::Expect | Key::Combine | Key::Web, value @ Value::Object(_)) => on_one_line(value),
         (_, value) => plain(value),
     }
 }

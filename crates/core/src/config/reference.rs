@@ -98,6 +98,8 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Number) => members.push(("type", one_of(&["number", "string"]))),
         (_, Kind::Flag | Kind::FlagOrText) => members.push(("type", one_of(&["boolean", "string"]))),
         (Key::Expect, _) => members.push(("anyOf", expect())),
+        (Key::Web, _) => members.push(("anyOf", web())),
+        (_, Kind::FlagObjectOrText) => members.push(("type", one_of(&["boolean", "object", "string"]))),
         (_, Kind::ObjectOrText) => members.push(("type", one_of(&["object", "string"]))),
         (_, Kind::Object) => {
             members.extend([("type", Value::string("object")), ("additionalProperties", scalar_or_file())]);
@@ -112,6 +114,23 @@ fn described(field: &Field, in_entry: bool) -> Value {
 
 fn one_of(kinds: &[&str]) -> Value {
     Value::list(kinds.iter().map(|kind| Value::string(*kind)))
+}
+
+/// What `web` may be.
+fn web() -> Value {
+    let kind = |name: &str| Value::object([("type", Value::string(name))]);
+    let list = || Value::object([("type", one_of(&["array", "string"])), ("items", kind("string"))]);
+    let parts = super::web::PARTS.map(|name| match name {
+        "allow_edit" => (name, kind("boolean")),
+        "hosts" | "proxies" => (name, list()),
+        _ => (name, kind("string")),
+    });
+    let object = Value::object([
+        ("type", Value::string("object")),
+        ("properties", Value::object(parts)),
+        ("additionalProperties", Value::Bool(false)),
+    ]);
+    Value::list([kind("boolean"), kind("string"), object])
 }
 
 /// What `expect` may be.
@@ -156,7 +175,7 @@ const BELOW: &str = "`DDNS_CONFIG` names
 configuration files, as `-c` does.
 
 Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
-`concurrency` and `interval` apply to the whole file and belong outside.
+`concurrency`, `interval` and `web` apply to the whole file and belong outside.
 ";
 
 /// The text of `docs/configuration.md`.

@@ -194,6 +194,7 @@ fn example(field: &Field) -> String {
         Key::MinInterval => "\"10m\"",
         Key::Expect => "\"dyndns2\"",
         Key::Combine => "{ \"families\": false }",
+        Key::Web => "\"127.0.0.1:9876\"",
         Key::LogFile => "\"ddns.log\"",
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
         Key::Providers => "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]",

@@ -11,6 +11,7 @@ use super::layers::Layers;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
 use super::value::{duration, is_auto};
+use super::web::web;
 use super::{Concurrency, Config, Log};
 use crate::net::proxy::{Proxies, System};
 use crate::net::ssl::Ssl;
@@ -63,6 +64,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);
     let interval = interval(&mut reader);
+    let web = web(&mut reader, &around.files);
 
     let (mut valid, mut is_debug) = (Vec::new(), false);
     for (raw, start) in &entries {
@@ -78,7 +80,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
             if is_debug {
                 log.level = Level::Debug;
             }
-            Ok((Config { name: name.to_owned(), log, concurrency, interval, files, entries: valid }, diagnostics))
+            Ok((Config { name: name.to_owned(), log, concurrency, interval, web, files, entries: valid }, diagnostics))
         }
         _ => Err(diagnostics),
     }

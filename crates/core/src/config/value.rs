@@ -212,6 +212,10 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
             other => matches!(other, Value::Array(_)),
         }),
         Kind::Whole | Kind::Number | Kind::WholeOrText => json().ok().filter(|json| matches!(json, Value::Number(_))),
+        Kind::FlagObjectOrText => {
+            let object = json().ok().filter(|json| json.members().is_some());
+            flag(text).map(Value::Bool).or(object)
+        }
         Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
         Kind::Object => json().ok(),
         Kind::Headers => headers(text).ok().map(Value::Object),

@@ -23,7 +23,7 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
     let Some(field) = FIELDS.iter().find(is_meant) else { return Ok(false) };
     let option = format!("--{}", field.option.unwrap_or_default());
     let value = match field.kind {
-        Kind::Flag | Kind::FlagOrText => match optional_value(parser, field.kind)? {
+        Kind::Flag | Kind::FlagOrText | Kind::FlagObjectOrText => match optional_value(parser, field.kind)? {
             Some(text) => Value::String(text),
             None => Value::Bool(true),
         },

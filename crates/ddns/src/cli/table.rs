@@ -360,7 +360,7 @@ impl Choice {
 pub(crate) fn usage_of(field: &Field) -> Option<String> {
     let value = match field.kind {
         Kind::Flag => String::new(),
-        Kind::FlagOrText => format!(" [{}]", field.value),
+        Kind::FlagOrText | Kind::FlagObjectOrText => format!(" [{}]", field.value),
         Kind::List | Kind::Domains | Kind::Sources => format!(" {}…", field.value),
         _ => format!(" {}", field.value),
     };

@@ -15,7 +15,7 @@ use futures_util::future::select;
 use tokio::net::TcpListener;
 
 use crate::cli::{Form, Given};
-use crate::http::server::{Received, Refusal, Verdict, serve};
+use crate::http::server::{Received, Refusal, Verdict, not_listening, serve};
 use crate::output::complain;
 use crate::signals::{SIGINT, SIGTERM, Signals};
 use options::Options;
@@ -92,21 +92,11 @@ async fn interrupted() {
 
 /// Why there is nothing to listen on.
 fn refused(address: SocketAddr, error: &io::Error) -> u8 {
-    let (ip, port) = (address.ip(), address.port());
-    let (message, hint) = match error.kind() {
-        io::ErrorKind::AddrNotAvailable => {
-            let message = format!("this host has no address {ip}");
-            return complain(&[Diagnostic::error(Place::Nowhere, message).hint("`ddns addresses` shows those it has")]);
-        }
-        io::ErrorKind::AddrInUse => (
-            format!("port {port} of {ip} is in use: another program listens there"),
-            "name another one, or port 0 for one that is free: `ddns listen 127.0.0.1:0`",
-        ),
-        io::ErrorKind::PermissionDenied => {
-            (format!("this user may not listen on port {port}"), "any user may listen on ports from 1024 on")
-        }
-        _ => (format!("cannot listen on {address} ({error})"), "name another address or port"),
-    };
-    let _ = writeln!(io::stderr(), "{}", Diagnostic::error(Place::Nowhere, message).hint(hint).shown());
+    let (message, hint) = not_listening(address, error);
+    let diagnostic = Diagnostic::error(Place::Nowhere, message).hint(hint);
+    if error.kind() == io::ErrorKind::AddrNotAvailable {
+        return complain(&[diagnostic]);
+    }
+    let _ = writeln!(io::stderr(), "{}", diagnostic.shown());
     1
 }

@@ -7,13 +7,17 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 /// What is left to be sent; `None` once it was taken, or where there is no body.
-pub(super) struct Whole(Option<Bytes>);
+pub(crate) struct Whole(Option<Bytes>);
 
 impl Whole {
     pub(super) const NONE: Self = Self(None);
 
+    pub(crate) fn of(bytes: Bytes) -> Self {
+        Self((!bytes.is_empty()).then_some(bytes))
+    }
+
     pub(super) fn new(text: &str) -> Self {
-        Self((!text.is_empty()).then(|| Bytes::copy_from_slice(text.as_bytes())))
+        Self::of(Bytes::copy_from_slice(text.as_bytes()))
     }
 }
 

@@ -15,13 +15,14 @@ use ddns_core::update::outcome::Tally;
 use ddns_core::update::status::Status;
 use futures_util::future::{Either, select};
 
-use super::control::{Command, ControlRequest};
+use super::control::Command;
 use super::events::{Event, Events};
 use super::reload::{Decision, Loaded, REJECTED, Reload};
-use super::service::{End, Service};
+use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
 use crate::output::log::Log;
 use crate::sync::{LookedUp, Sync, jitter};
+use crate::web::Ask;
 
 /// Requests under way have so long to end when the service stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -53,7 +54,7 @@ pub(super) struct EventLoop<'a, 's> {
     schedule: Schedule,
     reload: Reload<'a>,
     /// Requests that wait for the synchronization to end.
-    waiting: Vec<ControlRequest>,
+    waiting: Vec<Waiting>,
     /// Whether something was looked up or sent since it was last at rest.
     is_busy: bool,
     next_watchdog: Option<Duration>,
@@ -83,7 +84,7 @@ impl<'a, 's> EventLoop<'a, 's> {
     }
 
     /// Takes over from the loop before: requests that wait, and a configuration that changed again.
-    pub(super) fn resume(&mut self, waiting: Vec<ControlRequest>, is_stale: bool) {
+    pub(super) fn resume(&mut self, waiting: Vec<Waiting>, is_stale: bool) {
         self.waiting = waiting;
         self.reload.at = is_stale.then(steady_time);
     }
@@ -206,10 +207,20 @@ impl<'a, 's> EventLoop<'a, 's> {
                     if command == Command::RetryStopped {
                         self.sync.retry_stopped();
                     }
-                    self.waiting.push(request);
+                    self.waiting.push(Waiting::Control(request));
                     self.synchronize(now);
                 }
             },
+            Event::Web(Ask::Status(respond)) => {
+                let _ = respond.send(self.status());
+            }
+            Event::Web(Ask::Synchronize { retry_stopped, done }) => {
+                if retry_stopped {
+                    self.sync.retry_stopped();
+                }
+                self.waiting.push(Waiting::Page(done));
+                self.synchronize(now);
+            }
             Event::Files => self.reload.schedule(now),
             Event::Reload => self.reload.begin(self.service, true),
             Event::Time | Event::Stop => {}
@@ -235,7 +246,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             self.service.systemd.status(&format!("{summary}{next}"));
         }
         for request in std::mem::take(&mut self.waiting) {
-            request.respond(pretty(&result(tally, self.sync.postponed())));
+            request.respond(result(tally, self.sync.postponed()));
         }
     }
 

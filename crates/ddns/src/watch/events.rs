@@ -11,6 +11,7 @@ use super::control::{Control, ControlRequest};
 use super::files::Files;
 use super::kernel::{Kernel, Timer, Wake};
 use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
+use crate::web::{Ask, Server};
 
 /// What happened.
 pub(super) enum Event {
@@ -28,6 +29,8 @@ pub(super) enum Event {
     Files,
     /// SIGUSR1.
     Synchronize,
+    /// Somebody asks something on the page.
+    Web(Ask),
     /// A request came through the control socket.
     Control(ControlRequest),
 }
@@ -39,6 +42,7 @@ pub(super) struct Events {
     signals: Signals,
     pub(super) files: Files,
     pub(super) control: Option<Control>,
+    pub(super) web: Option<Server>,
 }
 
 impl Events {
@@ -54,6 +58,7 @@ impl Events {
             signals: Signals::new(&[SIGTERM, SIGINT, SIGHUP, SIGUSR1])?,
             files: Files::default(),
             control: None,
+            web: None,
         };
         Ok((events, error))
     }
@@ -84,6 +89,11 @@ impl Events {
         }
         if self.files.poll(context).is_ready() {
             return Poll::Ready(Event::Files);
+        }
+        if let Some(web) = &mut self.web
+            && let Poll::Ready(ask) = web.poll(context)
+        {
+            return Poll::Ready(Event::Web(ask));
         }
         match &mut self.control {
             Some(control) => control.poll(context).map(Event::Control),

@@ -8,6 +8,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::log_format::Level;
 use futures_util::future::LocalBoxFuture;
 
+use super::page;
 use super::service::Service;
 use crate::load;
 use crate::output::log::Log;
@@ -88,12 +89,12 @@ impl<'a> Reload<'a> {
                 log.line(level, || "the configuration has not changed".to_owned());
                 return Decision::Unchanged;
             }
-            Ok(fresh) => match service.lock(&fresh) {
+            Ok(fresh) => match usable(&fresh, service) {
                 Ok(()) => {
                     log.info("the configuration changed: reloading");
                     return Decision::Use(fresh);
                 }
-                Err(why) => vec![Diagnostic::error(Place::Nowhere, why)],
+                Err(wrong) => wrong,
             },
             Err(wrong) => wrong,
         };
@@ -104,6 +105,12 @@ impl<'a> Reload<'a> {
         log.error(REJECTED);
         Decision::Rejected
     }
+}
+
+/// Whether a service can run on these; their caches are locked then.
+fn usable(fresh: &[Valid], service: &mut Service<'_>) -> Result<(), Vec<Diagnostic>> {
+    page::wanted(fresh)?;
+    service.lock(fresh).map_err(|why| vec![Diagnostic::error(Place::Nowhere, why)])
 }
 
 fn is_same(current: &[Valid], fresh: &[Valid]) -> bool {

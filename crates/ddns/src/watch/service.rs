@@ -11,7 +11,9 @@ use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{LaneKey, Pause};
 use ddns_core::text::duration::duration;
+use ddns_core::text::json::{Value, pretty};
 use ddns_core::update::state::State;
+use tokio::sync::oneshot;
 
 use super::control::{Control, ControlRequest};
 use super::events::Events;
@@ -38,13 +40,31 @@ pub(super) struct Service<'a> {
 #[derive(Default)]
 pub(super) struct Handover {
     /// Requests for a synchronization that has not ended.
-    pub(super) waiting: Vec<ControlRequest>,
+    pub(super) waiting: Vec<Waiting>,
     /// Pauses that endpoints asked for.
     pub(super) pauses: HashMap<LaneKey, Pause>,
     /// Whether the configuration changed again meanwhile.
     pub(super) is_stale: bool,
     /// What is remembered without a cache file.
     pub(super) memory: Option<State>,
+}
+
+/// Whoever waits for a synchronization to end.
+pub(super) enum Waiting {
+    Control(ControlRequest),
+    Page(oneshot::Sender<Value>),
+}
+
+impl Waiting {
+    /// With how it ended.
+    pub(super) fn respond(self, result: Value) {
+        match self {
+            Self::Control(request) => request.respond(pretty(&result)),
+            Self::Page(done) => {
+                let _ = done.send(result);
+            }
+        }
+    }
 }
 
 /// Why a run on its configurations ends.

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::net::network::Network;
+
 /// A list of hosts, as curl understands it: names with all below them, addresses, networks, or `*` alone for all. Besides,
 /// as other programs have it, `*.` before a name and a port behind a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +33,7 @@ enum Hosts {
     /// A name and everything below it.
     Name(String),
     /// Addresses whose first bits are these.
-    Network(IpAddr, u32),
+    Network(Network),
 }
 
 impl NoProxy {
@@ -50,7 +52,7 @@ impl NoProxy {
         let name = host.strip_suffix('.').unwrap_or(host);
         let ip: Option<IpAddr> = host.parse().ok();
         rules.iter().filter(|rule| rule.port.is_none_or(|only| only == port)).any(|rule| match &rule.hosts {
-            Hosts::Network(network, bits) => ip.is_some_and(|ip| is_within(ip, *network, *bits)),
+            Hosts::Network(network) => ip.is_some_and(|ip| network.contains(ip)),
             Hosts::Name(known) => ip.is_none() && is_below(name, known),
         })
     }
@@ -87,26 +89,7 @@ impl Rule {
     }
 
     fn network(ip: &str, bits: Option<&str>, port: Option<u16>) -> Option<Self> {
-        let ip: IpAddr = ip.parse().ok()?;
-        let most = if ip.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            None => most,
-            Some(bits) => bits.parse().ok().filter(|bits| *bits <= most)?,
-        };
-        Some(Self { hosts: Hosts::Network(ip, bits), port })
-    }
-}
-
-fn is_within(ip: IpAddr, network: IpAddr, bits: u32) -> bool {
-    // What is left of two addresses that agree in their first bits is nothing.
-    match (ip, network) {
-        (IpAddr::V4(ip), IpAddr::V4(network)) => {
-            (ip.to_bits() ^ network.to_bits()).checked_shr(32 - bits).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(ip), IpAddr::V6(network)) => {
-            (ip.to_bits() ^ network.to_bits()).checked_shr(128 - bits).unwrap_or(0) == 0
-        }
-        _ => false,
+        Some(Self { hosts: Hosts::Network(Network::new(ip, bits)?), port })
     }
 }
 

@@ -1,8 +1,9 @@
 //! The options of `ddns listen`: where it listens, and how it responds.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use ddns_core::net::listen::listen_address;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
@@ -81,16 +82,7 @@ fn wrong(option: &str, message: impl Into<String>) -> Diagnostic {
 
 /// `127.0.0.1:8080`, `[::1]:8080`, an address or a port alone, `localhost`.
 fn address(word: Option<&str>) -> Result<SocketAddr, Diagnostic> {
-    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let Some(word) = word else { return Ok(SocketAddr::new(loopback, PORT)) };
-    let text = word.strip_prefix("http://").map_or(word, |rest| rest.trim_end_matches('/'));
-    let text = match text.strip_prefix("localhost") {
-        Some(rest) if rest.is_empty() || rest.starts_with(':') => format!("127.0.0.1{rest}"),
-        _ => text.to_owned(),
-    };
-    let ip = || text.trim_start_matches('[').trim_end_matches(']').parse().ok().map(|ip| SocketAddr::new(ip, PORT));
-    let port = || text.trim_start_matches(':').parse().ok().map(|port| SocketAddr::new(loopback, port));
-    text.parse().ok().or_else(ip).or_else(port).ok_or_else(|| {
+    listen_address(word.unwrap_or("localhost"), PORT).ok_or_else(|| {
         let message = "the place to listen on must be an address of this host and a port";
         Diagnostic::error(Place::Nowhere, message)
             .hint("such as 127.0.0.1:8080, [::1]:8080, a port alone, or port 0 for one that is free")

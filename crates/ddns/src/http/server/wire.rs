@@ -1,25 +1,26 @@
 //! The stream of a connection to this host, and how long it may take.
 
+use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 /// How long the other side may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// For its next request.
-    pub(super) idle: Duration,
+    pub(crate) idle: Duration,
     /// For a request from its first byte to its last, and to take its response.
-    pub(super) request: Duration,
+    pub(crate) request: Duration,
 }
 
 impl Patience {
-    pub(super) const USUAL: Self = Self { idle: Duration::from_secs(60), request: Duration::from_secs(10) };
+    pub(crate) const USUAL: Self = Self { idle: Duration::from_secs(60), request: Duration::from_secs(10) };
 }
 
 /// Longer than any response is held back.
@@ -30,75 +31,99 @@ const HANDSHAKE: u8 = 0x16;
 
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Waiting,
     Reading,
     Responding,
     Writing,
+    /// A response without an end: it may take its time, but must be taken.
+    #[allow(dead_code, reason = "nothing streams yet")]
+    Streaming,
 }
 
-pub(super) struct Wire {
-    pub(super) stream: TcpStream,
+/// What a connection is at, and since when.
+pub(crate) struct Activity {
     patience: Patience,
-    phase: Phase,
-    since: Instant,
-    /// Whether TLS was spoken. Nothing of it is handed on.
-    pub(super) is_secured: bool,
+    phase: Cell<Phase>,
+    since: Cell<Instant>,
+    /// Since when the other side takes nothing of what is to be sent.
+    stuck: Cell<Option<Instant>>,
 }
 
-impl Wire {
-    pub(super) fn new(stream: TcpStream, patience: Patience) -> Self {
-        Self { stream, patience, phase: Phase::Waiting, since: Instant::now(), is_secured: false }
+impl Activity {
+    pub(super) fn new(patience: Patience) -> Self {
+        Self { patience, phase: Cell::new(Phase::Waiting), since: Cell::new(Instant::now()), stuck: Cell::default() }
     }
 
-    pub(super) fn phase(&self) -> Phase {
-        self.phase
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.get()
     }
 
-    pub(super) fn enter(&mut self, phase: Phase) {
-        (self.phase, self.since) = (phase, Instant::now());
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.since.set(Instant::now());
     }
 
     /// Whether no request has come for so long.
     pub(super) fn is_silent(&self, at_least: Duration) -> bool {
-        self.phase == Phase::Waiting && self.since.elapsed() >= at_least
+        self.phase() == Phase::Waiting && self.since.get().elapsed() >= at_least
     }
 
     /// When it has taken too long.
-    pub(super) fn deadline(&self) -> Instant {
-        self.since
-            + match self.phase {
-                Phase::Waiting => self.patience.idle,
-                Phase::Reading | Phase::Writing => self.patience.request,
-                Phase::Responding => UNBOUNDED,
-            }
+    pub(crate) fn deadline(&self) -> Instant {
+        match (self.phase(), self.stuck.get()) {
+            (Phase::Waiting, _) => self.since.get() + self.patience.idle,
+            (Phase::Reading | Phase::Writing, _) => self.since.get() + self.patience.request,
+            (Phase::Streaming, Some(stuck)) => stuck + self.patience.request,
+            (Phase::Responding | Phase::Streaming, _) => self.since.get() + UNBOUNDED,
+        }
+    }
+
+    fn wrote<T>(&self, result: Poll<T>) -> Poll<T> {
+        let stuck = if result.is_pending() { self.stuck.get().or_else(|| Some(Instant::now())) } else { None };
+        self.stuck.set(stuck);
+        result
     }
 }
 
-impl AsyncRead for Wire {
+pub(crate) struct Wire<S> {
+    pub(crate) stream: S,
+    pub(crate) activity: Rc<Activity>,
+    /// Whether TLS was spoken where it is not expected. Nothing of it is handed on.
+    pub(crate) is_secured: bool,
+}
+
+impl<S> Wire<S> {
+    pub(crate) fn new(stream: S, activity: Rc<Activity>) -> Self {
+        Self { stream, activity, is_secured: false }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
-        if let (Some(first), Phase::Waiting) = (into.filled().get(before), self.phase) {
+        if let (Some(first), Phase::Waiting) = (into.filled().get(before), self.activity.phase()) {
             if *first == HANDSHAKE {
                 self.is_secured = true;
                 into.set_filled(before);
             }
-            self.enter(Phase::Reading);
+            self.activity.enter(Phase::Reading);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Wire {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.activity.wrote(wrote)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        if self.phase == Phase::Writing {
-            self.enter(Phase::Waiting);
+        if self.activity.phase() == Phase::Writing {
+            self.activity.enter(Phase::Waiting);
         }
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,9 @@
+use std::pin::pin;
+
 use futures_util::future::{Either, select};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::*;
 

@@ -1,0 +1,219 @@
+//! `web`: the page of a service (I1, I2). Whether what is written here may be opened is decided in [`crate::web`].
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::fields::{Field, Key};
+use super::files::Files;
+use super::layers::Layers;
+use super::raw::{Raw, Setting};
+use super::read::Reader;
+use super::value::{flag, list};
+use crate::net::listen::listen_address;
+use crate::net::network::Network;
+use crate::text::diagnostic::nearest;
+use crate::text::json::{Dialect, Member, Node, Value, parse};
+
+/// Where the page is unless another place is named.
+pub const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
+
+const PORT: u16 = 9876;
+
+/// The members of `web`.
+pub(super) const PARTS: [&str; 8] =
+    ["listen", "password_file", "token_file", "allow_edit", "hosts", "proxies", "certificate", "key"];
+
+/// Those that name files.
+const PATHS: [&str; 4] = ["password_file", "token_file", "certificate", "key"];
+
+/// The page of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Web {
+    /// `listen`
+    pub listen: SocketAddr,
+    /// `password_file`: the hash that `ddns password` made.
+    pub password: Option<Held>,
+    /// `token_file`: what programs send as a bearer token.
+    pub token: Option<Held>,
+    /// `allow_edit`: whether a configuration can be changed on the page.
+    pub allow_edit: bool,
+    /// `hosts`: further names of the page, as a browser knows them; in lower case.
+    pub hosts: Vec<String>,
+    /// `proxies`: whose `X-Forwarded-…` counts.
+    pub proxies: Vec<Network>,
+    /// `certificate`: PEM, the chain of the page.
+    pub certificate: Option<Held>,
+    /// `key`: PEM, the private key of the certificate.
+    pub key: Option<Held>,
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        Self {
+            listen: DEFAULT,
+            password: None,
+            token: None,
+            allow_edit: false,
+            hosts: Vec::new(),
+            proxies: Vec::new(),
+            certificate: None,
+            key: None,
+        }
+    }
+}
+
+/// What a file of `web` holds, as it was read. Only a service judges it: a single run needs none of them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The file, as it was written.
+    pub path: String,
+    /// Its text, or why there is none: a phrase that follows the path.
+    pub text: Result<String, String>,
+}
+
+impl fmt::Debug for Held {
+    /// The text is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)
+    }
+}
+
+/// The files that a `web` names.
+pub(super) fn paths(setting: &Setting) -> Vec<String> {
+    let members = members(&setting.node.value).unwrap_or_default();
+    let paths = members.iter().filter(|member| PATHS.contains(&member.key.as_str()));
+    paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
+}
+
+/// The members of an object, or of a text that holds one: options and variables hold texts alone.
+fn members(value: &Value) -> Option<Vec<Member>> {
+    match value {
+        Value::Object(members) => Some(members.clone()),
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            parse(text, Dialect::IN_TEXT).ok()?.value.members().map(<[Member]>::to_vec)
+        }
+        _ => None,
+    }
+}
+
+/// `web`; none where it is not set or switched off. `true` and an address leave the rest to the layers below, so that
+/// `--web` does not take a password away.
+pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
+    let layers: Vec<&Raw> = reader.layers.0.clone();
+    let (mut listen, mut is_on) = (None, false);
+    for layer in layers {
+        let Some(setting) = layer.get(Key::Web) else { continue };
+        let mut reader = Reader { layers: Layers(vec![layer]), diagnostics: &mut *reader.diagnostics };
+        match &setting.node.value {
+            Value::Bool(false) => return is_on.then(|| at(Web::default(), listen)),
+            Value::String(text) if flag(text) == Some(false) => return is_on.then(|| at(Web::default(), listen)),
+            Value::Bool(true) => {}
+            Value::String(text) if text.trim().is_empty() => continue,
+            Value::String(text) if flag(text) == Some(true) => {}
+            Value::String(text) if !text.trim_start().starts_with('{') => {
+                let Some(address) = listen_address(text, PORT) else {
+                    let message = format!("`web` must be {}, not `{text}`", Field::of(Key::Web).allowed());
+                    let hint = "such as 127.0.0.1:9876, [::1]:9876, or a port alone".to_owned();
+                    reader.wrong_whole(Key::Web, message, Some(hint));
+                    return None;
+                };
+                listen = listen.or(Some(address));
+            }
+            _ => {
+                let node = reader.object(Key::Web)?;
+                let web = Parts { reader, files, is_fetched: setting.is_fetched() }.read(&node);
+                return Some(at(web, listen));
+            }
+        }
+        is_on = true;
+    }
+    is_on.then(|| at(Web::default(), listen))
+}
+
+fn at(web: Web, listen: Option<SocketAddr>) -> Web {
+    Web { listen: listen.unwrap_or(web.listen), ..web }
+}
+
+struct Parts<'a, 'r> {
+    reader: Reader<'a>,
+    files: &'r Files,
+    is_fetched: bool,
+}
+
+impl Parts<'_, '_> {
+    fn read(mut self, node: &Node) -> Web {
+        let mut web = Web::default();
+        for Member { key, key_span, node } in node.value.members().unwrap_or_default() {
+            match key.as_str() {
+                "listen" => match node.value.text().and_then(|text| listen_address(text, PORT)) {
+                    Some(listen) => web.listen = listen,
+                    None => self.wrong(node, "`web.listen` must be an address of this host", "such as 127.0.0.1:9876"),
+                },
+                "allow_edit" => match &node.value {
+                    Value::Bool(flag) => web.allow_edit = *flag,
+                    _ => self.wrong(node, "`web.allow_edit` must be `true` or `false`", ""),
+                },
+                "hosts" => web.hosts = self.list(node, key, "a host name, without a port", host),
+                "proxies" => web.proxies = self.list(node, key, "an address or a network", Network::parse),
+                "password_file" => web.password = self.file(node, key),
+                "token_file" => web.token = self.file(node, key),
+                "certificate" => web.certificate = self.file(node, key),
+                "key" => web.key = self.file(node, key),
+                _ => {
+                    let at = Node { span: *key_span, value: Value::Null };
+                    let hint = match nearest(key, PARTS) {
+                        Some(name) => format!("did you mean `{name}`?"),
+                        None => format!("use `{}`", PARTS.join("`, `")),
+                    };
+                    self.wrong(&at, &format!("`web`: `{key}` is not a part of it"), &hint);
+                }
+            }
+        }
+        if web.certificate.is_some() != web.key.is_some() {
+            let message = "`web.certificate` and `web.key` belong together: one of them is missing";
+            self.reader.wrong_whole(Key::Web, message, None);
+        }
+        web
+    }
+
+    fn wrong(&mut self, at: &Node, message: &str, hint: &str) {
+        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.reader.wrong(Key::Web, &Node { span: at.span, value: Value::Null }, message, hint);
+    }
+
+    /// The items of a list, or of one string with separators.
+    fn list<T>(&mut self, node: &Node, name: &str, what: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
+        let items = match &node.value {
+            Value::Array(items) => items.clone(),
+            Value::String(text) => list(text).unwrap_or_default(),
+            _ => vec![node.clone()],
+        };
+        let mut good = Vec::new();
+        for item in &items {
+            match item.value.text().map(str::trim).and_then(read) {
+                Some(value) => good.push(value),
+                None => self.wrong(node, &format!("`web.{name}` must be {what}, or a list of them"), ""),
+            }
+        }
+        good
+    }
+
+    fn file(&mut self, node: &Node, name: &str) -> Option<Held> {
+        if self.is_fetched {
+            let message = format!("`web.{name}` names a file, which a fetched configuration may not");
+            self.wrong(node, &message, "set `web` with an option or in the environment");
+            return None;
+        }
+        let Some(path) = node.value.text().filter(|path| !path.trim().is_empty()) else {
+            self.wrong(node, &format!("`web.{name}` must be the path of a file"), "");
+            return None;
+        };
+        Some(Held { path: path.to_owned(), text: self.files.text(path) })
+    }
+}
+
+/// A name that may stand in `Host`.
+fn host(text: &str) -> Option<String> {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    (!text.is_empty() && text.chars().all(is_name)).then(|| text.to_ascii_lowercase())
+}

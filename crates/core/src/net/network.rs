@@ -1,0 +1,46 @@
+//! A network: an address and how many of its bits count.
+
+use std::net::IpAddr;
+
+/// All addresses that begin with the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    ip: IpAddr,
+    bits: u32,
+}
+
+impl Network {
+    /// `10.0.0.0/8`, `fd00::/8`, `[fd00::]/8`, or an address alone.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (ip, bits) = match text.split_once('/') {
+            Some((ip, bits)) => (ip, Some(bits)),
+            None => (text, None),
+        };
+        Self::new(ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip), bits)
+    }
+
+    /// The same of its two parts; without bits it is one address.
+    pub fn new(ip: &str, bits: Option<&str>) -> Option<Self> {
+        let ip: IpAddr = ip.parse().ok()?;
+        let most = if ip.is_ipv4() { 32 } else { 128 };
+        let bits = match bits {
+            None => most,
+            Some(bits) => bits.parse().ok().filter(|bits| *bits <= most)?,
+        };
+        Some(Self { ip, bits })
+    }
+
+    /// Whether an address belongs to it.
+    pub fn contains(self, ip: IpAddr) -> bool {
+        // What is left of two addresses that agree in their first bits is nothing.
+        match (ip, self.ip) {
+            (IpAddr::V4(ip), IpAddr::V4(network)) => {
+                (ip.to_bits() ^ network.to_bits()).checked_shr(32 - self.bits).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(ip), IpAddr::V6(network)) => {
+                (ip.to_bits() ^ network.to_bits()).checked_shr(128 - self.bits).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Who may open the page.
+
+use crate::config::web::{Held, Web};
+
+/// Why a page is not opened: a sentence, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Names the field.
+    pub why: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Refusal> {
+    Err(Refusal { why: why.into(), hint })
+}
+
+/// Refuses a page that everybody could open, and one whose files cannot be used.
+pub fn judge(web: &Web) -> Result<(), Refusal> {
+    let files = [("certificate", &web.certificate), ("key", &web.key)];
+    for (name, held) in files {
+        if let Some(Held { path, text: Err(why) }) = held {
+            return refusal(format!("`web.{name}`: {path} {why}"), "name a PEM file that this user can read");
+        }
+    }
+    password(web)?;
+    token(web)?;
+    if web.password.is_none() && !web.listen.ip().is_loopback() {
+        return refusal(
+            format!("`web` listens on {}, where other hosts reach it, and has no password", web.listen),
+            "make one with `ddns password > FILE` and name it in `web.password_file`, or listen on 127.0.0.1",
+        );
+    }
+    Ok(())
+}
+
+/// The hash of the password; none where none is asked for.
+pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
+    const HINT: &str = "write it anew: `ddns password > FILE`";
+    let Some(Held { path, text }) = &web.password else { return Ok(None) };
+    match text.as_deref().map(str::trim) {
+        Err(why) => refusal(format!("`web.password_file`: {path} {why}"), HINT),
+        Ok("") => refusal(format!("`web.password_file`: {path} is empty"), HINT),
+        Ok(hash) if hash.starts_with("$argon2id$") && !hash.contains(char::is_whitespace) => Ok(Some(hash)),
+        Ok(_) => refusal(format!("`web.password_file`: {path} does not hold a hash that `ddns password` made"), HINT),
+    }
+}
+
+/// What programs send as a bearer token; none where none is accepted.
+pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
+    /// A shorter one can be guessed.
+    const SHORTEST: usize = 16;
+    const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
+    let Some(Held { path, text }) = &web.token else { return Ok(None) };
+    match text.as_deref().map(str::trim) {
+        Err(why) => refusal(format!("`web.token_file`: {path} {why}"), HINT),
+        Ok(token) if token.len() < SHORTEST => {
+            refusal(format!("`web.token_file`: {path} holds fewer than {SHORTEST} characters"), HINT)
+        }
+        Ok(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(token)),
+        Ok(_) => refusal(format!("`web.token_file`: {path} must hold one line of ASCII without blanks"), HINT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(text: Result<&str, &str>) -> Held {
+        Held { path: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
+    }
+
+    #[test]
+    fn i2_a_page_that_everybody_could_open_is_refused() {
+        let hash = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g\n";
+        for (listen, password, is_open) in [
+            ("127.0.0.1:1", None, true),
+            ("[::1]:1", None, true),
+            ("127.9.9.9:1", None, true),
+            ("0.0.0.0:1", None, false),
+            ("[::]:1", None, false),
+            ("192.0.2.1:1", None, false),
+            ("[::ffff:127.0.0.1]:1", None, false),
+            ("0.0.0.0:1", Some(held(Ok(hash))), true),
+            ("127.0.0.1:1", Some(held(Ok(hash))), true),
+            ("127.0.0.1:1", Some(held(Ok(""))), false),
+            ("127.0.0.1:1", Some(held(Ok(" \n"))), false),
+            ("127.0.0.1:1", Some(held(Ok("secret"))), false),
+            ("127.0.0.1:1", Some(held(Ok("$argon2i$v=19$m=1,t=1,p=1$a$b"))), false),
+            ("127.0.0.1:1", Some(held(Err("does not exist"))), false),
+        ] {
+            let web = Web { listen: listen.parse().expect(listen), password, ..Web::default() };
+            let judged = judge(&web);
+            assert_eq!(judged.is_ok(), is_open, "{listen} {judged:?}");
+            assert!(!format!("{judged:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn i2_a_token_is_long_and_one_word() {
+        for (text, is_good) in [
+            (Ok("0123456789abcdef\n"), true),
+            (Ok("0123456789abcde"), false),
+            (Ok("0123456789 abcdef"), false),
+            (Ok("0123456789\nabcdef"), false),
+            (Ok(""), false),
+            (Err("does not exist"), false),
+        ] {
+            let web = Web { token: Some(held(text)), ..Web::default() };
+            assert_eq!(judge(&web).is_ok(), is_good, "{text:?}");
+        }
+    }
+}

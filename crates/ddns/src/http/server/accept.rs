@@ -1,0 +1,100 @@
+//! Takes connections, so many at once.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::{AbortHandle, abortable};
+use futures_util::stream::FuturesUnordered;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+use super::wire::{Activity, Patience, UNBOUNDED};
+use crate::environment::most_files;
+
+/// So many connections are served at once. Another one takes the place of the one that has been silent longest, or waits
+/// until one ends.
+const MOST_CONNECTIONS: usize = 64;
+
+/// Who is silent for less may be about to send its next request.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// How long to wait where the system gives no connection (no more files, say).
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A connection that was taken.
+pub(crate) struct Accepted {
+    pub(crate) stream: TcpStream,
+    pub(crate) from: SocketAddr,
+    /// Kept up by whoever serves it.
+    pub(crate) activity: Rc<Activity>,
+}
+
+/// Serves connections until one of them comes to `true`.
+pub(crate) async fn accept<F: Future<Output = bool>>(
+    listener: &TcpListener,
+    patience: Patience,
+    serve: impl Fn(Accepted) -> F,
+) {
+    let most = MOST_CONNECTIONS.min(most_files() / 2);
+    let mut open = FuturesUnordered::new();
+    let mut known: VecDeque<(Weak<Activity>, AbortHandle)> = VecDeque::new();
+    loop {
+        known.retain(|(activity, _)| activity.strong_count() > 0);
+        let is_full = open.len() >= most;
+        let next = poll_fn(|context| {
+            while let Poll::Ready(Some(is_over)) = open.poll_next_unpin(context) {
+                if let Ok(true) = is_over {
+                    return Poll::Ready(None);
+                }
+            }
+            let has_room = open.len() < most || silent(&known).is_some();
+            if has_room { listener.poll_accept(context).map(Some) } else { Poll::Pending }
+        });
+        // Where nobody has been silent long enough, somebody will be.
+        let Ok(next) = timeout(if is_full { SILENCE } else { UNBOUNDED }, next).await else { continue };
+        match next {
+            None => return,
+            Some(Ok((stream, from))) => {
+                if let Some(at) = silent(&known).filter(|_| open.len() >= most) {
+                    known[at].1.abort();
+                }
+                let activity = Rc::new(Activity::new(patience));
+                let weak = Rc::downgrade(&activity);
+                let (connection, handle) = abortable(serve(Accepted { stream, from, activity }));
+                known.push_back((weak, handle));
+                open.push(connection);
+            }
+            // Nobody's fault here: the connection is gone already, or the system has none to give.
+            Some(Err(_)) => sleep(PAUSE).await,
+        }
+    }
+}
+
+/// The connection that is silent and was opened first.
+fn silent(known: &VecDeque<(Weak<Activity>, AbortHandle)>) -> Option<usize> {
+    known.iter().position(|(activity, _)| activity.upgrade().is_some_and(|activity| activity.is_silent(SILENCE)))
+}
+
+/// Why there is nothing to listen on, and the way out.
+pub(crate) fn not_listening(address: SocketAddr, error: &io::Error) -> (String, &'static str) {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            (format!("this host has no address {ip}"), "`ddns addresses` shows those it has")
+        }
+        io::ErrorKind::AddrInUse => (
+            format!("port {port} of {ip} is in use: another program listens there"),
+            "name another one, or port 0 for one that is free: 127.0.0.1:0",
+        ),
+        io::ErrorKind::PermissionDenied => {
+            (format!("this user may not listen on port {port}"), "any user may listen on ports from 1024 on")
+        }
+        _ => (format!("cannot listen on {address} ({error})"), "name another address or port"),
+    }
+}

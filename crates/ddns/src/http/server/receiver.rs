@@ -1,0 +1,222 @@
+//! A receiver of callbacks for rehearsals: what `ddns listen` shows and `ddns demo` calls. It takes HTTP/1.1 requests
+//! on a port of this host, hands each to whoever started it, and responds as that decides.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue};
+use hyper::{Request, StatusCode};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+use super::accept::{Accepted, accept};
+use super::speak::{hang_up, read, reason, speak};
+use super::wire::{Activity, Patience, Phase, Wire};
+use crate::http::body::Whole;
+
+/// More body than this is not a callback, in KiB.
+const BODY_LIMIT: usize = 1024;
+
+/// What is sent where no request was read that hyper could respond to.
+const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// One request as it arrived.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) from: SocketAddr,
+    pub(crate) method: String,
+    /// What stands between method and version.
+    pub(crate) target: String,
+    /// In the order in which they came, those of one name together, their names in the usual case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why something that came is not a request.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) from: SocketAddr,
+    /// The status that it got; `None` where the sender is gone.
+    pub(crate) status: Option<u16>,
+    /// A sentence that begins with what came.
+    pub(crate) why: String,
+}
+
+/// How to respond to a request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) delay: Duration,
+    /// Whether the receiver ends when this is sent.
+    pub(crate) is_last: bool,
+}
+
+/// What to do about what came.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// Respond to it. What was refused gets its own status.
+    Respond(Response),
+    /// Close the connection without a response.
+    Ignore,
+    /// End at once.
+    Stop,
+}
+
+/// Serves until a last response was sent, or `handle` wants it to stop.
+pub(crate) async fn serve(listener: TcpListener, handle: impl Fn(Result<&Received, &Refusal>) -> Verdict) {
+    serve_patiently(listener, handle, Patience::USUAL).await;
+}
+
+async fn serve_patiently(
+    listener: TcpListener,
+    handle: impl Fn(Result<&Received, &Refusal>) -> Verdict,
+    patience: Patience,
+) {
+    accept(&listener, patience, |accepted| Connection::new(accepted.from, &handle).serve(accepted)).await;
+}
+
+/// One connection from its first request to its last.
+struct Connection<'a, H> {
+    from: SocketAddr,
+    handle: &'a H,
+    /// Whether something was refused, so that the rest of it may still arrive.
+    is_refused: Cell<bool>,
+    /// Whether the receiver is to end.
+    is_over: Cell<bool>,
+}
+
+impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
+    fn new(from: SocketAddr, handle: &'a H) -> Self {
+        Self { from, handle, is_refused: Cell::new(false), is_over: Cell::new(false) }
+    }
+
+    /// Serves the connection to its end; true where the receiver is to end with it.
+    async fn serve(self, Accepted { stream, activity, .. }: Accepted) -> bool {
+        let wire = Rc::new(RefCell::new(Wire::new(stream, Rc::clone(&activity))));
+        let served = speak(&wire, |request| self.respond(request, &activity)).await;
+        // hyper is done with it.
+        let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };
+        let refusal = match &served {
+            _ if wire.is_secured => {
+                Some((None, "https was spoken, and this is http: write http:// into the address".to_owned()))
+            }
+            None if activity.phase() == Phase::Reading => {
+                Some((Some(408), "a request took too long to come".to_owned()))
+            }
+            None | Some(Ok(())) => None,
+            Some(Err(error)) => reason(error, activity.phase()),
+        };
+        if let Some((status, why)) = refusal {
+            let verdict = self.refuse(status, why);
+            if let (None, Verdict::Respond(_)) = (served, verdict) {
+                let _ = wire.stream.write_all(TIMED_OUT).await;
+            }
+        }
+        if self.is_refused.get() {
+            hang_up(&mut wire.stream).await;
+        }
+        self.is_over.get()
+    }
+
+    async fn respond(
+        &self,
+        request: Request<Incoming>,
+        activity: &Activity,
+    ) -> Result<hyper::Response<Whole>, NoResponse> {
+        activity.enter(Phase::Reading);
+        let (head, body) = request.into_parts();
+        let body = match read(body, BODY_LIMIT).await {
+            Ok(body) => body,
+            Err((status, why)) => {
+                let verdict = self.refuse(status, why);
+                let status = status.filter(|_| matches!(verdict, Verdict::Respond(_))).ok_or(NoResponse)?;
+                return Ok(outgoing(&Response { status, is_last: true, ..Response::default() }));
+            }
+        };
+        let owned = |(name, value): (&HeaderName, &HeaderValue)| {
+            (title_case(name.as_str()), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        };
+        let received = Received {
+            from: self.from,
+            method: head.method.to_string(),
+            target: head.uri.to_string(),
+            headers: head.headers.iter().map(owned).collect(),
+            body,
+        };
+        activity.enter(Phase::Responding);
+        let response = match (self.handle)(Ok(&received)) {
+            Verdict::Respond(response) => response,
+            Verdict::Ignore => return Err(NoResponse),
+            Verdict::Stop => {
+                self.is_over.set(true);
+                return Err(NoResponse);
+            }
+        };
+        sleep(response.delay).await;
+        self.is_over.set(response.is_last);
+        activity.enter(Phase::Writing);
+        Ok(outgoing(&response))
+    }
+
+    fn refuse(&self, status: Option<u16>, why: impl Into<String>) -> Verdict {
+        self.is_refused.set(true);
+        let verdict = (self.handle)(Err(&Refusal { from: self.from, status, why: why.into() }));
+        self.is_over.set(matches!(verdict, Verdict::Stop));
+        verdict
+    }
+}
+
+/// That a request gets no response.
+#[derive(Debug)]
+struct NoResponse;
+
+impl fmt::Display for NoResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no response is wanted")
+    }
+}
+
+impl std::error::Error for NoResponse {}
+
+/// A response without a body, as hyper sends it.
+fn outgoing(response: &Response) -> hyper::Response<Whole> {
+    let mut outgoing = hyper::Response::new(Whole::NONE);
+    *outgoing.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if outgoing.status().canonical_reason().is_none() {
+        outgoing.extensions_mut().insert(ReasonPhrase::from_static(b""));
+    }
+    for (name, value) in &response.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::try_from(value)) {
+            outgoing.headers_mut().append(name, value);
+        }
+    }
+    if !matches!(response.status, 204 | 304) {
+        outgoing.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    if response.is_last {
+        outgoing.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    outgoing
+}
+
+/// `Content-Type` for `content-type`: hyper does not keep how it was written.
+fn title_case(name: &str) -> String {
+    let mut is_first = true;
+    name.chars()
+        .map(|letter| {
+            let shown = if is_first { letter.to_ascii_uppercase() } else { letter };
+            is_first = letter == '-';
+            shown
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

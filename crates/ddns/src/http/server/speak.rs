@@ -1,0 +1,131 @@
+//! HTTP on one connection, within its limits.
+
+use std::cell::RefCell;
+use std::error::Error as _;
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{sleep_until, timeout};
+
+use super::wire::{Phase, Wire};
+use crate::http::io::Io;
+
+/// More head than this, or more headers, is not a request.
+const HEAD_LIMIT: usize = 64 * 1024;
+const MOST_HEADERS: usize = 128;
+
+/// How long the rest of what was refused is taken.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The status that something got which is not a request, where it got one; and a sentence that begins with what came.
+pub(super) type Reason = (Option<u16>, String);
+
+/// Responds to what comes. What came of the connection in the end; `None` where it took too long.
+pub(crate) async fn speak<S, B, E, F>(
+    wire: &Rc<RefCell<Wire<S>>>,
+    respond: impl Fn(Request<Incoming>) -> F,
+) -> Option<hyper::Result<()>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    B: Body<Data = Bytes> + 'static,
+    B::Error: std::error::Error + Send + Sync,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    F: Future<Output = Result<hyper::Response<B>, E>>,
+{
+    let mut builder = Builder::new();
+    builder
+        .half_close(true)
+        .title_case_headers(true)
+        .auto_date_header(false)
+        .max_headers(MOST_HEADERS)
+        .max_buf_size(HEAD_LIMIT);
+    let activity = Rc::clone(&wire.borrow().activity);
+    let mut connection = pin!(builder.serve_connection(Io(wire.clone()), service_fn(respond)));
+    let mut timer = pin!(sleep_until(activity.deadline()));
+    poll_fn(|context| {
+        if let Poll::Ready(result) = connection.as_mut().poll(context) {
+            return Poll::Ready(Some(result));
+        }
+        let deadline = activity.deadline();
+        if timer.deadline() != deadline {
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(context).map(|()| None)
+    })
+    .await
+}
+
+/// Why hyper gave up a connection, and with which status; `None` where there is nothing to report.
+pub(super) fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
+    if error.is_parse_version_h2() {
+        return Some((None, "HTTP/2 was spoken, and this is HTTP/1.1".to_owned()));
+    }
+    if error.is_parse_too_large() {
+        return Some((
+            Some(431),
+            format!("a request has more than {} KiB of headers, or more than {MOST_HEADERS}", HEAD_LIMIT >> 10),
+        ));
+    }
+    if error.is_parse() {
+        return Some((Some(400), format!("something came that is not an HTTP request ({error})")));
+    }
+    if error.is_user() || phase != Phase::Reading {
+        return None;
+    }
+    Some((None, closed(error)))
+}
+
+/// That a connection ended in the middle of a request.
+fn closed(error: &hyper::Error) -> String {
+    let broken = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    match broken.filter(|broken| broken.kind() != io::ErrorKind::UnexpectedEof) {
+        Some(broken) => format!("a connection broke in the middle of a request ({broken})"),
+        None => "a connection was closed in the middle of a request".to_owned(),
+    }
+}
+
+/// A whole body of no more than so many KiB, or why it is none.
+pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Reason> {
+    let too_large = || Err((Some(413), format!("the body of a request is larger than {limit} KiB")));
+    let most = limit << 10;
+    if incoming.size_hint().lower() > most as u64 {
+        return too_large();
+    }
+    let mut body = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
+        let data = match frame {
+            Ok(frame) => frame.into_data().unwrap_or_default(),
+            Err(error) => {
+                let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+                return Err(match source.map(io::Error::kind) {
+                    Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+                        (Some(400), "the body of a request is in chunks, and they are wrong".to_owned())
+                    }
+                    _ => (None, closed(&error)),
+                });
+            }
+        };
+        if data.len() > most - body.len() {
+            return too_large();
+        }
+        body.extend_from_slice(&data);
+    }
+    Ok(body)
+}
+
+/// Takes what is still under way for a moment: a connection that is closed before would lose the response.
+pub(crate) async fn hang_up(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
+    let _ = stream.shutdown().await;
+    let mut dropped = [0; 4096];
+    let drain = async { while stream.read(&mut dropped).await.is_ok_and(|count| count > 0) {} };
+    let _ = timeout(DRAIN_PATIENCE, drain).await;
+}

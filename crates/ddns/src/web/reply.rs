@@ -1,0 +1,155 @@
+//! A request to the page as the handlers see it, and their replies.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use ddns_core::text::json::{Value, pretty};
+use hyper::body::Bytes;
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Method, StatusCode};
+use maud::Markup;
+
+use crate::http::Whole;
+
+/// Nothing of a page comes from another host, and nothing runs that stands in the page itself.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// One request.
+pub(super) struct Request {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) query: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+    /// Who sent it, as far as it is known.
+    pub(super) client: IpAddr,
+}
+
+impl Request {
+    /// A value of the query; none where it is not there.
+    pub(super) fn queried(&self, name: &str) -> Option<String> {
+        value_of(&self.query, name)
+    }
+
+    /// A field of a form; none where it is not there.
+    pub(super) fn field(&self, name: &str) -> Option<String> {
+        value_of(std::str::from_utf8(&self.body).ok()?, name)
+    }
+
+    /// A header that stands there once; none where it is not text.
+    pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
+        let mut values = self.headers.get_all(name).iter();
+        let first = values.next().filter(|_| values.next().is_none())?;
+        first.to_str().ok()
+    }
+}
+
+/// The first value of a name in `a=b&c=d`.
+fn value_of(pairs: &str, name: &str) -> Option<String> {
+    let pairs = pairs.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let mut values = pairs.filter(|(known, _)| decoded(known) == name);
+    values.next().map(|(_, value)| decoded(value).into_owned())
+}
+
+/// A text of a form without its escapes.
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains(['+', '%']) {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let hex = |byte: u8| char::from(byte).to_digit(16);
+        let mut after = rest.clone();
+        match (byte, after.next().and_then(hex), after.next().and_then(hex)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.extend(u8::try_from(high * 16 + low));
+                rest = after;
+            }
+            (b'+', ..) => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a handler replies.
+pub(super) struct Reply {
+    status: StatusCode,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Bytes,
+}
+
+impl Reply {
+    fn new(status: u16, content_type: &'static str, body: Bytes) -> Self {
+        Self {
+            status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
+            body,
+        }
+    }
+
+    /// A page.
+    pub(super) fn page(status: u16, markup: Markup) -> Self {
+        Self::new(status, "text/html; charset=utf-8", markup.into_string().into())
+    }
+
+    /// A value for programs.
+    pub(super) fn json(status: u16, value: &Value) -> Self {
+        Self::new(status, "application/json", pretty(value).into())
+    }
+
+    /// A sentence.
+    pub(super) fn text(status: u16, text: &str) -> Self {
+        Self::new(status, "text/plain; charset=utf-8", format!("{text}\n").into())
+    }
+
+    /// A file of the program, which a browser may keep for good.
+    pub(super) fn file(content: &'static str, content_type: &'static str) -> Self {
+        let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
+        Self::new(200, content_type, Bytes::from_static(content.as_bytes())).with(CACHE_CONTROL, kept)
+    }
+
+    /// On to another page of ours, after something was done.
+    pub(super) fn see(path: &'static str) -> Self {
+        Self::text(303, "done").with(LOCATION, HeaderValue::from_static(path))
+    }
+
+    /// That another method is meant.
+    pub(super) fn not_allowed(methods: &str) -> Self {
+        let reply = Self::text(405, "this address takes another method");
+        match HeaderValue::from_str(methods) {
+            Ok(methods) => reply.with(ALLOW, methods),
+            Err(_) => reply,
+        }
+    }
+
+    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// As hyper sends it, with what every response has.
+    pub(super) fn outgoing(self) -> hyper::Response<Whole> {
+        let mut outgoing = hyper::Response::new(Whole::of(self.body));
+        *outgoing.status_mut() = self.status;
+        let headers = outgoing.headers_mut();
+        for (name, value) in [
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_FRAME_OPTIONS, "DENY"),
+            (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+            (CONTENT_SECURITY_POLICY, POLICY),
+            (CACHE_CONTROL, "no-store"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers.extend(self.headers);
+        outgoing
+    }
+}
