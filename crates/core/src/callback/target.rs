@@ -4,13 +4,23 @@ use super::address;
 use super::piece::{self, Piece, Show};
 use super::template::{self, Part};
 use super::variables::{Values, Variable, Variables};
-use crate::net::url::{Url, UrlError, has_unclear_host, masked, push_kept, split_scheme, wrong_host};
+use crate::net::url::{Url, UrlError, has_unclear_host, masked, split_authority, split_scheme, wrong_host};
 use crate::text::secrets::MASK;
 
 /// The address of a callback, placeholders and all. Always an http or https address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub(super) pieces: Vec<Piece>,
+    /// None where host or port hold a placeholder, or credentials precede them.
+    base: Option<Base>,
+}
+
+/// What is the same in every address of a target.
+#[derive(Debug, Clone, PartialEq)]
+struct Base {
+    url: Url,
+    /// So many bytes precede the path.
+    path_at: usize,
 }
 
 /// Why `endpoint` and `id` make no address. Each is a phrase that follows the field's name.
@@ -93,7 +103,7 @@ impl Target {
         if let Some(Part::Literal(first)) = joined.first()
             && let Some((_, rest)) = split_scheme(first)
         {
-            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            let (authority, _) = split_authority(rest);
             let host = authority.rsplit('@').next().unwrap_or_default();
             if !host.starts_with('[') && host.matches(':').count() > 1 {
                 return Err(wrong_host(host));
@@ -111,24 +121,26 @@ impl Target {
         });
         let first = tried.next().unwrap_or(Err(UrlError::Relative));
         first.or_else(|error| tried.find_map(Result::ok).ok_or(error))?;
-        Ok(Self { pieces: address::pieces(&joined) })
+        let pieces = address::pieces(&joined);
+        Ok(Self { base: base(&pieces), pieces })
     }
 
     pub(super) fn render(&self, values: &Values<'_>, show: Show) -> Result<Url, UrlError> {
-        Url::parse(&piece::render(&self.pieces, values, show))
+        let text = piece::render(&self.pieces, values, show);
+        match self.base.as_ref().and_then(|base| Some((&base.url, text.get(base.path_at..)?))) {
+            Some((url, path)) => Ok(url.with_path(path)),
+            None => Url::parse(&text),
+        }
     }
 
     /// The redacted address with the port of what is sent: for one whose port is not a number once it is redacted.
     pub(super) fn render_path(&self, values: &Values<'_>, sent: &Url) -> Url {
         let text = piece::render(&self.pieces, values, Show::Redacted);
-        let rest = split_scheme(&text).map_or("", |(_, rest)| rest).split('#').next().unwrap_or_default();
-        let (authority, after) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        let mut path = String::from(if after.starts_with('/') { "" } else { "/" });
-        push_kept(&mut path, after);
+        let (authority, after) = split_authority(split_scheme(&text).map_or("", |(_, rest)| rest));
         let host = authority.rsplit('@').next().and_then(|host| host.split(':').next()).unwrap_or_default();
         let host = if host.contains(MASK) { MASK.to_owned() } else { sent.host.clone() };
         let credentials = sent.credentials.as_ref().map(|_| (MASK.to_owned(), MASK.to_owned()));
-        Url { secure: sent.secure, host, port: sent.port, path, credentials }
+        Url { host, credentials, ..sent.with_path(after) }
     }
 
     /// Whether it is an https address.
@@ -159,6 +171,17 @@ impl Target {
     pub fn secrets(&self) -> Vec<String> {
         piece::secrets(&self.pieces)
     }
+}
+
+/// Read once, not for every update.
+fn base(pieces: &[Piece]) -> Option<Base> {
+    let Some(Piece::Plain(start)) = pieces.first() else { return None };
+    let (_, rest) = split_scheme(start)?;
+    let (authority, after) = split_authority(rest);
+    let is_whole = !after.is_empty() || pieces.len() == 1;
+    let path_at = start.len() - after.len();
+    let url = Url::parse(&start[..path_at]).ok().filter(|_| is_whole && !authority.contains('@'))?;
+    Some(Base { url, path_at })
 }
 
 /// What may be seen of an `id` as it was written: placeholders by their names, what may be a key redacted.

@@ -57,20 +57,19 @@ impl Url {
 
     /// What follows `://`.
     fn parse_rest(secure: bool, rest: &str) -> Result<Self, UrlError> {
-        let rest = rest.split('#').next().unwrap_or_default();
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (authority, path) = split_authority(rest);
         let (credentials, host) = match authority.rsplit_once('@') {
             Some((credentials, host)) => (Some(split_credentials(credentials)), host),
             None => (None, authority),
         };
         let (host, port) = split_host(host)?;
         let port = read_port(port, default_port(secure)).ok_or(UrlError::Port)?;
-        let mut encoded = String::with_capacity(path.len() + 1);
-        if !path.starts_with('/') {
-            encoded.push('/');
-        }
-        push_kept(&mut encoded, path);
-        Ok(Self { secure, host, port, path: encoded, credentials })
+        Ok(Self { secure, host, port, path: path_of(path), credentials })
+    }
+
+    /// The same host with another path, as it was written.
+    pub(crate) fn with_path(&self, path: &str) -> Self {
+        Self { path: path_of(path), host: self.host.clone(), credentials: self.credentials.clone(), ..*self }
     }
 
     /// `host` or `host:port`, as it stands in the `Host` header.
@@ -162,6 +161,22 @@ pub(crate) fn is_local_host(host: &str) -> bool {
     }
 }
 
+/// User, host and port, and what follows them.
+pub(crate) fn split_authority(rest: &str) -> (&str, &str) {
+    rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()))
+}
+
+/// Path and query as they are sent: without a fragment.
+fn path_of(text: &str) -> String {
+    let text = text.split('#').next().unwrap_or_default();
+    let mut path = String::with_capacity(text.len() + 1);
+    if !text.starts_with('/') {
+        path.push('/');
+    }
+    push_kept(&mut path, text);
+    path
+}
+
 /// The scheme and what follows `://`.
 pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
@@ -181,7 +196,7 @@ pub(crate) fn shown_scheme(scheme: &str) -> String {
 /// before and behind them, or behind them where no value of a parameter is.
 pub(crate) fn has_unclear_host(text: &str) -> bool {
     let Some((_, rest)) = split_scheme(text) else { return false };
-    let (authority, after) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (authority, after) = split_authority(rest);
     let Some((before, _)) = after.rsplit_once('@') else { return false };
     let is_value = before.split_once('?').is_none_or(|(_, query)| query.contains('=') && !query.contains('#'));
     authority.contains('@') || before.contains('#') || !is_value
@@ -275,24 +290,14 @@ fn is_host(host: &str) -> bool {
 
 /// Appends what the user wrote, byte for byte; only what no address may hold is encoded (C6).
 pub(crate) fn push_kept(out: &mut String, text: &str) {
-    for letter in text.chars() {
-        match letter {
-            '"' | '<' | '>' | '`' => push_encoded(out, letter),
-            '!'..='~' => out.push(letter),
-            _ => push_encoded(out, letter),
-        }
-    }
+    push(out, text, |byte| matches!(byte, b'!'..=b'~') && !matches!(byte, b'"' | b'<' | b'>' | b'`'));
 }
 
 /// Appends a value: unreserved characters, `:` and `*` as they are, all else encoded, so that no value can end a
 /// parameter or add one (C6).
 pub(crate) fn push_value(out: &mut String, text: &str) {
-    for letter in text.chars() {
-        match letter {
-            'A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '~' | ':' | '*' => out.push(letter),
-            _ => push_encoded(out, letter),
-        }
-    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b':' | b'*');
+    push(out, text, is_plain);
 }
 
 /// Appends a value of a form (WHATWG, application/x-www-form-urlencoded).
@@ -301,6 +306,20 @@ pub(crate) fn push_form(out: &mut String, text: &str) {
         match letter {
             'A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '*' => out.push(letter),
             ' ' => out.push('+'),
+            _ => push_encoded(out, letter),
+        }
+    }
+}
+
+/// Appends a text, and encodes what is not plain. Most texts are plain from end to end.
+fn push(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
+    if text.bytes().all(&is_plain) {
+        out.push_str(text);
+        return;
+    }
+    for letter in text.chars() {
+        match u8::try_from(letter) {
+            Ok(byte) if is_plain(byte) => out.push(letter),
             _ => push_encoded(out, letter),
         }
     }
