@@ -207,7 +207,7 @@ impl Client {
         request: &Request,
         purpose: &Purpose,
         sending: &Sending<'_>,
-    ) -> Result<(Spoken, bool), String> {
+    ) -> Result<(Box<Spoken>, bool), String> {
         let how = sending.how;
         let kept = self.idle.take(purpose, |connection| fits(connection, request, how), steady_time());
         let was_kept = kept.is_some();

@@ -33,7 +33,7 @@ pub(super) struct Idle {
 
 struct Kept {
     purpose: Purpose,
-    connection: Spoken,
+    connection: Box<Spoken>,
     since: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Kept {
 
 impl Idle {
     /// Keeps a connection. Where there is room for no more than `room`, the oldest ones go.
-    pub(super) fn keep(&self, purpose: Purpose, connection: Spoken, room: usize, now: Duration) {
+    pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, room: usize, now: Duration) {
         let mut kept = self.kept.borrow_mut();
         kept.push_back(Kept { purpose, connection, since: now });
         while kept.len() > room || kept.front().is_some_and(|oldest| oldest.is_old(now)) {
@@ -54,7 +54,7 @@ impl Idle {
     }
 
     /// A kept connection that fits and is still open: the one that was used last.
-    pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Spoken> {
+    pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Box<Spoken>> {
         let mut kept = self.kept.borrow_mut();
         loop {
             let fits = |kept: &Kept| kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection);
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     /// Connections to a listener, which stay open as long as what is returned is kept.
-    async fn connections(count: usize) -> (TcpListener, Vec<Spoken>) {
+    async fn connections(count: usize) -> (TcpListener, Vec<Box<Spoken>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("the port that was bound");
         let mut opened = Vec::new();

@@ -69,9 +69,11 @@ impl Connection {
     }
 
     /// Begins to speak HTTP on it.
-    pub(super) async fn begin(self) -> Result<Spoken, Fault> {
+    pub(super) async fn begin(self) -> Result<Box<Spoken>, Fault> {
         let Self { stream, family, from, via, unverified, host, is_late } = self;
-        Ok(Connection { stream: Conversation::new(stream).await?, family, from, via, unverified, host, is_late })
+        let stream = Conversation::new(stream).await?;
+        // It is passed from hand to hand with every request.
+        Ok(Box::new(Connection { stream, family, from, via, unverified, host, is_late }))
     }
 }
 
