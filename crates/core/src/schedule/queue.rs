@@ -9,7 +9,7 @@
 
 mod lane;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::config::Concurrency;
@@ -74,7 +74,7 @@ pub struct Queue {
     crowded: Vec<Lane>,
     paused: BTreeSet<(Duration, Lane)>,
     stages: Vec<Stage>,
-    retries: HashMap<Job, Retry>,
+    retries: BTreeMap<Job, Retry>,
     /// The same by time.
     retry_times: BTreeSet<(Duration, Job)>,
     queued: usize,
@@ -94,7 +94,7 @@ impl Queue {
             crowded: Vec::new(),
             paused: BTreeSet::new(),
             stages: vec![Stage::Idle; updates],
-            retries: HashMap::new(),
+            retries: BTreeMap::new(),
             retry_times: BTreeSet::new(),
             queued: 0,
             sending: 0,

@@ -8,10 +8,12 @@
 //! goes on with the address that was sent, until when its request may be under way, the number of the process, and, where it
 //! is signed, the number of the message. Where services stop updates or ask for pauses, `holds` follows the entries.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::net::family::Family;
 use crate::text::hex;
@@ -171,24 +173,24 @@ impl Entry {
 pub struct State {
     /// Random, made with the file: keeps two files' hashes apart.
     salt: Vec<u8>,
-    callbacks: HashMap<Fingerprint, Entries>,
+    callbacks: BTreeMap<Fingerprint, Entries>,
     /// What keeps updates from being sent: few have one.
-    holds: HashMap<Fingerprint, Holds>,
+    holds: BTreeMap<Fingerprint, Holds>,
 }
 
 /// What is remembered of one callback: by [`Family::index`].
-type Entries = [HashMap<Domain, Entry>; 2];
+type Entries = [FxHashMap<Domain, Entry>; 2];
 
 /// What keeps the updates of one callback from being sent: by [`Family::index`].
-type Holds = [HashMap<Domain, Hold>; 2];
+type Holds = [FxHashMap<Domain, Hold>; 2];
 
 /// The entries that changed since the file was written.
-pub type Changed = HashSet<EntryKey>;
+pub type Changed = FxHashSet<EntryKey>;
 
 impl State {
     /// Nothing remembered yet.
     pub fn new(salt: Vec<u8>) -> Self {
-        Self { salt, callbacks: HashMap::new(), holds: HashMap::new() }
+        Self { salt, callbacks: BTreeMap::new(), holds: BTreeMap::new() }
     }
 
     /// The salt for [`crate::callback::Callback::fingerprint`].
@@ -211,7 +213,7 @@ impl State {
         if hold == Hold::default() {
             if let Some(families) = self.holds.get_mut(&key.callback) {
                 families[key.family.index()].remove(&key.domain);
-                if families.iter().all(HashMap::is_empty) {
+                if families.iter().all(FxHashMap::is_empty) {
                     self.holds.remove(&key.callback);
                 }
             }
@@ -291,8 +293,7 @@ impl State {
         // A text that grows by itself takes up to twice its length.
         let mut text = String::with_capacity(256 + 64 * self.callbacks.len() + lengths.sum::<usize>());
         text += &format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
-        let sorted: BTreeMap<&Fingerprint, &Entries> = self.callbacks.iter().collect();
-        for (at, (callback, entries)) in sorted.into_iter().enumerate() {
+        for (at, (callback, entries)) in self.callbacks.iter().enumerate() {
             text += if at == 0 { "\n" } else { ",\n" };
             text += &format!("\"{callback}\":{{");
             let mut between = "\n ";
@@ -328,9 +329,8 @@ impl State {
             return;
         }
         *text += HOLDS;
-        let sorted: BTreeMap<&Fingerprint, &Holds> = self.holds.iter().collect();
         let mut between = "{\n ";
-        for (callback, families) in sorted {
+        for (callback, families) in &self.holds {
             for family in Family::ALL {
                 let sorted: BTreeMap<&Domain, &Hold> = families[family.index()].iter().collect();
                 for (domain, hold) in sorted {

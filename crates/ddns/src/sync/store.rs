@@ -94,7 +94,7 @@ impl Store {
             path,
             state,
             seen: None,
-            unsaved: Changed::new(),
+            unsaved: Changed::default(),
             own,
             keep: Duration::ZERO,
             oldest_unsaved: None,
@@ -106,9 +106,11 @@ impl Store {
     /// agree on one salt, and so on one name for each callback.
     fn begin(&mut self, path: &Path) -> io::Result<()> {
         let (file, seen) = lock(path, LOCK_PATIENCE)?;
-        match parse(&file, seen) {
-            Ok(Some(theirs)) => self.state = theirs,
-            _ => replace(path, self.state.to_text().as_bytes(), Durability::Process)?,
+        if let Ok(Some(theirs)) = parse(&file, seen) {
+            (self.state, self.seen) = (theirs, Some(seen));
+        } else {
+            replace(path, self.state.to_text().as_bytes(), Durability::Process)?;
+            self.seen = stamp(path);
         }
         Ok(())
     }
@@ -155,7 +157,7 @@ impl Store {
     /// Takes in what other processes wrote since.
     pub(crate) fn refresh(&mut self, now: u64) {
         let Some(path) = &self.path else { return };
-        let seen = fs::metadata(path).ok().as_ref().map(Stamp::of);
+        let seen = stamp(path);
         if seen.is_none() || seen == self.seen || self.has_warned {
             return;
         }
@@ -217,9 +219,14 @@ impl Store {
         self.seen = None;
         replace(path, self.state.to_text().as_bytes(), durability)?;
         // Still under the lock on what was there before: nobody else can have put another in its place.
-        self.seen = fs::metadata(path).ok().as_ref().map(Stamp::of);
+        self.seen = stamp(path);
         Ok(())
     }
+}
+
+/// The file that is there now.
+fn stamp(path: &Path) -> Option<Stamp> {
+    fs::metadata(path).ok().as_ref().map(Stamp::of)
 }
 
 fn new_salt() -> Vec<u8> {

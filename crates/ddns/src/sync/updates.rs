@@ -1,6 +1,6 @@
 //! What is known of every update: which address was found for it, and what its endpoint accepted last.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub(super) struct Updates<'a> {
     /// What a run before this one remembered without a cache file, until it is needed; `None` where there was none.
     pub(super) memory: Option<State>,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
-    before: HashMap<Job, Before>,
+    before: BTreeMap<Job, Before>,
 }
 
 /// What a request depends on beside its update, by the key of its callback and what is remembered of it.
@@ -133,7 +133,7 @@ impl<'a> Updates<'a> {
             own,
             ended: Vec::new(),
             memory: None,
-            before: HashMap::new(),
+            before: BTreeMap::new(),
         }
     }
 
