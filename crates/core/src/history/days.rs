@@ -1,0 +1,105 @@
+//! The last days of every update: the worst that happened on each, and whether its address changed.
+
+use std::collections::HashMap;
+
+use crate::history::record::{Event, Record};
+use crate::net::family::Family;
+
+/// So many days are shown.
+pub const DAYS: usize = 30;
+
+/// A day has so many seconds.
+const DAY: i64 = 86_400;
+
+/// How an update stood on a day, at its worst.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// Nothing is known yet.
+    #[default]
+    Unknown,
+    /// What was sent was accepted, or nothing had to be sent.
+    Good,
+    /// Something failed.
+    Failed,
+    /// The service refused it for good.
+    Stopped,
+}
+
+/// One day of one update.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Day {
+    /// The worst.
+    pub mark: Mark,
+    /// Whether the endpoint got another address.
+    pub is_change: bool,
+}
+
+/// The days of every update that has records.
+#[derive(Debug, Clone, Default)]
+pub struct Days {
+    /// Seconds east of Greenwich: where a day begins.
+    offset: i64,
+    updates: HashMap<(String, Family), Strip>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Strip {
+    /// The last day that has records, in days since the epoch.
+    last: i64,
+    /// Up to that day, the last one at the end.
+    days: [Day; DAYS],
+    /// How it stood at its end.
+    now: Mark,
+}
+
+impl Strip {
+    /// Moves on to a later day. What had failed goes on to fail on the days between: its tries have no records of their
+    /// own.
+    fn move_to(&mut self, day: i64) {
+        let ahead = usize::try_from(day.saturating_sub(self.last)).unwrap_or(0).min(DAYS);
+        self.days.rotate_left(ahead);
+        self.days[DAYS - ahead..].fill(Day { mark: self.now, is_change: false });
+        self.last = self.last.max(day);
+    }
+}
+
+impl Days {
+    /// Without records. `offset`: the seconds that local time is ahead of UTC.
+    pub fn new(offset: i64) -> Self {
+        Self { offset, updates: HashMap::new() }
+    }
+
+    fn day(&self, at: u64) -> i64 {
+        i64::try_from(at).unwrap_or(i64::MAX).saturating_add(self.offset).div_euclid(DAY)
+    }
+
+    /// Takes in a record; they come in the order of their times.
+    pub fn take(&mut self, record: &Record) {
+        let mark = match record.event {
+            Event::Accepted | Event::Unchanged => Mark::Good,
+            Event::Failed => Mark::Failed,
+            Event::Stopped => Mark::Stopped,
+            _ => return,
+        };
+        let Some(domain) = record.domain.clone() else { return };
+        let day = self.day(record.at);
+        let strip = self.updates.entry((domain, record.family)).or_default();
+        strip.move_to(day);
+        // A clock that was set back: what it says of an earlier day counts there.
+        let back = usize::try_from(strip.last - day).unwrap_or(usize::MAX);
+        let Some(shown) = DAYS.checked_sub(back.saturating_add(1)).and_then(|at| strip.days.get_mut(at)) else {
+            return;
+        };
+        shown.mark = shown.mark.max(mark);
+        shown.is_change |= record.is_change();
+        strip.now = mark;
+    }
+
+    /// The last days of an update up to now, today at the end.
+    pub fn of(&self, domain: &str, family: Family, now: u64) -> [Day; DAYS] {
+        let Some(strip) = self.updates.get(&(domain.to_owned(), family)) else { return [Day::default(); DAYS] };
+        let mut strip = strip.clone();
+        strip.move_to(self.day(now));
+        strip.days
+    }
+}

@@ -1,0 +1,68 @@
+//! Which records somebody wants to see.
+
+use crate::history::record::Record;
+
+/// What a record must be. By default, all are shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// About this domain, in small letters.
+    pub domain: Option<String>,
+    /// Not older than this, in seconds since the epoch.
+    pub since: u64,
+    /// Of this kind.
+    pub kind: Kind,
+}
+
+/// A kind of record that is looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Any.
+    #[default]
+    All,
+    /// Something failed or was stopped.
+    Failed,
+    /// An address changed, of this host or at an endpoint.
+    Changed,
+    /// An endpoint accepted an update.
+    Accepted,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::All, Self::Failed, Self::Changed, Self::Accepted];
+
+    /// Its name, in an address.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Failed => "failed",
+            Self::Changed => "changed",
+            Self::Accepted => "accepted",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl Filter {
+    /// Whether a line may hold a record that is wanted: whatever it says no to need not be read.
+    pub fn may_take(&self, line: &str) -> bool {
+        self.domain.as_ref().is_none_or(|domain| line.contains(domain.as_str()))
+    }
+
+    /// Whether a record is wanted.
+    pub fn takes(&self, record: &Record) -> bool {
+        let is_kind = match self.kind {
+            Kind::All => true,
+            Kind::Failed => record.event.is_failure(),
+            Kind::Changed => record.is_change(),
+            Kind::Accepted => record.event.is_accepted(),
+        };
+        is_kind
+            && record.at >= self.since
+            && self.domain.as_ref().is_none_or(|domain| record.domain.as_ref() == Some(domain))
+    }
+}

@@ -1,0 +1,322 @@
+//! One record of the history: written from what happened, read back from its line.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use crate::net::family::Family;
+use crate::text::json::{Dialect, Value, parse, push_string};
+use crate::update::happened::{Happened, Settled, What};
+use crate::update::outcome::Outcome;
+use crate::update::status::reason;
+
+/// No line of ours is longer: a reason is cut here.
+const LONGEST_REASON: usize = 300;
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Event {
+    /// The endpoint accepted an update.
+    Accepted,
+    /// The same, and it had this address already.
+    Unchanged,
+    /// An update failed.
+    Failed,
+    /// The service refused an update for good.
+    Stopped,
+    /// An update that was due was not sent yet.
+    HeldBack,
+    /// The address of this host changed.
+    Address,
+    /// No source gave an address any more.
+    NoAddress,
+    /// A source gave no address.
+    SourceFailed,
+    /// A source that had failed gave an address again.
+    SourceRecovered,
+}
+
+impl Event {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Accepted,
+        Self::Unchanged,
+        Self::Failed,
+        Self::Stopped,
+        Self::HeldBack,
+        Self::Address,
+        Self::NoAddress,
+        Self::SourceFailed,
+        Self::SourceRecovered,
+    ];
+
+    /// Its name in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Unchanged => "unchanged",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::HeldBack => "held_back",
+            Self::Address => "address",
+            Self::NoAddress => "no_address",
+            Self::SourceFailed => "source_failed",
+            Self::SourceRecovered => "source_recovered",
+        }
+    }
+
+    /// Whether something went wrong.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed)
+    }
+
+    /// Whether the endpoint has the address.
+    pub fn is_accepted(self) -> bool {
+        matches!(self, Self::Accepted | Self::Unchanged)
+    }
+
+    fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Accepted(_) => Self::Accepted,
+            Outcome::Unchanged(_) => Self::Unchanged,
+            Outcome::Stopped { .. } => Self::Stopped,
+            Outcome::Refused(_) | Outcome::Rejected { .. } | Outcome::Wait { .. } | Outcome::Failed { .. } => {
+                Self::Failed
+            }
+        }
+    }
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// When, in seconds since the epoch.
+    pub at: u64,
+    /// What it is about.
+    pub event: Event,
+    /// Of which family the address or the record is.
+    pub family: Family,
+    /// The domain; none where it is about the address of this host.
+    pub domain: Option<String>,
+    /// Where the update was sent: the origin.
+    pub endpoint: Option<String>,
+    /// The address that was sent, or that was found.
+    pub address: Option<IpAddr>,
+    /// What the endpoint had accepted, or what was found before.
+    pub previous: Option<IpAddr>,
+    /// The status of the response; none where none came.
+    pub status: Option<u16>,
+    /// How long the request took, in milliseconds.
+    pub took: Option<u64>,
+    /// Which try it was, the first is 1. Tries in between that failed for the same reason have no record.
+    pub attempt: u32,
+    /// Until when it is held back, in seconds since the epoch.
+    pub until: Option<u64>,
+    /// The source of the address.
+    pub source: Option<String>,
+    /// Why it failed, masked.
+    pub reason: Option<String>,
+}
+
+impl Record {
+    /// Whether the endpoint has another address now than it had, or this host has.
+    pub fn is_change(&self) -> bool {
+        match self.event {
+            Event::Address => true,
+            event => event.is_accepted() && self.address != self.previous,
+        }
+    }
+
+    /// Reads a line; none where it is not one of ours, or not a whole one.
+    pub fn from_line(line: &str) -> Option<Self> {
+        let Value::Object(members) = parse(line, Dialect::STRICT).ok()?.value else { return None };
+        let (mut at, mut event, mut family) = (None, None, None);
+        let (mut domain, mut endpoint, mut source, mut reason) = (None, None, None, None);
+        let (mut address, mut previous, mut status, mut took, mut attempt, mut until) =
+            (None, None, None, None, None, None);
+        for member in members {
+            match (member.key.as_str(), member.node.value) {
+                ("at", Value::Number(text)) => at = text.parse().ok(),
+                ("status", Value::Number(text)) => status = text.parse().ok(),
+                ("ms", Value::Number(text)) => took = text.parse().ok(),
+                ("attempt", Value::Number(text)) => attempt = text.parse().ok(),
+                ("until", Value::Number(text)) => until = text.parse().ok(),
+                ("event", Value::String(text)) => event = Event::ALL.into_iter().find(|event| event.name() == text),
+                ("type", Value::String(text)) => family = Family::of_record(&text),
+                ("address", Value::String(text)) => address = text.parse().ok(),
+                ("previous", Value::String(text)) => previous = text.parse().ok(),
+                ("domain", Value::String(text)) => domain = Some(text),
+                ("endpoint", Value::String(text)) => endpoint = Some(text),
+                ("source", Value::String(text)) => source = Some(text),
+                ("reason", Value::String(text)) => reason = Some(text),
+                _ => {}
+            }
+        }
+        let (at, event, family, attempt) = (at?, event?, family?, attempt.unwrap_or(1));
+        let record = Self {
+            at,
+            event,
+            family,
+            domain,
+            endpoint,
+            address,
+            previous,
+            status,
+            took,
+            attempt,
+            until,
+            source,
+            reason,
+        };
+        Some(record)
+    }
+
+    /// The same line again, without its end.
+    pub fn to_line(&self) -> String {
+        let mut line = Line::new(String::new(), self.at, self.event, self.family);
+        line.text("domain", self.domain.as_deref());
+        line.text("endpoint", self.endpoint.as_deref());
+        line.ip("address", self.address);
+        line.ip("previous", self.previous);
+        line.number("status", self.status.map(u64::from));
+        line.number("ms", self.took);
+        line.number("attempt", Some(u64::from(self.attempt)).filter(|attempt| *attempt > 1));
+        line.number("until", self.until);
+        line.text("source", self.source.as_deref());
+        line.text("reason", self.reason.as_deref());
+        line.end()
+    }
+}
+
+/// Adds the line of what happened. Nothing, where it says no more than the lines before it: a try that failed as the one
+/// before it has a line only when their number has doubled, so that a dead endpoint does not fill the history.
+pub fn push_line(out: &mut String, happened: &Happened) {
+    let at = happened.at;
+    let begin = |out: &mut String, event, family| Line::new(std::mem::take(out), at, event, family);
+    let mut line;
+    match &happened.what {
+        What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return,
+        What::SourceFailed { is_repeat: true, .. } | What::Held { until: None, .. } => return,
+        What::Settled(settled) => {
+            let outcome = &settled.outcome;
+            line = begin(out, Event::of(outcome), settled.family);
+            line.text("domain", Some(settled.domain.as_str()));
+            line.text("endpoint", settled.endpoint.as_deref());
+            line.ip("address", Some(settled.ip));
+            line.ip("previous", settled.previous);
+            line.number("status", outcome.status().map(u64::from));
+            line.number("ms", Some(u64::try_from(settled.took.as_millis()).unwrap_or(u64::MAX)));
+            line.number("attempt", Some(u64::from(settled.attempt)).filter(|attempt| *attempt > 1));
+            if !outcome.is_accepted() {
+                line.text("reason", Some(&cut(&reason(outcome))));
+            }
+        }
+        What::Held { domain, family, ip, until, why, .. } => {
+            line = begin(out, Event::HeldBack, *family);
+            line.text("domain", Some(domain.as_str()));
+            line.ip("address", Some(*ip));
+            line.number("until", *until);
+            line.text("reason", Some(&cut(why)));
+        }
+        What::Address { family, ip, previous, source, .. } => {
+            line = begin(out, Event::Address, *family);
+            line.ip("address", Some(*ip));
+            line.ip("previous", *previous);
+            line.text("source", Some(source));
+        }
+        What::NoAddress { family, previous, .. } => {
+            line = begin(out, Event::NoAddress, *family);
+            line.ip("previous", *previous);
+        }
+        What::SourceFailed { family, source, why, .. } => {
+            line = begin(out, Event::SourceFailed, *family);
+            line.text("source", Some(source));
+            line.text("reason", Some(&cut(why)));
+        }
+        What::SourceRecovered { family, source, .. } => {
+            line = begin(out, Event::SourceRecovered, *family);
+            line.text("source", Some(source));
+        }
+    }
+    *out = line.end();
+    out.push('\n');
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(LONGEST_REASON).collect()
+}
+
+/// A line that is being written.
+struct Line(String);
+
+impl Line {
+    fn new(mut out: String, at: u64, event: Event, family: Family) -> Self {
+        out.push_str("{\"at\":");
+        push_number(&mut out, at);
+        out.push_str(",\"event\":\"");
+        out.push_str(event.name());
+        out.push_str("\",\"type\":\"");
+        out.push_str(family.record_type());
+        out.push('"');
+        Self(out)
+    }
+
+    fn name(&mut self, name: &str) {
+        self.0.push_str(",\"");
+        self.0.push_str(name);
+        self.0.push_str("\":");
+    }
+
+    fn text(&mut self, name: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.name(name);
+            push_string(&mut self.0, text);
+        }
+    }
+
+    fn number(&mut self, name: &str, number: Option<u64>) {
+        if let Some(number) = number {
+            self.name(name);
+            push_number(&mut self.0, number);
+        }
+    }
+
+    fn ip(&mut self, name: &str, ip: Option<IpAddr>) {
+        let Some(ip) = ip else { return };
+        self.name(name);
+        self.0.push('"');
+        match ip {
+            IpAddr::V4(ip) => {
+                for (at, byte) in ip.octets().into_iter().enumerate() {
+                    if at > 0 {
+                        self.0.push('.');
+                    }
+                    push_number(&mut self.0, byte.into());
+                }
+            }
+            IpAddr::V6(ip) => {
+                let _ = write!(self.0, "{ip}");
+            }
+        }
+        self.0.push('"');
+    }
+
+    fn end(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
+}
+
+/// A line has several: `format!` would take three times as long.
+fn push_number(out: &mut String, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.push_str(str::from_utf8(&digits[at..]).unwrap_or_default());
+}

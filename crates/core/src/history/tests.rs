@@ -1,0 +1,241 @@
+use std::net::IpAddr;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::days::{DAYS, Day, Days, Mark};
+use super::filter::{Filter, Kind};
+use super::record::{Event, Record, push_line};
+use crate::net::family::Family;
+use crate::update::domain::Domain;
+use crate::update::happened::{Happened, Settled, What};
+use crate::update::outcome::Outcome;
+
+const NOW: u64 = 1_763_170_000;
+const DAY: u64 = 86_400;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn settled(outcome: Outcome) -> Settled {
+    Settled {
+        entry: 0,
+        domain: Domain::parse("home.example.com").expect("a domain"),
+        family: Family::V4,
+        endpoint: Some("https://dns.example".into()),
+        ip: ip("203.0.113.7"),
+        previous: Some(ip("203.0.113.6")),
+        outcome,
+        took: Duration::from_micros(12_999),
+        attempt: 1,
+        is_repeat: false,
+    }
+}
+
+fn line(what: What) -> String {
+    let mut out = String::new();
+    push_line(&mut out, &Happened { at: NOW, what });
+    out
+}
+
+fn record(event: Event, at: u64) -> Record {
+    Record {
+        at,
+        event,
+        family: Family::V4,
+        domain: Some("a.example".to_owned()),
+        endpoint: None,
+        address: Some(ip("203.0.113.7")),
+        previous: Some(ip("203.0.113.7")),
+        status: None,
+        took: None,
+        attempt: 1,
+        until: None,
+        source: None,
+        reason: None,
+    }
+}
+
+#[test]
+fn i4_what_happened_is_one_line_of_json() {
+    let (entries, family) = (vec![0], Family::V6);
+    let (domain, address) = (Domain::parse("bücher.example").expect("a domain"), ip("2001:db8::7"));
+    let refused = Outcome::Rejected { status: 200, words: "no \"host\"\n".to_owned() };
+    let cases = [
+        (
+            What::Settled(settled(Outcome::Accepted(204))),
+            r#"{"at":1763170000,"event":"accepted","type":"A","domain":"home.example.com","endpoint":"https://dns.example","address":"203.0.113.7","previous":"203.0.113.6","status":204,"ms":12}"#,
+        ),
+        (
+            What::Settled(Settled { endpoint: None, previous: None, attempt: 3, ..settled(refused) }),
+            r#"{"at":1763170000,"event":"failed","type":"A","domain":"home.example.com","address":"203.0.113.7","status":200,"ms":12,"attempt":3,"reason":"200: no \"host\"\n"}"#,
+        ),
+        (
+            What::Held { entry: 0, domain, family, ip: address, until: Some(NOW + 60), why: "it asked".to_owned() },
+            r#"{"at":1763170000,"event":"held_back","type":"AAAA","domain":"bücher.example","address":"2001:db8::7","until":1763170060,"reason":"it asked"}"#,
+        ),
+        (
+            What::Address {
+                entries: entries.clone(),
+                family,
+                ip: address,
+                previous: None,
+                source: "default".to_owned(),
+                was_missing: true,
+            },
+            r#"{"at":1763170000,"event":"address","type":"AAAA","address":"2001:db8::7","source":"default"}"#,
+        ),
+        (
+            What::NoAddress { entries: entries.clone(), family, previous: Some(address) },
+            r#"{"at":1763170000,"event":"no_address","type":"AAAA","previous":"2001:db8::7"}"#,
+        ),
+        (
+            What::SourceRecovered { entries, family, source: "public".to_owned() },
+            r#"{"at":1763170000,"event":"source_recovered","type":"AAAA","source":"public"}"#,
+        ),
+    ];
+    for (what, expected) in cases {
+        let line = line(what);
+        assert_eq!(line, format!("{expected}\n"));
+        assert_eq!(line.lines().count(), 1);
+        let read = Record::from_line(&line).expect("a record");
+        assert_eq!(read.to_line(), expected, "what is read back is the same");
+    }
+}
+
+#[test]
+fn i4_tries_that_fail_alike_have_a_line_when_their_number_has_doubled() {
+    let lines = |is_repeat| {
+        let is_line = |attempt: &u32| {
+            !line(What::Settled(Settled { attempt: *attempt, is_repeat, ..settled(Outcome::Refused(503)) })).is_empty()
+        };
+        (1..=20).filter(is_line).collect::<Vec<u32>>()
+    };
+    assert_eq!(lines(true), [1, 2, 4, 8, 16]);
+    assert_eq!(lines(false), (1..=20).collect::<Vec<u32>>());
+    let (entries, family, source) = (vec![0], Family::V4, "public".to_owned());
+    for is_repeat in [false, true] {
+        let (entries, source) = (entries.clone(), source.clone());
+        let failed = What::SourceFailed { entries, family, source, why: "gone".to_owned(), is_repeat };
+        assert_eq!(line(failed).is_empty(), is_repeat);
+    }
+}
+
+#[test]
+fn i4_what_is_not_a_whole_record_is_left_out() {
+    let whole = line(What::Settled(settled(Outcome::Accepted(200))));
+    let whole = whole.trim_end();
+    assert!(Record::from_line(whole).is_some());
+    for end in 0..whole.len() {
+        assert_eq!(Record::from_line(&whole[..end]), None, "{end}");
+    }
+    let odd = [
+        "null",
+        "[]",
+        "{}",
+        "{\"at\":-1,\"event\":\"failed\",\"type\":\"A\"}",
+        "{\"at\":1,\"event\":\"moved\",\"type\":\"A\"}",
+        "{\"at\":1,\"event\":\"failed\",\"type\":\"MX\"}",
+    ];
+    for line in odd {
+        assert_eq!(Record::from_line(line), None, "{line}");
+    }
+    let newer = "{\"at\":1,\"event\":\"failed\",\"type\":\"A\",\"colour\":[1],\"status\":\"x\",\"ms\":99}";
+    assert_eq!(Record::from_line(newer).map(|record| (record.status, record.took)), Some((None, Some(99))));
+}
+
+#[test]
+fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
+    let changed = Record { previous: None, ..record(Event::Accepted, NOW) };
+    let address = Record { domain: None, ..record(Event::Address, NOW) };
+    let all =
+        [record(Event::Accepted, NOW - 10), changed, record(Event::Failed, NOW), record(Event::Stopped, NOW), address];
+    let taken = |filter: &Filter| {
+        let is_taken = |at: &usize| filter.takes(&all[*at]);
+        assert!((0..all.len()).filter(is_taken).all(|at| filter.may_take(&all[at].to_line())));
+        (0..all.len()).filter(is_taken).collect::<Vec<_>>()
+    };
+    let kind = |kind| Filter { kind, ..Filter::default() };
+    assert_eq!(taken(&Filter::default()), [0, 1, 2, 3, 4]);
+    assert_eq!(taken(&kind(Kind::Failed)), [2, 3]);
+    assert_eq!(taken(&kind(Kind::Changed)), [1, 4]);
+    assert_eq!(taken(&kind(Kind::Accepted)), [0, 1]);
+    assert_eq!(taken(&Filter { since: NOW, ..kind(Kind::Accepted) }), [1]);
+    assert_eq!(taken(&Filter { domain: Some("a.example".to_owned()), ..Filter::default() }), [0, 1, 2, 3]);
+    assert_eq!(taken(&Filter { domain: Some("example".to_owned()), ..Filter::default() }), [0; 0]);
+    for kind in Kind::ALL {
+        assert_eq!(Kind::parse(kind.name()), Some(kind));
+    }
+}
+
+#[test]
+fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
+    let mut days = Days::new(0);
+    let today = NOW / DAY;
+    let at = |ago: u64| (today - ago) * DAY + 3600;
+    for (event, ago, previous) in [
+        (Event::Accepted, 40, None),
+        (Event::Accepted, 20, None),
+        (Event::Failed, 12, Some("203.0.113.7")),
+        (Event::Accepted, 9, None),
+        (Event::Failed, 9, None),
+        (Event::Stopped, 2, None),
+    ] {
+        days.take(&Record { previous: previous.map(ip), ..record(event, at(ago)) });
+    }
+    let strip = days.of("a.example", Family::V4, NOW);
+    let shown: String = strip
+        .iter()
+        .map(|day| match (day.mark, day.is_change) {
+            (Mark::Unknown, _) => '?',
+            (Mark::Good, false) => '.',
+            (Mark::Good, true) => 'c',
+            (Mark::Failed, false) => 'f',
+            (Mark::Failed, true) => 'F',
+            (Mark::Stopped, _) => 's',
+        })
+        .collect();
+    assert_eq!(shown, ".........c.......fffFffffffsss");
+    assert_eq!(shown.len(), DAYS);
+    assert_eq!(days.of("b.example", Family::V4, NOW), [Day::default(); DAYS]);
+    assert_eq!(days.of("a.example", Family::V6, NOW), [Day::default(); DAYS]);
+    let later = days.of("a.example", Family::V4, NOW + 100 * DAY);
+    assert!(later.iter().all(|day| *day == Day { mark: Mark::Stopped, is_change: false }));
+}
+
+#[test]
+fn i4_a_day_begins_where_the_host_is() {
+    let midnight = NOW / DAY * DAY;
+    for (offset, ago) in [(0, 0), (3600, 0), (-3600, 1)] {
+        let mut days = Days::new(offset);
+        days.take(&record(Event::Accepted, midnight));
+        let strip = days.of("a.example", Family::V4, midnight + DAY / 2);
+        let first = strip.iter().position(|day| day.mark == Mark::Good).expect("a day");
+        assert_eq!(DAYS - 1 - first, ago, "{offset}");
+    }
+}
+
+proptest! {
+    /// Files are of others, too: nothing in them may stop the program.
+    #[test]
+    fn i4_any_records_make_a_strip(times in proptest::collection::vec((any::<u64>(), 0_usize..9), 0..20), now: u64, offset: i64) {
+        let mut days = Days::new(offset);
+        for (at, event) in times {
+            days.take(&record(Event::ALL[event], at));
+        }
+        days.of("a.example", Family::V4, now);
+    }
+
+    #[test]
+    fn i4_any_reason_reads_back(words in ".*", at: u64, took: u64) {
+        let outcome = Outcome::Failed { why: words.clone(), reached: false };
+        let mut out = String::new();
+        let settled = Settled { took: Duration::from_millis(took), ..settled(outcome) };
+        push_line(&mut out, &Happened { at, what: What::Settled(settled) });
+        prop_assert_eq!(out.matches('\n').count(), 1);
+        let read = Record::from_line(&out).expect("a record");
+        prop_assert_eq!((read.at, read.took), (at, Some(took)));
+        prop_assert_eq!(read.reason, Some(words.chars().take(300).collect::<String>()));
+    }
+}
