@@ -2,5 +2,8 @@
 
 pub mod access;
 pub mod check;
+pub mod session;
 pub mod state;
+pub mod tries;
+pub mod visit;
 pub mod when;

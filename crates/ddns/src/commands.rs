@@ -8,6 +8,7 @@ pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod listen;
 pub(crate) mod man;
+pub(crate) mod password;
 pub(crate) mod preview;
 pub(crate) mod recipes;
 pub(crate) mod run;

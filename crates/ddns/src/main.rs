@@ -45,6 +45,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Listen => wait_for(commands::listen::run(given)),
         Name::Check => wait_for(commands::check::run(given)),
         Name::Preview => wait_for(commands::preview::run(given)),
+        Name::Password => commands::password::run(),
         Name::Recipes => commands::recipes::run(&given),
         Name::Schema => output::print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),

@@ -1,12 +1,17 @@
 //! The page of a service (I1): a server on this thread that shows how the service stands. It knows nothing by itself: it
 //! asks the event loop, which responds between two of its steps.
-#![allow(dead_code, reason = "not everything has its route yet")]
 
+mod api;
+mod events;
+mod guard;
+mod login;
 mod pages;
+pub(crate) mod password;
 mod reply;
 mod route;
 mod server;
 mod site;
+pub(crate) mod tls;
 pub(crate) mod views;
 
 pub(crate) use server::Server;

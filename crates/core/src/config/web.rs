@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use super::fields::{Field, Key};
 use super::files::Files;
 use super::layers::Layers;
-use super::raw::{Raw, Setting};
+use super::raw::{Origin, Raw, Setting};
 use super::read::Reader;
 use super::value::{flag, list};
 use crate::net::listen::listen_address;
@@ -29,6 +29,8 @@ const PATHS: [&str; 4] = ["password_file", "token_file", "certificate", "key"];
 /// The page of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Web {
+    /// Whether a file says something about it, not options and environment alone.
+    pub is_in_file: bool,
     /// `listen`
     pub listen: SocketAddr,
     /// `password_file`: the hash that `ddns password` made.
@@ -50,6 +52,7 @@ pub struct Web {
 impl Default for Web {
     fn default() -> Self {
         Self {
+            is_in_file: false,
             listen: DEFAULT,
             password: None,
             token: None,
@@ -100,13 +103,13 @@ fn members(value: &Value) -> Option<Vec<Member>> {
 /// `--web` does not take a password away.
 pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
     let layers: Vec<&Raw> = reader.layers.0.clone();
-    let (mut listen, mut is_on) = (None, false);
+    let (mut listen, mut is_on, mut is_in_file) = (None, false, false);
     for layer in layers {
         let Some(setting) = layer.get(Key::Web) else { continue };
         let mut reader = Reader { layers: Layers(vec![layer]), diagnostics: &mut *reader.diagnostics };
         match &setting.node.value {
-            Value::Bool(false) => return is_on.then(|| at(Web::default(), listen)),
-            Value::String(text) if flag(text) == Some(false) => return is_on.then(|| at(Web::default(), listen)),
+            Value::Bool(false) => break,
+            Value::String(text) if flag(text) == Some(false) => break,
             Value::Bool(true) => {}
             Value::String(text) if text.trim().is_empty() => continue,
             Value::String(text) if flag(text) == Some(true) => {}
@@ -122,16 +125,14 @@ pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
             _ => {
                 let node = reader.object(Key::Web)?;
                 let web = Parts { reader, files, is_fetched: setting.is_fetched() }.read(&node);
-                return Some(at(web, listen));
+                let is_in_file = is_in_file || matches!(setting.origin, Origin::File(_));
+                return Some(Web { listen: listen.unwrap_or(web.listen), is_in_file, ..web });
             }
         }
         is_on = true;
+        is_in_file |= matches!(setting.origin, Origin::File(_));
     }
-    is_on.then(|| at(Web::default(), listen))
-}
-
-fn at(web: Web, listen: Option<SocketAddr>) -> Web {
-    Web { listen: listen.unwrap_or(web.listen), ..web }
+    is_on.then(|| Web { listen: listen.unwrap_or(DEFAULT), is_in_file, ..Web::default() })
 }
 
 struct Parts<'a, 'r> {

@@ -25,13 +25,19 @@ pub fn judge(web: &Web) -> Result<(), Refusal> {
     }
     password(web)?;
     token(web)?;
-    if web.password.is_none() && !web.listen.ip().is_loopback() {
-        return refusal(
-            format!("`web` listens on {}, where other hosts reach it, and has no password", web.listen),
-            "make one with `ddns password > FILE` and name it in `web.password_file`, or listen on 127.0.0.1",
-        );
+    let open = match &web.password {
+        None if !web.listen.ip().is_loopback() => Some(format!("`web` listens on {}", web.listen)),
+        None if !web.hosts.is_empty() => Some("`web.hosts` names other hosts".to_owned()),
+        None if !web.proxies.is_empty() => Some("`web.proxies` names proxies".to_owned()),
+        _ => None,
+    };
+    match open {
+        None => Ok(()),
+        Some(how) => refusal(
+            format!("{how}, so that others reach the page, and it has no password"),
+            "make one with `ddns password > FILE` and name it in `web.password_file`, or keep it on 127.0.0.1",
+        ),
     }
-    Ok(())
 }
 
 /// The hash of the password; none where none is asked for.

@@ -15,6 +15,7 @@ pub(crate) enum Name {
     Listen,
     Check,
     Preview,
+    Password,
     Recipes,
     Schema,
     Completions,
@@ -123,7 +124,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         summary: "Keep running: send changes at once, retry what failed",
         about: "Synchronizes at the start, at every `interval` (5 minutes by default), as soon as the kernel reports \
                 that an address of this host changed, and on request: `ddns sync` or SIGUSR1. Reloads on SIGHUP and \
-                when a configuration file changes. SIGTERM stops it.",
+                when a configuration file changes. SIGTERM stops it. With --web, a page shows how everything stands.",
         configured: true,
         options: &[],
         word: None,
@@ -224,6 +225,17 @@ pub(crate) const COMMANDS: &[Command] = &[
         ],
         word: None,
         example: "ddns preview --ip 203.0.113.7 --curl",
+    },
+    Command {
+        which: Name::Password,
+        name: "password",
+        summary: "Make the hash of a password, for the page",
+        about: "Asks twice for a password, without showing it; without a terminal, reads one line of standard input. \
+                Prints its hash (argon2id): put that into a file and name it in `web.password_file`.",
+        configured: false,
+        options: &[],
+        word: None,
+        example: "ddns password > web.password",
     },
     Command {
         which: Name::Recipes,

@@ -97,9 +97,10 @@ impl<'a, 's> EventLoop<'a, 's> {
                 self.is_busy = true;
             } else if self.is_busy {
                 self.rest();
+                tell(events);
             }
             match self.next(events).await {
-                Next::Stepped => {}
+                Next::Stepped => tell(events),
                 Next::Happened(Event::Stop) => return self.stop(events).await,
                 Next::Happened(event) => self.handle(event, events),
                 Next::Loaded(loaded) => {
@@ -214,6 +215,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             Event::Web(Ask::Status(respond)) => {
                 let _ = respond.send(self.status());
             }
+            Event::Web(Ask::Warn(text)) => self.log.warning(text),
             Event::Web(Ask::Synchronize { retry_stopped, done }) => {
                 if retry_stopped {
                     self.sync.retry_stopped();
@@ -301,6 +303,13 @@ impl<'a, 's> EventLoop<'a, 's> {
             }
         }
         Drained::Quietly
+    }
+}
+
+/// Tells whoever shows the page that something changed.
+fn tell(events: &Events) {
+    if let Some(web) = &events.web {
+        web.changed();
     }
 }
 

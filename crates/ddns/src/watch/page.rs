@@ -3,44 +3,65 @@
 use ddns_core::config::validate::Valid;
 use ddns_core::config::web::Web;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::web::access::{Refusal, judge};
+use ddns_core::web::access::{self, Refusal, judge};
+use tokio_rustls::TlsAcceptor;
 
 use super::events::Events;
 use crate::http::server::not_listening;
 use crate::output::log::Log;
-use crate::web::Server;
+use crate::web::{Server, password, tls};
+
+/// A page that can be opened.
+pub(super) struct Page<'a> {
+    web: &'a Web,
+    tls: Option<TlsAcceptor>,
+}
 
 /// The page that the configurations ask for; none where none does. Two different ones are a mistake: a service has one.
-pub(super) fn wanted(configs: &[Valid]) -> Result<Option<&Web>, Vec<Diagnostic>> {
-    let mut pages = configs.iter().filter_map(|(config, _)| Some((config, config.web.as_ref()?)));
-    let Some((config, web)) = pages.next() else { return Ok(None) };
-    let wrong =
-        |name: &str, message: &str, hint: &str| Err(vec![Diagnostic::error(Place::file(name), message).hint(hint)]);
-    if let Some((other, _)) = pages.find(|(_, other)| *other != web) {
-        let message = format!("`web` differs from that of {}: a service has one page", config.name);
-        return wrong(&other.name, &message, "set it in one of the files, or with --web");
+pub(super) fn wanted(configs: &[Valid]) -> Result<Option<Page<'_>>, Vec<Diagnostic>> {
+    let all = || configs.iter().filter_map(|(config, _)| Some((&config.name, config.web.as_ref()?)));
+    let mut in_files = all().filter(|(_, web)| web.is_in_file);
+    let Some((name, web)) = in_files.next().or_else(|| all().next()) else { return Ok(None) };
+    if let Some((other, _)) = in_files.find(|(_, other)| *other != web) {
+        let message = format!("`web` differs from that of {name}: a service has one page");
+        let hint = "set it in one of the files only";
+        return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
     }
-    match judge(web) {
-        Ok(()) => Ok(Some(web)),
-        Err(Refusal { why, hint }) => wrong(&config.name, &why, hint),
+    let wrong = |Refusal { why, hint }| vec![Diagnostic::error(Place::file(name), why).hint(hint)];
+    openable(web).map(Some).map_err(wrong)
+}
+
+fn openable(web: &Web) -> Result<Page<'_>, Refusal> {
+    judge(web)?;
+    if let (Some(hash), Some(held)) = (access::password(web)?, &web.password) {
+        let refusal = |why: &str| Refusal {
+            why: format!("`web.password_file`: {} {why}", held.path),
+            hint: "write it anew: `ddns password > FILE`",
+        };
+        password::judge(hash).map_err(refusal)?;
     }
+    let refusal = |why| Refusal { why, hint: "name the chain of the certificate and its key, both in PEM form" };
+    Ok(Page { web, tls: tls::acceptor(web).map_err(refusal)? })
 }
 
 /// Opens the page, or goes on with the one that is open; where none is asked for, there is none. A page that cannot be
 /// opened is no reason to stop.
 pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
-    let Ok(Some(web)) = wanted(configs) else {
+    let Ok(Some(Page { web, tls })) = wanted(configs) else {
         events.web = None;
         return;
     };
-    if events.web.as_ref().is_some_and(|server| server.apply(web)) {
+    if events.web.as_ref().is_some_and(|server| server.apply(web, tls.as_ref())) {
         return;
     }
-    // One that listens on the same port must be closed first.
     events.web = None;
-    match Server::open(web) {
+    let is_plain = tls.is_none() && !web.listen.ip().is_loopback();
+    match Server::open(web, tls) {
         Ok(server) => {
             log.info(format!("the page is at {}", server.url()));
+            if is_plain {
+                log.warning("the page is not encrypted: use `web.certificate`, or a reverse proxy on this host");
+            }
             events.web = Some(server);
         }
         Err(error) => {

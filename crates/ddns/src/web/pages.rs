@@ -7,13 +7,16 @@ use super::views::layout::{Frame, Tab};
 /// Where the service ends while a page is made.
 const GONE: &str = "the service ends: try again when it runs";
 
-fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {
-    Frame { title, tab, token: "", can_log_out: false, is_live: true }
+/// What surrounds a view.
+pub(super) fn frame<'a>(request: &'a Request, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
+    let can_log_out = request.has_password && request.visitor.is_let_in;
+    Frame { title, tab, token: &request.token, can_log_out, is_live: tab.is_some() }
 }
 
-pub(super) async fn overview(site: &Site, _: &Request) -> Reply {
+pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     let Some(status) = site.status().await else { return Reply::text(503, GONE) };
-    Reply::page(200, frame("Overview", Some(Tab::Overview)).around(&maud::html! { h1 { (status.summary()) } }))
+    let content = maud::html! { h1 { (status.summary()) } };
+    Reply::page(200, frame(request, "Overview", Some(Tab::Overview)).around(&content))
 }
 
 pub(super) fn synchronize(site: &Site) -> Reply {

@@ -1,35 +1,75 @@
 //! A request to the page as the handlers see it, and their replies.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::net::IpAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use ddns_core::text::json::{Value, pretty};
-use hyper::body::Bytes;
+use ddns_core::web::visit::{Turned, Visit};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
+use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode};
 use maud::Markup;
 
+use super::events::Stream;
+use super::guard::{self, Visitor};
+use super::site::Site;
 use crate::http::Whole;
 
 /// Nothing of a page comes from another host, and nothing runs that stands in the page itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// One request.
+/// One request, from somebody who knows the name of the page.
 pub(super) struct Request {
     pub(super) method: Method,
     pub(super) path: String,
-    pub(super) query: String,
+    query: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
-    /// Who sent it, as far as it is known.
-    pub(super) client: IpAddr,
+    pub(super) visit: Visit,
+    pub(super) visitor: Visitor,
+    /// What forms of the page carry.
+    pub(super) token: String,
+    /// Whether the page asks for one.
+    pub(super) has_password: bool,
 }
 
 impl Request {
+    /// Reads what came. None where the system has no random numbers.
+    pub(super) fn new(
+        head: Parts,
+        body: Vec<u8>,
+        peer: IpAddr,
+        is_secured: bool,
+        site: &Site,
+    ) -> Option<Result<Self, Turned>> {
+        let Parts { method, uri, headers, .. } = head;
+        let visit = match guard::arrive(&headers, uri.authority().map(Authority::as_str), peer, is_secured, site) {
+            Ok(visit) => visit,
+            Err(turned) => return Some(Err(turned)),
+        };
+        let visitor = guard::recognize(&headers, site)?;
+        Some(Ok(Self {
+            method,
+            path: uri.path().to_owned(),
+            query: uri.query().unwrap_or_default().to_owned(),
+            headers,
+            body,
+            visit,
+            token: site.key.token(&visitor.id),
+            visitor,
+            has_password: site.web.borrow().password.is_some(),
+        }))
+    }
+
     /// A value of the query; none where it is not there.
     pub(super) fn queried(&self, name: &str) -> Option<String> {
         value_of(&self.query, name)
@@ -42,10 +82,15 @@ impl Request {
 
     /// A header that stands there once; none where it is not text.
     pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
-        let mut values = self.headers.get_all(name).iter();
-        let first = values.next().filter(|_| values.next().is_none())?;
-        first.to_str().ok()
+        single(&self.headers, name)
     }
+}
+
+/// A header that stands there once; none where it is not text.
+pub(super) fn single(headers: &HeaderMap, name: impl hyper::header::AsHeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    first.to_str().ok().filter(|_| values.next().is_none())
 }
 
 /// The first value of a name in `a=b&c=d`.
@@ -81,7 +126,42 @@ fn decoded(text: &str) -> Cow<'_, str> {
 pub(super) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: Bytes,
+    body: Content,
+}
+
+/// The body of a reply.
+pub(super) enum Content {
+    Whole(Whole),
+    Events(Box<Stream>),
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            Self::Whole(whole) => Pin::new(whole).poll_frame(context),
+            Self::Events(stream) => Pin::new(&mut **stream).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(whole) => whole.is_end_stream(),
+            Self::Events(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(whole) => whole.size_hint(),
+            Self::Events(_) => SizeHint::default(),
+        }
+    }
 }
 
 impl Reply {
@@ -89,7 +169,7 @@ impl Reply {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
-            body,
+            body: Content::Whole(Whole::of(body)),
         }
     }
 
@@ -114,6 +194,22 @@ impl Reply {
         Self::new(200, content_type, Bytes::from_static(content.as_bytes())).with(CACHE_CONTROL, kept)
     }
 
+    /// Events, as long as somebody listens.
+    pub(super) fn events(stream: Stream) -> Self {
+        let reply = Self::new(200, "text/event-stream", Bytes::new());
+        Self { body: Content::Events(Box::new(stream)), ..reply }
+    }
+
+    /// Whether it has no end.
+    pub(super) fn is_endless(&self) -> bool {
+        matches!(self.body, Content::Events(_))
+    }
+
+    /// Closes the connection: the rest of the request was not read.
+    pub(super) fn last(self) -> Self {
+        self.with(CONNECTION, HeaderValue::from_static("close"))
+    }
+
     /// On to another page of ours, after something was done.
     pub(super) fn see(path: &'static str) -> Self {
         Self::text(303, "done").with(LOCATION, HeaderValue::from_static(path))
@@ -133,14 +229,19 @@ impl Reply {
         self
     }
 
+    /// Whether it has a header.
+    pub(super) fn sets(&self, name: &HeaderName) -> bool {
+        self.headers.iter().any(|(known, _)| known == name)
+    }
+
     /// As hyper sends it, with what every response has.
-    pub(super) fn outgoing(self) -> hyper::Response<Whole> {
-        let mut outgoing = hyper::Response::new(Whole::of(self.body));
+    pub(super) fn outgoing(self) -> hyper::Response<Content> {
+        let mut outgoing = hyper::Response::new(self.body);
         *outgoing.status_mut() = self.status;
         let headers = outgoing.headers_mut();
         for (name, value) in [
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (REFERRER_POLICY, "no-referrer"),
+            (REFERRER_POLICY, "same-origin"),
             (X_FRAME_OPTIONS, "DENY"),
             (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
             (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -149,7 +250,9 @@ impl Reply {
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        headers.extend(self.headers);
+        for (name, value) in self.headers {
+            headers.insert(name, value);
+        }
         outgoing
     }
 }

@@ -1,46 +1,82 @@
-//! Which request goes where.
+//! Which request goes where, and who may send it.
 
 use std::future::ready;
+use std::rc::Rc;
 
+use ddns_core::web::visit::Turned;
 use futures_util::future::LocalBoxFuture;
 use hyper::Method;
+use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 
-use super::pages;
 use super::reply::{Reply, Request};
 use super::site::Site;
 use super::views::assets::Asset;
+use super::{api, guard, login, pages};
+use crate::clock::steady_time;
 
-type Handler = for<'a> fn(&'a Site, &'a Request) -> LocalBoxFuture<'a, Reply>;
+type Handler = for<'a> fn(&'a Rc<Site>, &'a Request) -> LocalBoxFuture<'a, Reply>;
+
+/// Who may request something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Everybody who knows the name of the page.
+    Anybody,
+    /// People who are let in.
+    People,
+    /// They, and programs with the token of `token_file`.
+    Programs,
+}
 
 /// One row of the table.
-pub(super) struct Route {
+struct Route {
     method: Method,
     path: &'static str,
+    access: Access,
     handler: Handler,
 }
 
-const fn get(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::GET, path, handler }
-}
-
-const fn post(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::POST, path, handler }
+const fn row(access: Access, method: Method, path: &'static str, handler: Handler) -> Route {
+    Route { method, path, access, handler }
 }
 
 /// Everything that can be requested, besides the files of [`Asset`].
-const ROUTES: &[Route] = &[
-    get("/", |site, request| Box::pin(pages::overview(site, request))),
-    post("/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
-    post("/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
-];
+const ROUTES: &[Route] = {
+    use Access::{Anybody, People, Programs};
+    const GET: Method = Method::GET;
+    const POST: Method = Method::POST;
+    &[
+        row(People, GET, "/", |site, request| Box::pin(pages::overview(site, request))),
+        row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
+        row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
+        row(Anybody, GET, "/login", |site, request| Box::pin(ready(login::page(site, request)))),
+        row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
+        row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
+        row(People, GET, "/events", |site, request| Box::pin(ready(events(site, request)))),
+        row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),
+        row(Programs, POST, "/api/v1/sync", |site, request| Box::pin(api::synchronize(site, request))),
+    ]
+};
 
 /// The reply to a request.
-pub(super) async fn respond(site: &Site, request: &Request) -> Reply {
+pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -> Reply {
+    let mut request = match request {
+        Ok(request) => request,
+        Err(Turned::Host) => {
+            return Reply::text(421, "the page does not have this name: name it in `web.hosts`");
+        }
+        Err(Turned::Proxy) => {
+            return Reply::text(
+                403,
+                "this came through a proxy, and the page has no password: see `web.password_file`",
+            );
+        }
+    };
+    if guard::is_taken(&request) {
+        return Reply::text(403, "another site may not use the page");
+    }
     if let Some(asset) = Asset::at(&request.path) {
-        return match request.method {
-            Method::GET | Method::HEAD => Reply::file(asset.content, asset.content_type),
-            _ => Reply::not_allowed("GET, HEAD"),
-        };
+        let is_safe = guard::is_safe(&request.method);
+        return if is_safe { Reply::file(asset.content, asset.content_type) } else { Reply::not_allowed("GET, HEAD") };
     }
     let there: Vec<&Route> = ROUTES.iter().filter(|route| route.path == request.path).collect();
     if there.is_empty() {
@@ -53,5 +89,55 @@ pub(super) async fn respond(site: &Site, request: &Request) -> Reply {
         let methods = there.iter().map(|route| route.method.as_str()).chain(is_read.then_some("HEAD"));
         return Reply::not_allowed(&methods.collect::<Vec<_>>().join(", "));
     };
-    (route.handler)(site, request).await
+    if let Some(refused) = refuse(route, &mut request, site) {
+        return refused;
+    }
+    let reply = (route.handler)(site, &request).await;
+    // A program keeps no cookies.
+    match request.visitor.cookie(site, request.visit.is_secure).filter(|_| route.access != Access::Programs) {
+        Some(cookie) if !reply.sets(&SET_COOKIE) => reply.with(SET_COOKIE, cookie),
+        _ => reply,
+    }
+}
+
+/// Turns those away who may not request this.
+fn refuse(route: &Route, request: &mut Request, site: &Site) -> Option<Reply> {
+    let is_for_programs = route.access == Access::Programs;
+    if is_for_programs && let Some(is_right) = guard::bearer(request, site) {
+        let (client, now) = (request.visit.client, steady_time());
+        if let Err(wait) = site.tries.borrow().may(client, now) {
+            let reply = api::error(429, "there were too many wrong tries");
+            return Some(reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)));
+        }
+        if !is_right {
+            site.tries.borrow_mut().wrong(client, now);
+            site.warn(format!("somebody gave a wrong token to the page ({client})"));
+            return Some(unauthorized("the token is not the one in `web.token_file`"));
+        }
+        (request.visitor.is_program, request.visitor.is_let_in) = (true, true);
+        return None;
+    }
+    if route.access != Access::Anybody && !request.visitor.is_let_in {
+        return Some(match route.method {
+            _ if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
+            Method::GET => Reply::see("/login"),
+            _ => Reply::text(403, "the session has ended: log in again"),
+        });
+    }
+    if guard::is_safe(&route.method) || guard::may_change(request, &request.visit.host, &request.visitor, site) {
+        return None;
+    }
+    let why = "this was not sent by a page of ours, or by an old one: load the page again";
+    Some(if is_for_programs { api::error(403, why) } else { Reply::text(403, why) })
+}
+
+fn unauthorized(why: &str) -> Reply {
+    api::error(401, why).with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+}
+
+fn events(site: &Rc<Site>, request: &Request) -> Reply {
+    match site.changes.listen(site, &request.visitor.id) {
+        Some(stream) => Reply::events(stream),
+        None => api::error(503, "too many browsers listen").with(RETRY_AFTER, HeaderValue::from_static("30")),
+    }
 }

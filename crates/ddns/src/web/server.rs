@@ -5,27 +5,32 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use ddns_core::config::web::Web;
 use hyper::body::Incoming;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
-use super::reply::{Reply, Request};
+use super::reply::{Content, Reply, Request};
 use super::route;
 use super::site::{Ask, Site};
-use crate::http::Whole;
 use crate::http::server::{Accepted, Activity, Patience, Phase, Wire, accept, hang_up, read, speak};
 
 /// More body than this is no request to the page, in KiB: a configuration with very many domains.
 const BODY_LIMIT: usize = 1024;
 
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
 /// A page that is open.
 pub(crate) struct Server {
     /// What was asked for: port 0 is another one then.
     listen: SocketAddr,
-    address: SocketAddr,
     asks: UnboundedReceiver<Ask>,
     site: Rc<Site>,
     task: AbortHandle,
@@ -33,32 +38,38 @@ pub(crate) struct Server {
 
 impl Server {
     /// Listens from now on.
-    pub(crate) fn open(web: &Web) -> io::Result<Self> {
+    pub(crate) fn open(web: &Web, tls: Option<TlsAcceptor>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(web.listen)?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let address = listener.local_addr()?;
         let (sender, asks) = unbounded_channel();
-        let site = Rc::new(Site::new(web.clone(), sender));
+        let site = Rc::new(Site::new(web.clone(), tls, address, sender)?);
         let shared = Rc::clone(&site);
         let serving = tokio::task::spawn_local(async move {
             accept(&listener, Patience::USUAL, |accepted| serve(accepted, &shared)).await;
         });
-        Ok(Self { listen: web.listen, address, asks, site, task: serving.abort_handle() })
+        Ok(Self { listen: web.listen, asks, site, task: serving.abort_handle() })
     }
 
     /// Goes on with what the configuration says now; false where that needs another listener.
-    pub(crate) fn apply(&self, web: &Web) -> bool {
-        if self.listen != web.listen {
-            return false;
+    pub(crate) fn apply(&self, web: &Web, tls: Option<&TlsAcceptor>) -> bool {
+        let is_same = self.listen == web.listen;
+        if is_same {
+            self.site.apply(web, tls.cloned());
         }
-        self.site.web.replace(web.clone());
-        true
+        is_same
     }
 
     /// Where a browser finds it.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        let scheme = if self.site.tls.borrow().is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/", self.site.address)
+    }
+
+    /// Tells everybody who shows the page that something changed.
+    pub(crate) fn changed(&self) {
+        self.site.changes.tell();
     }
 
     /// What somebody asks of the service.
@@ -77,41 +88,55 @@ impl Drop for Server {
 }
 
 /// Serves a connection to its end.
-async fn serve(Accepted { stream, from, activity }: Accepted, site: &Site) -> bool {
+async fn serve(Accepted { stream, from, activity }: Accepted, site: &Rc<Site>) -> bool {
+    let tls = site.tls.borrow().clone();
+    match tls {
+        None => converse(stream, from, activity, site, false).await,
+        Some(tls) => {
+            if let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(stream)).await {
+                converse(stream, from, activity, site, true).await;
+            }
+        }
+    }
+    false
+}
+
+async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    from: SocketAddr,
+    activity: Rc<Activity>,
+    site: &Rc<Site>,
+    is_secured: bool,
+) {
     let wire = Rc::new(RefCell::new(Wire::new(stream, Rc::clone(&activity))));
-    let served = speak(&wire, |request| respond(request, from, site, &activity)).await;
+    let served = speak(&wire, |request| respond(request, from, site, &activity, is_secured)).await;
     if !matches!(served, Some(Ok(())))
         && let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner)
     {
         hang_up(&mut wire.stream).await;
     }
-    false
 }
 
 async fn respond(
     request: hyper::Request<Incoming>,
     from: SocketAddr,
-    site: &Site,
+    site: &Rc<Site>,
     activity: &Activity,
-) -> Result<hyper::Response<Whole>, io::Error> {
+    is_secured: bool,
+) -> Result<hyper::Response<Content>, io::Error> {
     activity.enter(Phase::Reading);
     let (head, body) = request.into_parts();
     let reply = match read(body, BODY_LIMIT).await {
         Ok(body) => {
             activity.enter(Phase::Responding);
-            let request = Request {
-                method: head.method,
-                path: head.uri.path().to_owned(),
-                query: head.uri.query().unwrap_or_default().to_owned(),
-                headers: head.headers,
-                body,
-                client: from.ip(),
-            };
-            route::respond(site, &request).await
+            match Request::new(head, body, from.ip(), is_secured, site) {
+                Some(request) => route::respond(site, request).await,
+                None => Reply::text(500, "the system has no random numbers"),
+            }
         }
-        Err((Some(status), why)) => Reply::text(status, &why),
+        Err((Some(status), why)) => Reply::text(status, &why).last(),
         Err((None, why)) => return Err(io::Error::other(why)),
     };
-    activity.enter(Phase::Writing);
+    activity.enter(if reply.is_endless() { Phase::Streaming } else { Phase::Writing });
     Ok(reply.outgoing())
 }

@@ -1,12 +1,21 @@
 //! What all requests to the page share.
 
 use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
 
 use ddns_core::config::web::Web;
 use ddns_core::text::json::Value;
 use ddns_core::update::status::Status;
+use ddns_core::web::access::{password, token};
+use ddns_core::web::session::{Id, Key, Sessions};
+use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
+use tokio_rustls::TlsAcceptor;
+
+use super::events::Changes;
+use crate::clock::steady_time;
 
 /// What the page asks of the service. Whoever asked may be gone when the response comes.
 pub(crate) enum Ask {
@@ -14,17 +23,76 @@ pub(crate) enum Ask {
     Status(oneshot::Sender<Status>),
     /// To synchronize now, also what services refused for good if so wanted; the response comes when that is done.
     Synchronize { retry_stopped: bool, done: oneshot::Sender<Value> },
+    /// A warning for the log.
+    Warn(String),
 }
 
 pub(super) struct Site {
     /// As the configuration has it now.
     pub(super) web: RefCell<Web>,
+    pub(super) tls: RefCell<Option<TlsAcceptor>>,
+    /// Where it listens in fact.
+    pub(super) address: SocketAddr,
+    /// Of this process: what is signed with it means nothing to the next.
+    pub(super) key: Key,
+    pub(super) sessions: RefCell<Sessions>,
+    pub(super) tries: RefCell<Tries>,
+    /// Held while a password is verified: one at a time.
+    pub(super) verifying: Mutex<()>,
+    pub(super) changes: Changes,
     asks: UnboundedSender<Ask>,
 }
 
 impl Site {
-    pub(super) fn new(web: Web, asks: UnboundedSender<Ask>) -> Self {
-        Self { web: RefCell::new(web), asks }
+    pub(super) fn new(
+        web: Web,
+        tls: Option<TlsAcceptor>,
+        address: SocketAddr,
+        asks: UnboundedSender<Ask>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            web: RefCell::new(web),
+            tls: RefCell::new(tls),
+            address,
+            key: Key::new(random()?),
+            sessions: RefCell::default(),
+            tries: RefCell::default(),
+            verifying: Mutex::default(),
+            changes: Changes::default(),
+            asks,
+        })
+    }
+
+    /// Goes on with what the configuration says now. Another password ends all sessions.
+    pub(super) fn apply(&self, web: &Web, tls: Option<TlsAcceptor>) {
+        if self.web.borrow().password != web.password {
+            self.sessions.borrow_mut().end_all();
+        }
+        self.web.replace(web.clone());
+        self.tls.replace(tls);
+        self.changes.tell();
+    }
+
+    /// The hash of the password; none where none is asked for.
+    pub(super) fn hash(&self) -> Option<String> {
+        let web = self.web.borrow();
+        password(&web).ok().flatten().map(str::to_owned)
+    }
+
+    /// Whether somebody needs no password, or gave it. Counts as being busy only through [`Site::enters`].
+    pub(super) fn is_let_in(&self, id: &Id) -> bool {
+        self.web.borrow().password.is_none() || self.sessions.borrow().is_open(id, steady_time())
+    }
+
+    /// The same for somebody who asks for something.
+    pub(super) fn enters(&self, id: &Id) -> bool {
+        self.web.borrow().password.is_none() || self.sessions.borrow_mut().use_by(id, steady_time())
+    }
+
+    /// Whether a program has the token of `token_file`; none where there is no such file.
+    pub(super) fn is_token(&self, given: &str) -> Option<bool> {
+        let web = self.web.borrow();
+        token(&web).ok().flatten().map(|token| self.key.is_same(token, given))
     }
 
     /// How every update stands; none where the service ends.
@@ -38,9 +106,25 @@ impl Site {
         let _ = self.asks.send(Ask::Synchronize { retry_stopped, done });
     }
 
+    /// Synchronizes; how it ended.
+    pub(super) async fn synchronize(&self, retry_stopped: bool) -> Option<Value> {
+        self.ask(|done| Ask::Synchronize { retry_stopped, done }).await
+    }
+
+    pub(super) fn warn(&self, text: String) {
+        let _ = self.asks.send(Ask::Warn(text));
+    }
+
     async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
         let (respond, response) = oneshot::channel();
         self.asks.send(ask(respond)).ok()?;
         response.await.ok()
     }
+}
+
+/// Random bytes, from the system alone.
+pub(super) fn random() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    Ok(bytes)
 }

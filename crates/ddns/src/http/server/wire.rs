@@ -37,7 +37,6 @@ pub(crate) enum Phase {
     Responding,
     Writing,
     /// A response without an end: it may take its time, but must be taken.
-    #[allow(dead_code, reason = "nothing streams yet")]
     Streaming,
 }
 

@@ -1,0 +1,188 @@
+//! Sessions of people who logged in, and the tokens that prove that a form was sent from a page of ours (I2).
+
+use std::time::Duration;
+
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
+
+use crate::text::hex;
+
+/// Somebody who does nothing for so long must log in again.
+pub const IDLE: Duration = Duration::from_secs(12 * 3600);
+
+/// So must everybody after so long.
+pub const LONGEST: Duration = Duration::from_secs(7 * 86_400);
+
+/// So many sessions are open at once; another one ends the one that was used least recently.
+const MOST: usize = 32;
+
+/// What distinguishes a visitor: random, and known to nobody else. Logged in or not.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Id([u8; 32]);
+
+impl Id {
+    /// Of random bytes.
+    pub fn new(random: [u8; 32]) -> Self {
+        Self(random)
+    }
+
+    /// As it stands in a cookie; none where it is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        hex::bytes(text).and_then(|bytes| bytes.try_into().ok()).map(Self)
+    }
+
+    /// For a cookie.
+    pub fn text(&self) -> String {
+        hex::text(&self.0)
+    }
+}
+
+impl std::fmt::Debug for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// A key of this process, which makes tokens of ids.
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// Of random bytes.
+    pub fn new(random: [u8; 32]) -> Self {
+        Self(random)
+    }
+
+    fn mac(&self, about: &[u8]) -> Hmac<Sha256> {
+        // A key of any length is one.
+        let mut mac = Hmac::new_from_slice(&self.0).expect("a key");
+        mac.update(about);
+        mac
+    }
+
+    /// The token of a visitor: forms of his pages carry it.
+    pub fn token(&self, id: &Id) -> String {
+        hex::text(&self.mac(&id.0).finalize().into_bytes())
+    }
+
+    /// Whether a token is that of the visitor. Takes as long for any wrong one.
+    pub fn is_token(&self, id: &Id, given: &str) -> bool {
+        hex::bytes(given).is_some_and(|given| self.mac(&id.0).verify_slice(&given).is_ok())
+    }
+
+    /// Whether two texts are the same. Takes as long wherever they differ.
+    pub fn is_same(&self, one: &str, other: &str) -> bool {
+        self.mac(one.as_bytes()).verify(&self.mac(other.as_bytes()).finalize().into_bytes()).is_ok()
+    }
+}
+
+/// Who is logged in.
+#[derive(Debug, Default)]
+pub struct Sessions(Vec<Session>);
+
+#[derive(Debug)]
+struct Session {
+    id: Id,
+    begun: Duration,
+    used: Duration,
+}
+
+impl Sessions {
+    /// Somebody logged in. Times are those of a steady clock.
+    pub fn begin(&mut self, id: Id, now: Duration) {
+        self.0.retain(|session| session.is_open(now));
+        if self.0.len() >= MOST
+            && let Some((at, _)) = self.0.iter().enumerate().min_by_key(|(_, session)| session.used)
+        {
+            self.0.swap_remove(at);
+        }
+        self.0.push(Session { id, begun: now, used: now });
+    }
+
+    /// Whether somebody is logged in, who is busy now.
+    pub fn use_by(&mut self, id: &Id, now: Duration) -> bool {
+        let session = self.0.iter_mut().find(|session| session.id == *id && session.is_open(now));
+        session.is_some_and(|session| {
+            session.used = now;
+            true
+        })
+    }
+
+    /// The same, without counting as being busy.
+    pub fn is_open(&self, id: &Id, now: Duration) -> bool {
+        self.0.iter().any(|session| session.id == *id && session.is_open(now))
+    }
+
+    /// Somebody logged out.
+    pub fn end(&mut self, id: &Id) {
+        self.0.retain(|session| session.id != *id);
+    }
+
+    /// Everybody must log in again.
+    pub fn end_all(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Session {
+    fn is_open(&self, now: Duration) -> bool {
+        now.saturating_sub(self.used) < IDLE && now.saturating_sub(self.begun) < LONGEST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u8) -> Id {
+        Id::new([number; 32])
+    }
+
+    #[test]
+    fn i2_a_session_ends_when_it_is_idle_old_or_left() {
+        let mut sessions = Sessions::default();
+        let at = Duration::from_secs;
+        sessions.begin(id(1), at(0));
+        assert!(sessions.use_by(&id(1), at(10)) && !sessions.use_by(&id(2), at(10)));
+        assert!(!sessions.use_by(&id(1), at(10) + IDLE));
+        sessions.begin(id(2), at(0));
+        let mut now = at(0);
+        while now + IDLE / 2 < LONGEST {
+            now += IDLE / 2;
+            assert!(sessions.use_by(&id(2), now), "{now:?}");
+        }
+        assert!(!sessions.use_by(&id(2), LONGEST));
+        sessions.begin(id(3), at(0));
+        sessions.begin(id(4), at(0));
+        sessions.end(&id(3));
+        assert!(!sessions.use_by(&id(3), at(1)) && sessions.use_by(&id(4), at(1)));
+        sessions.end_all();
+        assert!(!sessions.use_by(&id(4), at(1)));
+    }
+
+    #[test]
+    fn i2_the_number_of_sessions_is_bounded() {
+        let mut sessions = Sessions::default();
+        for number in 0..=255 {
+            sessions.begin(id(number), Duration::from_secs(number.into()));
+            assert!(sessions.0.len() <= MOST);
+        }
+        let now = Duration::from_secs(300);
+        assert!(sessions.use_by(&id(255), now) && !sessions.use_by(&id(0), now));
+    }
+
+    #[test]
+    fn i2_a_token_is_that_of_one_visitor_and_one_process() {
+        let (one, other) = (Key::new([1; 32]), Key::new([2; 32]));
+        let token = one.token(&id(1));
+        assert!(one.is_token(&id(1), &token));
+        assert!(!one.is_token(&id(2), &token) && !other.is_token(&id(1), &token));
+        for wrong in ["", "00", &token[1..], &format!("{token}00"), "x"] {
+            assert!(!one.is_token(&id(1), wrong), "{wrong}");
+        }
+        assert!(one.is_same("a", "a") && !one.is_same("a", "b") && !one.is_same("a", "aa"));
+        assert_eq!(Id::parse(&id(7).text()), Some(id(7)));
+        for wrong in ["", "07", &"g".repeat(64), &"0".repeat(63), &"0".repeat(66), "\u{e9}"] {
+            assert_eq!(Id::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `ddns password`: makes the hash of a password, for `web.password_file`.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use crate::output::{complain, fail, print};
+use crate::web::password::{LONGEST, hash};
+
+/// What ends the typing of a line, at a terminal that hands on every key.
+const INTERRUPT: u8 = 3;
+const END: u8 = 4;
+const BACKSPACE: [u8; 2] = [8, 127];
+const CLEAR: u8 = 21;
+
+/// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
+/// broken off; 2 where there is no password, or the two differ.
+pub(crate) fn run() -> u8 {
+    let lines =
+        if io::stdin().is_terminal() { asked() } else { piped().map(|line| line.map(|line| [line.clone(), line])) };
+    let [password, again] = match lines {
+        Ok(Some(lines)) => lines,
+        Ok(None) => return fail("no password was given"),
+        Err(error) => return fail(&format!("the password cannot be read ({error})")),
+    };
+    if password != again {
+        return wrong("the two are not the same: try again");
+    }
+    if password.is_empty() || password.len() > LONGEST {
+        return wrong(&format!("a password has from 1 to {LONGEST} bytes"));
+    }
+    match hash(&password) {
+        Ok(hash) => print(&format!("{hash}\n")),
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn wrong(why: &str) -> u8 {
+    complain(&[Diagnostic::error(Place::Nowhere, why)])
+}
+
+/// The first line of standard input; none where there is none.
+fn piped() -> io::Result<Option<String>> {
+    let mut line = String::new();
+    io::stdin().lock().take(LONGEST as u64 + 3).read_line(&mut line)?;
+    let password = line.trim_end_matches(['\r', '\n']);
+    Ok((!line.is_empty()).then(|| password.to_owned()))
+}
+
+/// Two lines that are typed; none where it was broken off.
+fn asked() -> io::Result<Option<[String; 2]>> {
+    let Some(first) = typed("Password: ")? else { return Ok(None) };
+    Ok(typed("Again: ")?.map(|second| [first, second]))
+}
+
+/// One line, unseen. The terminal hands on every key, so that nothing can end the program before it is as it was.
+fn typed(question: &str) -> io::Result<Option<String>> {
+    let before = tcgetattr(io::stdin())?;
+    let mut unseen: Termios = before.clone();
+    unseen.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    let _ = write!(io::stderr(), "{question}");
+    tcsetattr(io::stdin(), OptionalActions::Flush, &unseen)?;
+    let line = keys();
+    tcsetattr(io::stdin(), OptionalActions::Now, &before)?;
+    let _ = writeln!(io::stderr());
+    line
+}
+
+fn keys() -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    for key in io::stdin().lock().bytes() {
+        match key? {
+            b'\r' | b'\n' => return Ok(Some(String::from_utf8_lossy(&line).into_owned())),
+            INTERRUPT | END => return Ok(None),
+            key if BACKSPACE.contains(&key) => {
+                // The bytes of one letter.
+                while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
+            }
+            CLEAR => line.clear(),
+            key if line.len() <= LONGEST => line.push(key),
+            _ => {}
+        }
+    }
+    Ok(None)
+}

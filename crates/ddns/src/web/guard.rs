@@ -1,0 +1,108 @@
+//! Who is let in (I2): the name of the page, the site that asks, the session, and the token of a form. Every request passes
+//! here before its handler.
+
+use std::net::IpAddr;
+
+use ddns_core::web::session::Id;
+use ddns_core::web::visit::{Asked, Turned, Visit, is_own_site, visit};
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+
+use super::reply::{Request, single};
+use super::site::{Site, random};
+
+/// The header in which a script sends the token of its page; a form has the field `token`.
+const TOKEN: HeaderName = HeaderName::from_static("x-ddns-token");
+
+/// Headers that only proxies send.
+const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+
+/// Who sent a request.
+pub(super) struct Visitor {
+    pub(super) id: Id,
+    /// Whether a cookie must be set.
+    is_new: bool,
+    /// Whether no password is needed, or it was given.
+    pub(super) is_let_in: bool,
+    /// Whether it is a program with the token of `token_file`.
+    pub(super) is_program: bool,
+}
+
+/// Where a request comes from; why it is turned away otherwise.
+pub(super) fn arrive(
+    headers: &HeaderMap,
+    target: Option<&str>,
+    peer: IpAddr,
+    is_secured: bool,
+    site: &Site,
+) -> Result<Visit, Turned> {
+    let all = headers.get_all(FORWARDED[1]).iter().filter_map(|value| value.to_str().ok());
+    let asked = Asked {
+        peer,
+        is_secured,
+        target,
+        host: single(headers, HOST),
+        forwarded_for: &all.collect::<Vec<_>>().join(","),
+        forwarded_host: single(headers, FORWARDED[2]),
+        forwarded_proto: single(headers, FORWARDED[3]),
+        is_forwarded: FORWARDED.iter().any(|name| headers.contains_key(*name)),
+    };
+    visit(&asked, &site.web.borrow(), site.address)
+}
+
+/// Whether another site wants a part of ours for itself. A link to us is no more than a link.
+pub(super) fn is_taken(request: &Request) -> bool {
+    request.header("sec-fetch-site") == Some("cross-site") && request.header("sec-fetch-mode") != Some("navigate")
+}
+
+/// The visitor behind a request; none where the system has no random numbers.
+pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
+    let name = cookie_name(site);
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut ids = cookies
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().strip_prefix(name.as_str())?.strip_prefix('='))
+        .filter_map(Id::parse);
+    let known = ids.next();
+    let is_new = known.is_none();
+    let id = known.or_else(|| random().ok().map(Id::new))?;
+    let is_let_in = site.enters(&id);
+    Some(Visitor { id, is_new, is_let_in, is_program: false })
+}
+
+/// Whether a request has the token of `token_file`; none where it has no token at all, or none is accepted.
+pub(super) fn bearer(request: &Request, site: &Site) -> Option<bool> {
+    let (scheme, token) = request.header(AUTHORIZATION)?.split_once(' ')?;
+    site.is_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))
+}
+
+/// Whether a request may change something: it was sent by a page of ours, to this visitor.
+pub(super) fn may_change(request: &Request, host: &str, visitor: &Visitor, site: &Site) -> bool {
+    let is_own = is_own_site(request.header(ORIGIN), request.header("sec-fetch-site"), host);
+    let token = request.header(TOKEN).map(str::to_owned).or_else(|| request.field("token"));
+    is_own && token.is_some_and(|token| site.key.is_token(&visitor.id, &token))
+}
+
+/// Whether a method changes nothing.
+pub(super) fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+impl Visitor {
+    /// The cookie that makes the visitor known; none where it is known already.
+    pub(super) fn cookie(&self, site: &Site, is_secure: bool) -> Option<HeaderValue> {
+        if self.is_new { cookie(site, &self.id, is_secure) } else { None }
+    }
+}
+
+/// A cookie that no script sees, and that no other site makes a browser send.
+pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> Option<HeaderValue> {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text());
+    HeaderValue::try_from(text).ok()
+}
+
+/// Cookies do not distinguish ports: two pages of one host would take each other's.
+fn cookie_name(site: &Site) -> String {
+    format!("ddns-{}", site.address.port())
+}

@@ -1,0 +1,72 @@
+//! Passwords and their hashes: argon2id, in the usual text form. Nothing else is ever stored.
+
+use std::io;
+
+use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
+use argon2::{Algorithm, Argon2, Params, Version};
+
+/// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for whoever guesses.
+const MEMORY: u32 = 12 * 1024;
+const PASSES: u32 = 3;
+
+/// A hash that asks for more, in KiB, would stop a small machine.
+const MOST_MEMORY: u32 = 256 * 1024;
+const MOST_PASSES: u32 = 64;
+
+/// No password is longer.
+pub(crate) const LONGEST: usize = 1024;
+
+/// The hash of a new password.
+pub(crate) fn hash(password: &str) -> io::Result<String> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    let made = Params::new(MEMORY, PASSES, 1, None).ok().zip(SaltString::encode_b64(&random).ok()).and_then(
+        |(params, salt)| {
+            let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+            argon.hash_password(password.as_bytes(), &salt).ok().map(|hash| hash.to_string())
+        },
+    );
+    made.ok_or_else(|| io::Error::other("the password cannot be hashed"))
+}
+
+/// Whether a hash can be used: a phrase that follows the name of its file, where it cannot.
+pub(crate) fn judge(hash: &str) -> Result<(), &'static str> {
+    let parsed = PasswordHash::new(hash).map_err(|_| "does not hold a hash that `ddns password` made")?;
+    let params = Params::try_from(&parsed).map_err(|_| "holds a hash with parameters that mean nothing")?;
+    if parsed.hash.is_none() || parsed.salt.is_none() {
+        return Err("does not hold a whole hash");
+    }
+    if params.m_cost() > MOST_MEMORY || params.t_cost() > MOST_PASSES {
+        return Err("holds a hash that takes too much memory or time");
+    }
+    Ok(())
+}
+
+/// Whether a password is the one. Takes a while: not for the thread of the event loop.
+pub(super) fn is_right(hash: &str, password: &str) -> bool {
+    PasswordHash::new(hash).is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i2_a_hash_knows_its_password_alone() {
+        let made = hash("correct horse").expect("a hash");
+        assert!(made.starts_with("$argon2id$v=19$m=12288,t=3,p=1$"), "{made}");
+        assert_eq!(judge(&made), Ok(()));
+        assert!(is_right(&made, "correct horse") && !is_right(&made, "correct horsf") && !is_right(&made, ""));
+        assert_ne!(hash("correct horse").expect("a hash"), made, "each has a salt of its own");
+        for wrong in [
+            "$argon2id$",
+            "$argon2id$v=19$m=12288,t=3,p=1$c2FsdHNhbHQ",
+            "$argon2id$v=19$m=4194304,t=3,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
+            "$argon2id$v=19$m=12288,t=3000,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
+            "$argon2id$v=19$m=1,t=0,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
+            "$argon2id$v=19$m=x$a$b",
+        ] {
+            assert!(judge(wrong).is_err() && !is_right(wrong, "a"), "{wrong}");
+        }
+    }
+}
