@@ -158,7 +158,9 @@ fn push_text(records: &mut String, field: &str, text: &mut String) {
 }
 
 fn push(records: &mut String, field: &str, kind: &str, bytes: &str) {
-    *records += &format!("{field} {kind} {}:{bytes}\n", bytes.len());
+    for part in [field, " ", kind, " ", &bytes.len().to_string(), ":", bytes, "\n"] {
+        records.push_str(part);
+    }
 }
 
 #[cfg(test)]

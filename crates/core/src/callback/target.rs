@@ -156,6 +156,9 @@ impl Target {
             Piece::Variable(..) => None,
         });
         let start: String = texts.collect();
+        if let Some(base) = &self.base {
+            return Some(base.url.with_path(&start[base.path_at..]));
+        }
         let (_, rest) = split_scheme(&start)?;
         let has_placeholder = self.pieces.iter().any(|piece| matches!(piece, Piece::Variable(..)));
         let is_whole = !has_placeholder || rest.contains(['/', '?', '#']);

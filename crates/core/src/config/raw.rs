@@ -244,7 +244,7 @@ impl Reader<'_> {
 
     /// Puts one member into its layer; looks into `log`.
     fn take(&mut self, layer: &mut Raw, member: Member, prefix: &str, in_entry: bool) {
-        let written = format!("{prefix}{}", member.key);
+        let written = [prefix, &member.key].concat();
         if in_entry && written == "log" {
             let message = "`log` inside `providers` has no effect: the log of the file counts";
             self.note(Severity::Warning, member.key_span, message, &|| Some(MOVE_OUT.to_owned()));

@@ -109,12 +109,15 @@ impl<'a> Sender<'a> {
         if self.is_strict() {
             return (LaneKey::Strict(self.config), true);
         }
+        if let Some(url) = self.entry.callback.target.fixed_part() {
+            return (LaneKey::Origin(url.origin()), true);
+        }
         // One whose URL cannot be made fails by itself, wherever it stands.
         let request = split(batch).and_then(|(first, others)| {
             self.entry.callback.render(Request { first: &first, others: &others }, unix_time()).ok()
         });
         let origin = request.map(|request| request.url.origin()).unwrap_or_default();
-        (LaneKey::Origin(origin), self.entry.callback.target.fixed_part().is_some())
+        (LaneKey::Origin(origin), false)
     }
 
     /// Sends the updates of one request.
