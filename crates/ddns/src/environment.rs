@@ -43,25 +43,28 @@ pub(crate) struct Environment {
 /// What the names of our own variables begin with.
 const OURS: &str = "DDNS_";
 
-/// Those that are not called `DDNS_…`.
-const OTHERS: [&str; 12] = [
-    "HOME",
-    "STATE_DIRECTORY",
-    "XDG_STATE_HOME",
-    "RUNTIME_DIRECTORY",
-    "XDG_RUNTIME_DIR",
-    "TMPDIR",
-    "NO_COLOR",
-    "TERM",
-    "NOTIFY_SOCKET",
-    "WATCHDOG_USEC",
-    "WATCHDOG_PID",
-    "JOURNAL_STREAM",
-];
+/// Whether a variable means something to us that is not called `DDNS_…`.
+fn is_known(name: &str) -> bool {
+    let is_named = matches!(
+        name,
+        "HOME"
+            | "STATE_DIRECTORY"
+            | "XDG_STATE_HOME"
+            | "RUNTIME_DIRECTORY"
+            | "XDG_RUNTIME_DIR"
+            | "TMPDIR"
+            | "NO_COLOR"
+            | "TERM"
+            | "NOTIFY_SOCKET"
+            | "WATCHDOG_USEC"
+            | "WATCHDOG_PID"
+            | "JOURNAL_STREAM"
+    );
+    is_named || proxy::is_variable(name)
+}
 
 impl Environment {
     pub(crate) fn read() -> Self {
-        let is_known = |name: &str| OTHERS.contains(&name) || proxy::is_variable(name);
         let mut environment = Self { variables: Vec::new(), unreadable: Vec::new(), ambiguous: Vec::new() };
         for (name, value) in env::vars_os() {
             let Ok(mut name) = name.into_string() else { continue };
