@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod check;
+pub mod edit;
 pub mod session;
 pub mod state;
 pub mod tries;

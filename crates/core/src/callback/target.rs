@@ -90,7 +90,7 @@ impl Target {
     }
 
     /// Joins neighbouring literals and tries the address once with values that are possible everywhere.
-    fn checked(parts: Vec<Part>) -> Result<Self, UrlError> {
+    pub(super) fn checked(parts: Vec<Part>) -> Result<Self, UrlError> {
         let mut joined: Vec<Part> = Vec::new();
         for part in parts {
             match (joined.last_mut(), part) {
@@ -165,6 +165,14 @@ impl Target {
         is_whole.then(|| Url::parse(&start).ok()).flatten()
     }
 
+    /// Scheme, host and port as they were written, placeholders by their names: whoever gets the request.
+    pub fn authority(&self, variables: &Variables) -> String {
+        let text = piece::outline(&self.pieces, variables);
+        let (scheme, rest) = split_scheme(&text).unwrap_or(("", &text));
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        format!("{scheme}://{}", authority.rsplit('@').next().unwrap_or_default())
+    }
+
     /// Whether the user wrote a `#`: what follows it is never sent.
     pub fn has_fragment(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Plain(text) if text.contains('#')))
@@ -218,7 +226,7 @@ fn outline_of(text: &str, mut parts: Vec<Part>, variables: &Variables) -> String
 
 /// Whether somebody who forgot or mistyped the scheme may have written user and password: a path has no
 /// colon in its first segment.
-fn may_be_credentials(parts: &[Part]) -> bool {
+pub(super) fn may_be_credentials(parts: &[Part]) -> bool {
     let literals: String = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "" }).collect();
     let is_start = literals.split(['/', '?', '#']).next().is_some_and(|first| first.contains(['@', ':']));
     is_start || literals.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'))

@@ -4,7 +4,7 @@
 //! from here; a test fails when a generated file drifts. What a value means is decided in `validate`.
 
 /// A field. The order is that of [`FIELDS`] and of the reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "each is described in the table")]
 pub enum Key {
     Dns,

@@ -20,7 +20,7 @@ pub const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::L
 const PORT: u16 = 9876;
 
 /// The members of `web`.
-pub(super) const PARTS: [&str; 8] =
+pub(crate) const PARTS: [&str; 8] =
     ["listen", "password_file", "token_file", "allow_edit", "hosts", "proxies", "certificate", "key"];
 
 /// Those that name files.

@@ -65,27 +65,31 @@ impl Secrets {
 
     /// The text with every secret replaced.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut masked = String::new();
-        let (mut shown, mut at) = (0, 0);
-        while at < text.len() {
-            let width = text[at..].chars().next().map_or(1, char::len_utf8);
-            let Some(length) = self.length_at(text, at) else {
-                at += width;
-                continue;
-            };
-            masked.push_str(&text[shown..at]);
+        let (mut masked, mut shown) = (String::new(), 0);
+        for found in self.found(text) {
+            masked.push_str(&text[shown..found.start]);
             masked.push_str(MASK);
-            at += length;
-            shown = at;
+            shown = found.end;
         }
         if shown == 0 {
             return Cow::Borrowed(text);
         }
         masked.push_str(&text[shown..]);
         Cow::Owned(masked)
+    }
+
+    /// Where secrets stand in a text, in order.
+    pub fn found(&self, text: &str) -> Vec<Range<usize>> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while !self.is_empty() && at < text.len() {
+            if let Some(length) = self.length_at(text, at) {
+                found.push(at..at + length);
+                at += length;
+            } else {
+                at += text[at..].chars().next().map_or(1, char::len_utf8);
+            }
+        }
+        found
     }
 
     /// How many bytes of `text` are a secret that begins at `at`: the longest one.

@@ -1,7 +1,7 @@
 //! Cuts a text into tokens, whether it is JSON or not: what is wrong must be found and masked, too.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// One blank, also one that JSON does not know.
     Blank,
     /// `# …`, `// …`, `/* … */`; without its end, all the rest.
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 }
 
 /// The length and the kind of the first token. Only where `comments` is set there are comments.
-pub(super) fn first(text: &str, comments: bool) -> (usize, Kind) {
+pub(crate) fn first(text: &str, comments: bool) -> (usize, Kind) {
     let line = || text.find(['\n', '\r']).unwrap_or(text.len());
     let is_comment =
         |rest: &str| comments && (rest.starts_with(['#']) || rest.starts_with("//") || rest.starts_with("/*"));

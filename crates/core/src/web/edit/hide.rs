@@ -1,0 +1,444 @@
+//! What of a configuration's text must not be seen: every secret with its place. What is not known to be harmless is a secret.
+
+use std::iter::once;
+use std::ops::Range;
+
+use super::comments;
+use crate::address::source::{Source, split_list};
+use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
+use crate::config::fields::{FIELDS, Field, Key};
+use crate::config::web;
+use crate::net::proxy::Item;
+use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
+use crate::text::secrets::{MASK, Secrets};
+
+/// Known secrets that are shorter are words of every text.
+const SHORTEST: usize = 6;
+
+/// What the value of a field is to who looks at it. A new field must say what it is.
+pub(super) enum Nature {
+    /// Scalars of it may be seen.
+    Public,
+    /// An address; `true` where placeholders are filled in.
+    Address(bool),
+    Body,
+    Headers,
+    Proxies,
+    Sources,
+    Domains,
+    /// Everything but the path of a file.
+    Secret,
+    /// An object, of which these members may be seen.
+    Parts(&'static [&'static str]),
+    /// Objects with fields of their own.
+    Entries,
+}
+
+pub(super) fn nature(key: Key) -> Nature {
+    match key {
+        Key::Dns
+        | Key::Method
+        | Key::Format
+        | Key::Ttl
+        | Key::Line
+        | Key::Zone
+        | Key::Ssl
+        | Key::Cache
+        | Key::CacheMaxAge
+        | Key::Timeout
+        | Key::MinInterval
+        | Key::Expect
+        | Key::Combine
+        | Key::Concurrency
+        | Key::Interval
+        | Key::Debug
+        | Key::LogLevel
+        | Key::LogFile
+        | Key::LogFormat
+        | Key::LogDatefmt
+        | Key::Schema => Nature::Public,
+        Key::Id => Nature::Address(true),
+        Key::Endpoint => Nature::Address(false),
+        Key::Token => Nature::Body,
+        Key::Headers => Nature::Headers,
+        Key::Proxy => Nature::Proxies,
+        Key::Index4 | Key::Index6 => Nature::Sources,
+        Key::Ipv4 | Key::Ipv6 => Nature::Domains,
+        Key::Extra | Key::Sign => Nature::Secret,
+        Key::Web => Nature::Parts(&web::PARTS),
+        Key::Providers => Nature::Entries,
+    }
+}
+
+/// A stretch of the text that is shown as `***`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hidden {
+    pub(super) range: Range<usize>,
+    /// Whether it is a number, which shows as a string.
+    pub(super) is_bare: bool,
+}
+
+/// Everything in a text that must not be seen, in order; none of them touch. A text that is not JSON shows nothing but its
+/// marks and keys.
+pub(super) fn hidden(text: &str) -> Vec<Hidden> {
+    let Ok(root) = parse(text, Dialect::CONFIG) else { return unreadable(text) };
+    let mut hider = Hider { text, found: Vec::new(), leaves: Vec::new(), known: Vec::new(), public: Vec::new() };
+    hider.object(&root, Format::Json);
+    let public: Vec<&str> = hider.public.iter().map(String::as_str).collect();
+    let secrets = Secrets::new(hider.known.drain(..), &public).longer_than(SHORTEST);
+    let mut bare: Vec<Range<usize>> = Vec::new();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (range, is_bare) in hider.found {
+        if is_bare { bare.push(range) } else { found.push(range) }
+    }
+    for leaf in &hider.leaves {
+        let known = secrets.found(&text[leaf.clone()]).into_iter();
+        found.extend(known.map(|range| range.start + leaf.start..range.end + leaf.start));
+    }
+    let mut places: Vec<Range<usize>> = hider.leaves;
+    for (comment, ranges) in comments::hidden(text, &secrets) {
+        found.extend(ranges);
+        places.push(comment);
+    }
+    let mut all: Vec<Hidden> = settled(text, &places, found);
+    all.extend(bare.into_iter().map(|range| Hidden { range, is_bare: true }));
+    all.sort_by_key(|hidden| hidden.range.start);
+    all
+}
+
+/// What is hidden in each place, joined where it touches; with `***` that stand there as they are. Where a star stands beside
+/// something hidden, the whole place is: it could not be told what is which.
+fn settled(text: &str, places: &[Range<usize>], mut found: Vec<Range<usize>>) -> Vec<Hidden> {
+    found.retain(|range| !range.is_empty());
+    found.sort_by_key(|range| range.start);
+    let mut places = places.to_vec();
+    places.sort_by_key(|place| place.start);
+    let mut found = found.into_iter().peekable();
+    let mut all = Vec::new();
+    for place in places {
+        let mut here: Vec<Range<usize>> = Vec::new();
+        while let Some(range) = found.next_if(|range| range.start < place.end) {
+            match here.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => here.push(range),
+            }
+        }
+        let beside = |range: &Range<usize>| {
+            text[place.start..range.start].ends_with('*') || text[range.end..place.end].starts_with('*')
+        };
+        if here.iter().any(beside) {
+            here = vec![place.clone()];
+        }
+        let mut at = place.start;
+        let mut literal = Vec::new();
+        for end in here.iter().map(|range| range.start).chain([place.end]) {
+            literal.extend(text[at..end].match_indices(MASK).map(|(skip, _)| at + skip..at + skip + MASK.len()));
+            at = here.iter().find(|range| range.start == end).map_or(end, |range| range.end);
+        }
+        all.extend(here.into_iter().chain(literal).map(|range| Hidden { range, is_bare: false }));
+    }
+    all
+}
+
+/// The values and comments of a text that is not JSON.
+fn unreadable(text: &str) -> Vec<Hidden> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let (length, kind) = first_token(&text[at..], true);
+        let is_key = matches!(kind, TokenKind::String) && text[at + length..].trim_start().starts_with(':');
+        if !is_key && !matches!(kind, TokenKind::Blank | TokenKind::Mark) {
+            all.push(Hidden { range: at..at + length, is_bare: true });
+        }
+        at += length.max(1);
+    }
+    all
+}
+
+struct Hider<'a> {
+    text: &'a str,
+    /// Ranges of the text, and whether each is a bare number.
+    found: Vec<(Range<usize>, bool)>,
+    /// The insides of all strings that are values.
+    leaves: Vec<Range<usize>>,
+    /// What is hidden, as it is meant.
+    known: Vec<String>,
+    /// Domains: whatever is part of one is no secret.
+    public: Vec<String>,
+}
+
+impl Hider<'_> {
+    /// The file, or an entry of it.
+    fn object(&mut self, node: &Node, format: Format) {
+        let Value::Object(members) = &node.value else { return self.everything(node) };
+        let word = members.iter().rfind(|member| member.key == "format").and_then(|member| member.node.value.text());
+        let format = word.and_then(Format::parse).unwrap_or(format);
+        for member in members {
+            match (field(&member.key), &member.node.value) {
+                (Some(field), _) => self.field(field, &member.node, format),
+                (None, Value::Object(inside)) if member.key == "log" => self.log(inside),
+                _ => self.everything(&member.node),
+            }
+        }
+    }
+
+    fn log(&mut self, members: &[Member]) {
+        for member in members {
+            match field(&format!("log.{}", member.key)) {
+                Some(_) => self.public(&member.node),
+                None => self.everything(&member.node),
+            }
+        }
+    }
+
+    fn field(&mut self, of: &Field, node: &Node, format: Format) {
+        if matches!(of.key, Key::Dns | Key::Method | Key::Format | Key::Expect) {
+            self.public.extend(node.value.text().map(str::to_lowercase));
+        }
+        match (nature(of.key), &node.value) {
+            (Nature::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
+            (Nature::Parts(names), Value::Object(members)) => {
+                for member in members {
+                    let is_known = names.contains(&member.key.as_str());
+                    if is_known { self.open(&member.node) } else { self.everything(&member.node) }
+                }
+            }
+            // An object in a text may have any members.
+            (Nature::Parts(_), Value::String(text)) if text.contains('{') => self.everything(node),
+            (Nature::Public, Value::Object(_) | Value::Array(_)) if is_open(of.key) => self.open(node),
+            (Nature::Public, Value::Array(items)) => items.iter().for_each(|item| self.public(item)),
+            (Nature::Public | Nature::Parts(_), _) => self.public(node),
+            (Nature::Address(fills), Value::String(_)) => self.leaf(node, |text| hidden_in_address(text, fills)),
+            (Nature::Body, Value::String(_)) => self.body(node, format),
+            (Nature::Headers, Value::Object(members)) => {
+                for member in members {
+                    match &member.node.value {
+                        Value::String(_) => self.leaf(&member.node, |text| hidden_in_header(&member.key, text)),
+                        _ => self.everything(&member.node),
+                    }
+                }
+            }
+            (Nature::Proxies, Value::Array(items)) => items.iter().for_each(|item| self.leaf(item, in_proxy)),
+            (Nature::Proxies, Value::String(_)) => self.leaf(node, in_proxy),
+            (Nature::Sources, Value::Array(items)) => items.iter().for_each(|item| self.source(item)),
+            (Nature::Sources, _) => self.source(node),
+            (Nature::Domains, Value::Array(items)) => items.iter().for_each(|item| self.domain(item)),
+            (Nature::Domains, _) => self.domain(node),
+            (Nature::Secret, _) => self.secret(node),
+            _ => self.everything(node),
+        }
+    }
+
+    /// The inside of a string, with what is hidden in it as it is meant; anything else is hidden as a whole.
+    fn leaf(&mut self, node: &Node, hidden_in: impl Fn(&str) -> Vec<Range<usize>>) {
+        let Value::String(value) = &node.value else { return self.everything(node) };
+        let inside = node.span.start + 1..node.span.end.saturating_sub(1);
+        let places = Places::of(&self.text[inside.clone()]);
+        for range in hidden_in(value) {
+            self.known.push(value[range.clone()].to_owned());
+            self.found.push((inside.start + places.0[range.start]..inside.start + places.0[range.end], false));
+        }
+        self.leaves.push(inside);
+    }
+
+    /// A scalar that may be seen; inside of anything else, nothing may.
+    fn public(&mut self, node: &Node) {
+        match &node.value {
+            Value::String(_) => self.leaf(node, |_| Vec::new()),
+            Value::Array(_) | Value::Object(_) => self.everything(node),
+            _ => {}
+        }
+    }
+
+    /// All scalars of it may be seen.
+    fn open(&mut self, node: &Node) {
+        match &node.value {
+            Value::Array(items) => items.iter().for_each(|item| self.open(item)),
+            Value::Object(members) => members.iter().for_each(|member| self.open(&member.node)),
+            _ => self.public(node),
+        }
+    }
+
+    /// Nothing of it may be seen but keys and placeholders.
+    fn everything(&mut self, node: &Node) {
+        match &node.value {
+            Value::String(_) => self.leaf(node, hidden_in_text),
+            Value::Number(number) => {
+                self.known.push(number.clone());
+                self.found.push((node.span.start..node.span.end, true));
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.everything(item)),
+            Value::Object(members) => members.iter().for_each(|member| self.everything(&member.node)),
+            Value::Null | Value::Bool(_) | Value::Placeholder(_) => {}
+        }
+    }
+
+    /// The same, but for the path of a file that holds the secret.
+    fn secret(&mut self, node: &Node) {
+        match &node.value {
+            Value::Object(members) if members.len() == 1 && members[0].key == "file" => {
+                // The secret itself may have been put here by mistake.
+                let is_path = |path: &str| {
+                    path.contains(['/', '.']) && !path.contains(char::is_whitespace) && !path.contains('=')
+                };
+                match members[0].node.value.text() {
+                    Some(path) if is_path(path) => self.public(&members[0].node),
+                    _ => self.everything(&members[0].node),
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.secret(item)),
+            Value::Object(members) => members.iter().for_each(|member| self.secret(&member.node)),
+            // A placeholder in a value of `extra` is not filled in: it is a part of the secret.
+            Value::String(_) => self.leaf(node, |text| once(0..text.len()).filter(|all| !all.is_empty()).collect()),
+            _ => self.everything(node),
+        }
+    }
+
+    fn source(&mut self, node: &Node) {
+        match &node.value {
+            Value::String(_) => self.leaf(node, in_source),
+            Value::Number(_) | Value::Bool(_) => {}
+            _ => self.everything(node),
+        }
+    }
+
+    fn domain(&mut self, node: &Node) {
+        match &node.value {
+            // A JSON text may hold values of its own.
+            Value::String(text) if text.contains('{') => self.leaf(node, hidden_in_text),
+            Value::String(text) => {
+                self.public.push(text.to_lowercase());
+                self.public(node);
+            }
+            Value::Object(members) => {
+                for member in members {
+                    match member.key.as_str() {
+                        "name" => self.domain(&member.node),
+                        "interface_id" => self.public(&member.node),
+                        "extra" => self.secret(&member.node),
+                        _ => self.everything(&member.node),
+                    }
+                }
+            }
+            _ => self.everything(node),
+        }
+    }
+
+    /// A body that is written as a string.
+    fn body(&mut self, node: &Node, format: Format) {
+        self.leaf(node, |text| match (format, parse(text, Dialect::TOKEN)) {
+            (Format::Text, _) | (Format::Json, Err(_)) => hidden_in_text(text),
+            (_, Ok(document)) => {
+                let mut found = Vec::new();
+                in_document(text, &document, &mut found);
+                found
+            }
+            (Format::Form, Err(_)) => hidden_in_form(text),
+        });
+    }
+}
+
+/// Whether everything in a field may be seen, objects included.
+fn is_open(key: Key) -> bool {
+    matches!(key, Key::Expect | Key::Combine)
+}
+
+/// The field of a name, where it stands in a file or an entry; `provider` is `dns` there.
+pub(super) fn field(name: &str) -> Option<&'static Field> {
+    let name = if name == "provider" { "dns" } else { name };
+    FIELDS.iter().find(|field| field.name == name)
+}
+
+/// The scalars of a JSON document in a text.
+fn in_document(text: &str, node: &Node, found: &mut Vec<Range<usize>>) {
+    match &node.value {
+        Value::String(value) => {
+            let start = node.span.start + 1;
+            let places = Places::of(&text[start..node.span.end.saturating_sub(1)]);
+            let ranges = hidden_in_text(value).into_iter();
+            found.extend(ranges.map(|range| start + places.0[range.start]..start + places.0[range.end]));
+        }
+        Value::Number(_) => found.push(node.span.start..node.span.end),
+        Value::Array(items) => items.iter().for_each(|item| in_document(text, item, found)),
+        Value::Object(members) => members.iter().for_each(|member| in_document(text, &member.node, found)),
+        Value::Null | Value::Bool(_) | Value::Placeholder(_) => {}
+    }
+}
+
+/// User and password of a proxy; all of what is none.
+pub(super) fn in_proxy(text: &str) -> Vec<Range<usize>> {
+    let is_plain = !text.contains('@') && text.split([',', ';']).all(|item| Item::parse(item).is_ok());
+    if is_plain {
+        return Vec::new();
+    }
+    match text.rfind('@') {
+        Some(at) if Item::parse(text).is_ok() => {
+            let start = text.find("://").map_or(0, |scheme| scheme + 3);
+            once(start.min(at)..at).collect()
+        }
+        _ => hidden_in_text(text),
+    }
+}
+
+/// What is hidden in sources: keys in addresses, commands but for the program's name, and all of what is not understood.
+pub(super) fn in_source(text: &str) -> Vec<Range<usize>> {
+    let items = split_list(text);
+    let sources: Vec<Option<Source>> = items.iter().map(|item| Source::parse(item).ok()).collect();
+    let is_plain = |source: &Option<Source>| {
+        source.as_ref().is_some_and(|source| source.secrets().is_empty() && !source.runs_a_program())
+    };
+    if sources.iter().zip(&items).all(|(source, item)| is_plain(source) || is_off(item)) {
+        return Vec::new();
+    }
+    let after = text.find(':').map_or(0, |colon| colon + 1);
+    let start = after + (text[after..].len() - text[after..].trim_start().len());
+    match sources.as_slice() {
+        [Some(Source::Url(_))] => {
+            let ranges = hidden_in_address(&text[start..], false).into_iter();
+            ranges.map(|range| range.start + start..range.end + start).collect()
+        }
+        [Some(Source::Command(_))] if !text[start..].starts_with(['"', '\'']) => {
+            let program = text[start..].find(char::is_whitespace).map_or(text.len(), |end| start + end + 1);
+            once(program..text.len()).collect()
+        }
+        [Some(Source::Command(_) | Source::Shell(_))] => once(start..text.len()).collect(),
+        _ => hidden_in_text(text),
+    }
+}
+
+fn is_off(item: &str) -> bool {
+    ["false", "none"].iter().any(|word| item.eq_ignore_ascii_case(word))
+}
+
+/// For each byte of a JSON string as it is meant, and for its end, where it stands as it is written.
+struct Places(Vec<usize>);
+
+impl Places {
+    /// `written` is the inside of a valid JSON string.
+    fn of(written: &str) -> Self {
+        let mut places = Vec::with_capacity(written.len() + 1);
+        let mut at = 0;
+        while let Some(letter) = written[at..].chars().next() {
+            let (length, meant) = match (letter, written.as_bytes().get(at + 1)) {
+                ('\\', Some(b'u')) => unicode(&written[at..]),
+                ('\\', _) => (2, 1),
+                _ => (letter.len_utf8(), letter.len_utf8()),
+            };
+            // Inside of a letter there is no place: that of its beginning stands for it.
+            let is_written_out = length == meant;
+            places.extend((0..meant).map(|byte| if is_written_out { at + byte } else { at }));
+            at += length;
+        }
+        places.push(written.len());
+        Self(places)
+    }
+}
+
+/// How many bytes `\u00fc`, or two of them, takes, and how many it means.
+fn unicode(written: &str) -> (usize, usize) {
+    let unit = |at: usize| written.get(at..at + 6).and_then(|unit| u16::from_str_radix(unit.get(2..)?, 16).ok());
+    match unit(0) {
+        Some(0xd800..=0xdfff) => (12, 4),
+        Some(unit) => (6, char::from_u32(u32::from(unit)).map_or(1, char::len_utf8)),
+        None => (6, 1),
+    }
+}
