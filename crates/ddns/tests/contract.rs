@@ -99,6 +99,13 @@ mod watch {
     mod systemd;
 }
 
+mod web {
+    mod events;
+    mod limits;
+    mod logging_in;
+    mod names_and_sites;
+}
+
 mod commands {
     mod addresses;
     mod check;

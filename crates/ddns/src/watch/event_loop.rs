@@ -17,6 +17,7 @@ use futures_util::future::{Either, select};
 
 use super::control::Command;
 use super::events::{Event, Events};
+use super::page;
 use super::reload::{Decision, Loaded, REJECTED, Reload};
 use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
@@ -97,6 +98,7 @@ impl<'a, 's> EventLoop<'a, 's> {
                 self.is_busy = true;
             } else if self.is_busy {
                 self.rest();
+                page::retry(self.configs, events, self.log);
                 tell(events);
             }
             match self.next(events).await {

@@ -1,5 +1,7 @@
 //! The page of a service, as its configurations ask for it.
 
+use std::io;
+
 use ddns_core::config::validate::Valid;
 use ddns_core::config::web::Web;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -47,26 +49,37 @@ fn openable(web: &Web) -> Result<Page<'_>, Refusal> {
 /// Opens the page, or goes on with the one that is open; where none is asked for, there is none. A page that cannot be
 /// opened is no reason to stop.
 pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
-    let Ok(Some(Page { web, tls })) = wanted(configs) else {
+    let Ok(Some(page)) = wanted(configs) else {
         events.web = None;
         return;
     };
-    if events.web.as_ref().is_some_and(|server| server.apply(web, tls.as_ref())) {
+    if events.web.as_ref().is_some_and(|server| server.apply(page.web, page.tls.as_ref())) {
         return;
     }
     events.web = None;
-    let is_plain = tls.is_none() && !web.listen.ip().is_loopback();
-    match Server::open(web, tls) {
-        Ok(server) => {
-            log.info(format!("the page is at {}", server.url()));
-            if is_plain {
-                log.warning("the page is not encrypted: use `web.certificate`, or a reverse proxy on this host");
-            }
-            events.web = Some(server);
-        }
-        Err(error) => {
-            let (why, hint) = not_listening(web.listen, &error);
-            log.error(format!("there is no page: {why}; {hint}"));
-        }
+    let listen = page.web.listen;
+    if let Err(error) = begin(page, events, log) {
+        let (why, hint) = not_listening(listen, &error);
+        log.error(format!("there is no page: {why}; {hint}"));
     }
+}
+
+/// Tries again what could not be opened: another program may have had the port.
+pub(super) fn retry(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
+    if events.web.is_none()
+        && let Ok(Some(page)) = wanted(configs)
+    {
+        let _ = begin(page, events, log);
+    }
+}
+
+fn begin(Page { web, tls }: Page<'_>, events: &mut Events, log: &Log<'_>) -> io::Result<()> {
+    let is_plain = tls.is_none() && !web.listen.ip().is_loopback();
+    let server = Server::open(web, tls)?;
+    log.info(format!("the page is at {}", server.url()));
+    if is_plain {
+        log.warning("the page is not encrypted: use `web.certificate`, or a reverse proxy on this host");
+    }
+    events.web = Some(server);
+    Ok(())
 }

@@ -4,17 +4,18 @@
 //! happens, one event is owed to it. A heartbeat finds those that are gone.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use ddns_core::web::session::Id;
 use hyper::body::{Body, Bytes, Frame};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::site::Site;
-use ddns_core::web::session::Id;
 
 /// So many browsers may listen at once: the rest of the connections is for pages.
 const MOST: usize = 16;
@@ -30,31 +31,42 @@ const HEARTBEAT: Duration = Duration::from_secs(20);
 pub(super) struct Changes {
     count: Cell<u64>,
     waiting: RefCell<Vec<Waker>>,
-    listening: Rc<()>,
+    /// Whether each of those who listen is to end, the oldest first.
+    listening: RefCell<VecDeque<Weak<Cell<bool>>>>,
 }
 
 impl Changes {
     /// Something changed.
     pub(super) fn tell(&self) {
         self.count.set(self.count.get().wrapping_add(1));
+        self.wake();
+    }
+
+    fn wake(&self) {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// What a browser listens to; none where too many do.
-    pub(super) fn listen(&self, site: &Rc<Site>, id: &Id) -> Option<Stream> {
-        // One is held here.
-        if Rc::strong_count(&self.listening) > MOST {
-            return None;
+    /// What a browser listens to. The newest is the one that somebody looks at: the oldest makes room for it.
+    pub(super) fn listen(&self, site: &Rc<Site>, id: &Id) -> Stream {
+        let is_over = Rc::new(Cell::new(false));
+        let mut listening = self.listening.borrow_mut();
+        listening.retain(|stream| stream.strong_count() > 0);
+        if listening.len() >= MOST
+            && let Some(oldest) = listening.pop_front().and_then(|oldest| oldest.upgrade())
+        {
+            oldest.set(true);
+            self.wake();
         }
-        Some(Stream {
+        listening.push_back(Rc::downgrade(&is_over));
+        Stream {
             site: Rc::clone(site),
             id: id.clone(),
             seen: self.count.get(),
             is_begun: false,
             not_before: Instant::now(),
             timer: Box::pin(sleep(HEARTBEAT)),
-            _listening: Rc::clone(&self.listening),
-        })
+            is_over,
+        }
     }
 }
 
@@ -67,8 +79,8 @@ pub(super) struct Stream {
     /// The next event may come from then on.
     not_before: Instant,
     timer: Pin<Box<Sleep>>,
-    /// Counts as listening as long as it lives.
-    _listening: Rc<()>,
+    /// Whether it has made room for another one.
+    is_over: Rc<Cell<bool>>,
 }
 
 impl Stream {
@@ -86,7 +98,7 @@ impl Body for Stream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if !self.site.is_let_in(&self.id) {
+        if self.is_over.get() || !self.site.is_let_in(&self.id) {
             return Poll::Ready(None);
         }
         if !self.is_begun {

@@ -3,6 +3,7 @@
 use super::reply::{Reply, Request};
 use super::site::Site;
 use super::views::layout::{Frame, Tab};
+use super::views::parts::action;
 
 /// Where the service ends while a page is made.
 const GONE: &str = "the service ends: try again when it runs";
@@ -15,7 +16,7 @@ pub(super) fn frame<'a>(request: &'a Request, title: &'a str, tab: Option<Tab>) 
 
 pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     let Some(status) = site.status().await else { return Reply::text(503, GONE) };
-    let content = maud::html! { h1 { (status.summary()) } };
+    let content = maud::html! { h1 { (status.summary()) } (action("/sync", &request.token, &maud::html! { button { "Synchronize now" } })) };
     Reply::page(200, frame(request, "Overview", Some(Tab::Overview)).around(&content))
 }
 

@@ -66,7 +66,7 @@ mod tests {
             "$argon2id$v=19$m=1,t=0,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
             "$argon2id$v=19$m=x$a$b",
         ] {
-            assert!(judge(wrong).is_err() && !is_right(wrong, "a"), "{wrong}");
+            assert!(judge(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -197,7 +197,7 @@ impl Reply {
     /// Events, as long as somebody listens.
     pub(super) fn events(stream: Stream) -> Self {
         let reply = Self::new(200, "text/event-stream", Bytes::new());
-        Self { body: Content::Events(Box::new(stream)), ..reply }
+        Self { body: Content::Events(Box::new(stream)), ..reply }.last()
     }
 
     /// Whether it has no end.
@@ -205,7 +205,7 @@ impl Reply {
         matches!(self.body, Content::Events(_))
     }
 
-    /// Closes the connection: the rest of the request was not read.
+    /// Closes the connection behind it.
     pub(super) fn last(self) -> Self {
         self.with(CONNECTION, HeaderValue::from_static("close"))
     }

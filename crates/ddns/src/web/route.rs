@@ -136,8 +136,5 @@ fn unauthorized(why: &str) -> Reply {
 }
 
 fn events(site: &Rc<Site>, request: &Request) -> Reply {
-    match site.changes.listen(site, &request.visitor.id) {
-        Some(stream) => Reply::events(stream),
-        None => api::error(503, "too many browsers listen").with(RETRY_AFTER, HeaderValue::from_static("30")),
-    }
+    Reply::events(site.changes.listen(site, &request.visitor.id))
 }

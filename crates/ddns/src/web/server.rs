@@ -109,7 +109,8 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     is_secured: bool,
 ) {
     let wire = Rc::new(RefCell::new(Wire::new(stream, Rc::clone(&activity))));
-    let served = speak(&wire, |request| respond(request, from, site, &activity, is_secured)).await;
+    // A browser that is gone must be noticed, or it would count as listening.
+    let served = speak(&wire, false, |request| respond(request, from, site, &activity, is_secured)).await;
     if !matches!(served, Some(Ok(())))
         && let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner)
     {

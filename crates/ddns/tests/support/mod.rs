@@ -7,6 +7,7 @@ pub mod given;
 pub mod large;
 pub mod lookup;
 pub mod odd_server;
+pub mod page;
 pub mod pages;
 pub mod proxies;
 mod receiver;

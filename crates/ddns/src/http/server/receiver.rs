@@ -100,7 +100,7 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
     /// Serves the connection to its end; true where the receiver is to end with it.
     async fn serve(self, Accepted { stream, activity, .. }: Accepted) -> bool {
         let wire = Rc::new(RefCell::new(Wire::new(stream, Rc::clone(&activity))));
-        let served = speak(&wire, |request| self.respond(request, &activity)).await;
+        let served = speak(&wire, true, |request| self.respond(request, &activity)).await;
         // hyper is done with it.
         let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };
         let refusal = match &served {

@@ -29,9 +29,11 @@ const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 /// The status that something got which is not a request, where it got one; and a sentence that begins with what came.
 pub(super) type Reason = (Option<u16>, String);
 
-/// Responds to what comes. What came of the connection in the end; `None` where it took too long.
+/// Responds to what comes. A side that has sent everything may still want its responses: where `half_closed` is set, it gets
+/// them. What came of the connection in the end; `None` where it took too long.
 pub(crate) async fn speak<S, B, E, F>(
     wire: &Rc<RefCell<Wire<S>>>,
+    half_closed: bool,
     respond: impl Fn(Request<Incoming>) -> F,
 ) -> Option<hyper::Result<()>>
 where
@@ -43,7 +45,7 @@ where
 {
     let mut builder = Builder::new();
     builder
-        .half_close(true)
+        .half_close(half_closed)
         .title_case_headers(true)
         .auto_date_header(false)
         .max_headers(MOST_HEADERS)

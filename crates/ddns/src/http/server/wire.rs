@@ -63,9 +63,14 @@ impl Activity {
         self.since.set(Instant::now());
     }
 
-    /// Whether no request has come for so long.
+    /// Whether no request has come for so long, or one that began is still not there after four times that.
     pub(super) fn is_silent(&self, at_least: Duration) -> bool {
-        self.phase() == Phase::Waiting && self.since.get().elapsed() >= at_least
+        let since = self.since.get().elapsed();
+        match self.phase() {
+            Phase::Waiting => since >= at_least,
+            Phase::Reading => since >= at_least * 4,
+            _ => false,
+        }
     }
 
     /// When it has taken too long.

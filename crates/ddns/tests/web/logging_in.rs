@@ -1,0 +1,211 @@
+//! Passwords, sessions and tokens (I2).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use crate::support::page::{PASSWORD, Page, Visitor, address};
+use crate::support::terminal::at_terminal;
+use crate::support::watching::{SOON, Watch, host, until};
+use crate::support::{Run, Sandbox};
+
+#[test]
+fn i2_without_the_password_nothing_is_shown() {
+    let page = Page::locked();
+    let stranger = page.visitor("/login");
+    for path in ["/", "/events"] {
+        for answer in [page.get(path), page.get_as(path, &stranger)] {
+            let answer = answer.expect(303);
+            assert_eq!(answer.header("location"), Some("/login"));
+        }
+    }
+    for answer in [page.get("/api/v1/status"), page.get_as("/api/v1/status", &stranger)] {
+        let answer = answer.expect(401);
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert!(answer.json()["error"].is_string());
+    }
+    page.post("/sync", &stranger, "").expect(403);
+    page.post("/login", &stranger, "password=").expect(403);
+    let invented = Visitor { cookie: format!("ddns-{}={}", page.address.port(), "0".repeat(64)), ..stranger.clone() };
+    page.get_as("/", &invented).expect(303);
+    let visitor = page.logged_in();
+    assert_ne!(visitor.cookie, stranger.cookie, "logging in makes another session");
+    page.get_as("/", &visitor).expect(200);
+    page.get_as("/api/v1/status", &visitor).expect(200);
+    page.get_as("/", &stranger).expect(303);
+}
+
+#[test]
+fn i2_a_session_ends_by_logging_out_and_its_token_with_it() {
+    let page = Page::locked();
+    let (one, other) = (page.logged_in(), page.logged_in());
+    page.post("/logout", &one, "").expect(303);
+    page.get_as("/", &one).expect(303);
+    // What was sent before is not sent again.
+    page.post("/sync", &one, "").expect(403);
+    page.get_as("/", &other).expect(200);
+    page.post("/sync", &other, "").expect(303);
+}
+
+#[test]
+fn i2_another_password_ends_all_sessions() {
+    let page = Page::locked();
+    let visitor = page.logged_in();
+    let run = hashed(&page.sandbox, "another one").expect(0);
+    page.sandbox.write("password", &run.stdout);
+    until(SOON, "the session ends", || page.get_as("/", &visitor).status == 303);
+    let stranger = page.visitor("/login");
+    page.post("/login", &stranger, &format!("password={}", PASSWORD.replace(' ', "+"))).expect(403);
+    page.post("/login", &stranger, "password=another+one").expect(303);
+    // One that cannot be used is refused, and the one before stays.
+    page.sandbox.write("password", "plain text");
+    page.watch.prints("keeping the previous one");
+    page.post("/login", &page.visitor("/login"), "password=another+one").expect(303);
+}
+
+#[test]
+fn i2_wrong_tries_are_slowed_down() {
+    let page = Page::locked();
+    let visitor = page.visitor("/login");
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        let answer = page.post("/login", &visitor, "password=wrong");
+        statuses.push(answer.status);
+        if answer.status == 429 {
+            let wait: u64 = answer.header("retry-after").and_then(|text| text.parse().ok()).expect("a time");
+            assert!((1..=3).contains(&wait), "{wait}");
+            assert!(answer.body.contains("too many wrong tries"), "{}", answer.body);
+        }
+    }
+    assert_eq!(statuses[..3], [403, 403, 403]);
+    assert!(statuses[3..].contains(&429), "{statuses:?}");
+    // The right one has to wait as well, and is taken then.
+    let right = || page.post("/login", &visitor, &format!("password={}", PASSWORD.replace(' ', "+"))).status;
+    until(SOON, "the right password is taken", || right() == 303);
+    assert!(page.watch.lines_with("a wrong password on the page (127.0.0.1)") >= 3);
+}
+
+#[test]
+fn i2_programs_have_a_token() {
+    let page = Page::with(&json!({"password_file": "password", "token_file": "token"}), &json!({}));
+    let bearer = |token: &str| format!("Authorization: Bearer {token}");
+    let right = bearer("0123456789abcdef0123456789abcdef");
+    let answer = page.request("GET", "/api/v1/status", &[&right], "").expect(200);
+    assert_eq!(answer.header("set-cookie"), None);
+    // It is no cookie that a browser sends by itself: no other site has it.
+    page.request("POST", "/api/v1/sync", &[&right], "").expect(200);
+    // For programs: people log in.
+    page.request("GET", "/", &[&right], "").expect(303);
+    for wrong in [bearer("0123456789abcdef0123456789abcdeF"), bearer("")] {
+        page.request("GET", "/api/v1/status", &[&wrong], "").expect(401);
+    }
+    page.watch.prints("a wrong token to the page (127.0.0.1)");
+    page.request("GET", "/api/v1/status", &[&right, &right], "").expect(401);
+    let statuses: Vec<u16> =
+        (0..4).map(|_| page.request("GET", "/api/v1/status", &[&bearer("guess")], "").status).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
+}
+
+/// A setup that would be open is refused: exit 2, and a sentence with the way out.
+#[test]
+fn i2_a_page_that_would_be_open_is_refused() {
+    let sandbox = host();
+    sandbox.write("plain", "s3cret-password");
+    sandbox.write("empty", "\n");
+    sandbox.write("short", "s3cret");
+    let refused = |web: serde_json::Value, sentence: &str| {
+        let config = json!({"dns": "callback", "id": "http://127.0.0.1:1/", "ipv4": ["a.example"], "web": web});
+        sandbox.write("config.json", config.to_string());
+        let run = sandbox.run(&["watch", "-c", "config.json"]).expect(2).never_prints("s3cret");
+        assert!(run.stderr.contains(sentence) && run.stderr.contains("hint: "), "{sentence}: {}", run.stderr);
+        // It is for services: a single run has other things to do.
+        let run = sandbox.run(&["--debug", "-c", "config.json"]);
+        assert!(run.code == 1 && !run.stderr.contains("web"), "{}", run.stderr);
+    };
+    refused(json!("0.0.0.0:0"), "has no password");
+    refused(json!("[::]:0"), "has no password");
+    refused(json!({"hosts": ["ddns.example"]}), "has no password");
+    refused(json!({"proxies": ["10.0.0.1"]}), "has no password");
+    refused(json!({"password_file": "missing"}), "`web.password_file`: missing does not exist");
+    refused(json!({"password_file": "plain"}), "plain does not hold a hash");
+    refused(json!({"password_file": "empty"}), "empty is empty");
+    refused(json!({"token_file": "short"}), "short holds fewer than 16 characters");
+    refused(json!({"certificate": "plain", "key": "plain"}), "holds no certificate");
+    if !rustix::process::geteuid().is_root() {
+        let path = sandbox.write("closed", "x");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("the mode is set");
+        refused(json!({"password_file": "closed"}), "cannot be read by this user");
+    }
+}
+
+#[test]
+fn i2_what_is_wrong_with_web_is_said_with_its_place() {
+    let sandbox = host();
+    for (web, sentence) in [
+        (json!("example.com:80"), "`web` must be"),
+        (json!(7), "`web` must be"),
+        (json!({"listen": "x"}), "`web.listen` must be"),
+        (json!({"allow_edit": "maybe"}), "`web.allow_edit` must be"),
+        (json!({"hosts": ["a b"]}), "`web.hosts` must be"),
+        (json!({"proxies": ["10.0.0.0/33"]}), "`web.proxies` must be"),
+        (json!({"password": "x"}), "`password` is not a part of it"),
+        (json!({"certificate": "c.pem"}), "one of them is missing"),
+    ] {
+        let config = json!({"dns": "callback", "id": "http://127.0.0.1:1/", "ipv4": ["a.example"], "web": web});
+        let run = sandbox.sync(&config).expect(2).prints(sentence);
+        assert!(run.stderr.contains("config.json:1:"), "{}", run.stderr);
+    }
+}
+
+fn hashed(sandbox: &Sandbox, password: &str) -> Run {
+    let file = sandbox.write("typed", format!("{password}\n"));
+    let mut command = sandbox.command(&["password"]);
+    let output = command.stdin(fs::File::open(file).expect("the file")).output().expect("the program starts");
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn i2_the_password_command_prints_a_hash_alone() {
+    let sandbox = host();
+    let run = hashed(&sandbox, "s3cret").expect(0).never_prints("s3cret");
+    assert!(run.stdout.starts_with("$argon2id$") && run.stdout.lines().count() == 1 && run.stderr.is_empty());
+    hashed(&sandbox, "").expect(2).prints("a password has from 1 to");
+    hashed(&sandbox, &"x".repeat(2000)).expect(2);
+    sandbox.run(&["password"]).expect(1).prints("no password was given");
+}
+
+#[test]
+fn i2_the_password_is_asked_for_twice_and_not_shown() {
+    let sandbox = host();
+    let program = [env!("CARGO_BIN_EXE_ddns"), "password"];
+    let Some(run) = at_terminal(&sandbox, 80, &program, &["s3crex\x7ft", "s3cret"]) else { return };
+    let run = run.expect(0).never_prints("s3cre");
+    assert!(run.stdout.contains("Password: \nAgain: \n$argon2id$"), "{}", run.stdout);
+    if let Some(run) = at_terminal(&sandbox, 80, &program, &["s3cret", "s3cret2"]) {
+        assert!(run.expect(2).stdout.contains("are not the same"));
+    }
+    for key in ["\x03", "EOF"] {
+        if let Some(run) = at_terminal(&sandbox, 80, &program, &[key]) {
+            assert!(run.expect(1).stdout.contains("no password was given"));
+        }
+    }
+}
+
+#[test]
+fn i1_the_option_opens_the_page_and_keeps_what_the_file_says() {
+    let page = Page::locked();
+    let sandbox = &page.sandbox;
+    sandbox.write("other.json", sandbox.read("config.json").replace("home.example.com", "other.example.com"));
+    let other = sandbox.read("other.json").replacen('{', "{\"cache\": \"other.cache\",", 1);
+    sandbox.write("other.json", other);
+    let watch = Watch::run(sandbox.command(&["watch", "-c", "other.json", "--web", "127.0.0.2:0"]));
+    let address = address(&watch);
+    assert_eq!(address.ip().to_string(), "127.0.0.2");
+    let page = Page { address, ..page };
+    page.get("/").expect(303);
+}
