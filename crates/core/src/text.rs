@@ -1,4 +1,4 @@
-//! Texts: JSON with places, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line.
+//! Texts: JSON with places, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell.
 
 pub mod diagnostic;
 pub mod diagnostics;
@@ -8,3 +8,4 @@ pub mod json;
 pub mod log_format;
 pub mod number;
 pub mod secrets;
+pub mod shell;

@@ -3,6 +3,7 @@
 
 use crate::callback::{Method, Redacted};
 use crate::net::ssl::Ssl;
+use crate::text::shell::{line as on_one_line, quote};
 
 /// The words of the command. What curl would add or change by itself is switched off where that is possible.
 pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
@@ -60,8 +61,7 @@ fn has_control(text: &str) -> bool {
 /// a word, and still means the same.
 pub fn quoted(words: &[String], width: Option<usize>) -> String {
     let Some(width) = width else {
-        let all: Vec<String> = words.iter().map(|word| quote(word)).collect();
-        return all.join(" ");
+        return on_one_line(words.iter().map(String::as_str));
     };
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -94,15 +94,6 @@ pub fn quoted(words: &[String], width: Option<usize>) -> String {
 
 fn length(text: &str) -> usize {
     text.chars().count()
-}
-
-/// A word in quotes, where it needs them.
-fn quote(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// A word in parts that are no longer than `most` columns once they are quoted.
