@@ -11,7 +11,7 @@
 //! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
-//! Imports point downwards: `web`, `recipe`, `schedule`, `config`, `address`, `callback`, `history`, `update`, `net`, `text`.
+//! Imports point downwards: `service`, `web`, `recipe`, `schedule`, `config`, `address`, `callback`, `history`, `update`, `net`, `text`.
 
 pub mod address;
 pub mod callback;
@@ -20,6 +20,7 @@ pub mod history;
 pub mod net;
 pub mod recipe;
 pub mod schedule;
+pub mod service;
 pub mod text;
 pub mod update;
 pub mod web;

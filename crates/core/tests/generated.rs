@@ -1,4 +1,4 @@
-//! What is generated from the table of fields and from the recipes must be what is in the repository.
+//! What is generated from the table of fields, from the recipes and by `service` must be what is in the repository.
 //!
 //! `UPDATE_GENERATED=1 cargo test -p ddns-core --test generated` writes it anew.
 
@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use ddns_core::config::reference;
 use ddns_core::recipe;
+use ddns_core::service::{Service, procd, systemd};
 
 fn compare(file: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -32,4 +33,12 @@ fn the_reference_is_that_of_the_table() {
 #[test]
 fn the_page_of_services_is_that_of_the_recipes() {
     compare("docs/services.md", &recipe::page());
+}
+
+#[test]
+fn the_units_are_those_of_the_command() {
+    let service = Service::packaged("/usr/local/bin/ddns");
+    compare("packaging/systemd/ddns.service", &systemd::packaged(&service));
+    compare("packaging/systemd/ddns-once.service", &systemd::once(&service));
+    compare("packaging/openwrt/ddns.init", &procd::packaged(&Service::packaged("/usr/sbin/ddns")));
 }

@@ -119,13 +119,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
             Arg::Short('V' | 'v') | Arg::Long("version") => {
                 return Ok(Invocation::Show(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n").to_owned()));
             }
-            Arg::Short('c') | Arg::Long("config") if command.is_none_or(|command| command.configured) => {
+            Arg::Short('c') | Arg::Long("config") if command.is_none_or(Command::takes_files) => {
                 given.settings.files.extend(fields::values(&mut parser, "--config")?);
             }
             Arg::Short('q') | Arg::Long("quiet") if command.is_none_or(|command| command.configured) => {
                 fields::quiet(&mut given.settings.options);
             }
-            Arg::Short(letter) => return Err(mistakes::unknown_letter(command, letter)),
+            Arg::Short(letter) => match command.and_then(|command| command.lettered(letter)) {
+                Some(name) => take_option(&mut given, command, name, &mut parser)?,
+                None => return Err(mistakes::unknown_letter(command, letter)),
+            },
             Arg::Long(name) => {
                 let name = name.to_owned();
                 take_option(&mut given, command, &name, &mut parser)?;

@@ -12,5 +12,6 @@ pub(crate) mod password;
 pub(crate) mod preview;
 pub(crate) mod recipes;
 pub(crate) mod run;
+pub(crate) mod service;
 pub(crate) mod status;
 pub(crate) mod sync;

@@ -32,6 +32,7 @@ pub(crate) fn spare_files() -> io::Result<()> {
 }
 
 /// The variables that mean something to us.
+#[derive(Clone)]
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
     /// Those of ours whose value is not Unicode text.
@@ -48,6 +49,8 @@ fn is_known(name: &str) -> bool {
     let is_named = matches!(
         name,
         "HOME"
+            | "SUDO_USER"
+            | "XDG_CONFIG_HOME"
             | "STATE_DIRECTORY"
             | "XDG_STATE_HOME"
             | "RUNTIME_DIRECTORY"
@@ -108,6 +111,18 @@ impl Environment {
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// What a service gets to see of it: none of the variables that a shell sets for us, and no proxies.
+    pub(crate) fn of_service(&self) -> Self {
+        let is_seen = |(name, _): &&(String, String)| !is_for_us(name);
+        let variables = self.variables.iter().filter(is_seen).cloned().collect();
+        Self { variables, unreadable: Vec::new(), ambiguous: Vec::new() }
+    }
+
+    /// The names of the variables that [`Environment::of_service`] leaves out.
+    pub(crate) fn unseen_by_services(&self) -> Vec<&str> {
+        self.variables.iter().map(|(name, _)| name.as_str()).filter(|name| is_for_us(name)).collect()
+    }
+
     /// The proxies that it names.
     pub(crate) fn proxies(&self) -> System {
         System::new(|name| self.get(name))
@@ -165,8 +180,21 @@ impl Environment {
         let systemd = self.get("RUNTIME_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
         let xdg = self.get("XDG_RUNTIME_DIR").map(Path::new).filter(|path| path.is_absolute());
         let xdg = xdg.map(|path| path.join("ddns"));
-        systemd.into_iter().chain(xdg).chain([PathBuf::from("/run/ddns"), self.temporary()]).collect()
+        // OpenWrt has no /run.
+        let host = if Path::new("/run").is_dir() { "/run/ddns" } else { "/var/run/ddns" };
+        systemd.into_iter().chain(xdg).chain([PathBuf::from(host), self.temporary()]).collect()
     }
+}
+
+/// Whether a program can be started by its name alone.
+pub(crate) fn has_program(name: &str) -> bool {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+}
+
+/// Whether a variable sets something for us: a field, or the route of requests.
+fn is_for_us(name: &str) -> bool {
+    name.starts_with(OURS) || proxy::is_variable(name)
 }
 
 /// The usual spelling of one of our names: they count in any case, and with dots in place of underscores.

@@ -167,7 +167,7 @@ pub(crate) fn has_file(environment: &Environment) -> bool {
     environment.get(CONFIG).is_some() || default_file(environment).is_some()
 }
 
-fn default_file(environment: &Environment) -> Option<String> {
+pub(crate) fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 

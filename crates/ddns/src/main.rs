@@ -46,6 +46,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Check => wait_for(commands::check::run(given)),
         Name::Preview => wait_for(commands::preview::run(given)),
         Name::Password => commands::password::run(),
+        Name::Service => wait_for(commands::service::run(given)),
         Name::Recipes => commands::recipes::run(&given),
         Name::Schema => output::print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),

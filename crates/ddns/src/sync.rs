@@ -41,13 +41,12 @@ use crate::output::progress::Progress;
 
 use lookups::{Finished, Lookups};
 use sender::{Batch, Sent};
-use store::Durability;
 use told::Told;
 use updates::{AHEAD, Updates};
 
 pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use sender::{Sender, senders};
-pub(crate) use store::Stamp;
+pub(crate) use store::{Durability, Stamp, replace};
 pub(crate) use updates::moment_of;
 
 /// How often is looked whether another process has ended what it sends.

@@ -118,6 +118,8 @@ mod commands {
     mod quiet;
     mod recipe_records;
     mod recipes;
+    mod service;
+    mod service_of_host;
     mod terminal;
 }
 
@@ -125,6 +127,7 @@ mod docs {
     mod commands;
     mod configurations;
     mod contract_rules;
+    mod debian;
     mod imports;
     mod packaging;
 }

@@ -65,9 +65,12 @@ fn page_of(command: &Command, width: usize) -> String {
     }
     help += "\nOptions:\n";
     for choice in command.options {
-        help += &rows::option(&choice.usage(), choice.help, width);
+        help += &match choice.letter() {
+            Some(letter) => rows::lettered(&(letter, *choice), width),
+            None => rows::option(&choice.usage(), choice.help, width),
+        };
     }
-    if command.configured {
+    if command.takes_files() {
         help += &rows::lettered(&command.config(), width);
     }
     if command.which == Name::Watch {
@@ -87,7 +90,7 @@ pub(crate) fn usage(command: &Command) -> String {
         .words()
         .map(|word| if word.is_required { format!(" {}", word.name) } else { format!(" [{}]", word.name) })
         .collect();
-    let files = if command.configured && command.which != Name::Init { " [-c FILE…]" } else { "" };
+    let files = if command.takes_files() && command.which != Name::Init { " [-c FILE…]" } else { "" };
     let options = if command.configured || !command.options.is_empty() { " [OPTION…]" } else { "" };
     format!("ddns {}{word}{files}{options}", command.name)
 }

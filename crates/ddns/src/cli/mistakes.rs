@@ -66,8 +66,12 @@ pub(super) fn wrong_word(command: &Command, word: &Word, value: &str) -> Diagnos
 
 /// A command that needs a word, and has none.
 pub(super) fn missing_word(command: &Command, word: &Word) -> Diagnostic {
-    let error = at(Some(command), format!("`ddns {}` needs a {}", command.name, word.name));
+    let error = at(Some(command), format!("`ddns {}` needs {} {}", command.name, article(word.name), word.name));
     if word.one_of.is_empty() { error } else { error.hint(format!("use one of {}", word.one_of.join(", "))) }
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" }
 }
 
 /// A second word after a command that takes one.
@@ -77,13 +81,13 @@ pub(super) fn word_too_many(command: &Command, word: &Word) -> Diagnostic {
 }
 
 /// `ddns task` of NewFuture/DDNS installs a timer: what takes its place, and that the timer must go first.
-const TASK: &str = "`ddns watch` keeps running; docs/running-as-a-service.md shows how to install it. Before that, remove the \
-                    timer that `ddns task` made: `systemctl disable --now ddns.timer`, or its line in `crontab -e`";
+const TASK: &str = "`ddns service install` makes a service that keeps running. Before that, remove the timer that \
+                    `ddns task` made: `systemctl disable --now ddns.timer`, or its line in `crontab -e`";
 
 /// A value that no option takes.
 pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     if is_first && value == "task" {
-        return wrong("there is no command `task`: ddns installs no timer").hint(TASK);
+        return wrong("there is no command `task`: ddns keeps running instead").hint(TASK);
     }
     let name = COMMANDS.iter().find(|command| command.name == value).map(|command| command.name);
     match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {

@@ -10,6 +10,7 @@ pub(crate) enum Name {
     Watch,
     Status,
     Sync,
+    Service,
     Init,
     Addresses,
     Listen,
@@ -152,6 +153,30 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[RETRY_STOPPED],
         word: None,
         example: "ddns sync",
+    },
+    Command {
+        which: Name::Service,
+        name: "service",
+        summary: "Install `ddns watch` as a service, and look after it",
+        about: "`install` checks the configuration, writes what systemd, OpenWrt's procd, cron or launchd needs, starts \
+                it, and says what it did; a second time it updates that. `uninstall` takes back exactly that: \
+                configuration and state stay. `status` shows how it is, `logs` what it says. A service of the host reads \
+                /etc/ddns/config.json unless -c names another, and needs root; --user makes one of your own.",
+        configured: false,
+        options: &[
+            flag("user", "Your own service, without root"),
+            flag("print", "Show files and commands, do nothing"),
+            FOLLOW.1,
+            option("manager", "NAME", "systemd, procd, cron or launchd, instead of what is found here"),
+        ],
+        word: Some(Word {
+            name: "ACTION",
+            help: "install, uninstall, status or logs",
+            one_of: &["install", "uninstall", "status", "logs"],
+            is_required: true,
+            next: None,
+        }),
+        example: "ddns service install --user -c config.json",
     },
     Command {
         which: Name::Addresses,
@@ -320,6 +345,8 @@ pub(crate) const CONFIG: (char, Choice) =
     ('c', Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) URLs; all of them are run" });
 /// The option for timers: sets the level of the log.
 pub(crate) const QUIET: (char, Choice) = ('q', flag("quiet", "Log warnings and errors only"));
+/// For commands that show something that goes on.
+pub(crate) const FOLLOW: (char, Choice) = ('f', flag("follow", "Go on: show new lines of the log as they come"));
 /// The option that writes a template and does nothing else; its value may be left out.
 pub(crate) const NEW_CONFIG: Choice = Choice {
     name: "new-config",
@@ -344,9 +371,20 @@ impl Command {
             Name::Init => ("FILE", "The same as FILE"),
             Name::Status | Name::Sync => ("FILE…", "Only the service that runs this configuration"),
             Name::Watch => return CONFIG,
+            Name::Service => ("FILE…", "The configuration of the service"),
             _ => ("FILE…", "Configuration files, or http(s) URLs; several are allowed"),
         };
         (CONFIG.0, Choice { name: CONFIG.1.name, value, help })
+    }
+
+    /// Whether it takes `-c`.
+    pub(crate) fn takes_files(&self) -> bool {
+        self.configured || self.which == Name::Service
+    }
+
+    /// The option of its own that a letter stands for.
+    pub(crate) fn lettered(&self, letter: char) -> Option<&'static str> {
+        self.options.iter().find(|choice| choice.letter() == Some(letter)).map(|choice| choice.name)
     }
 
     /// The words that may follow it, in their order.
@@ -361,6 +399,11 @@ impl Command {
 }
 
 impl Choice {
+    /// The letter that stands for it, where there is one.
+    pub(crate) fn letter(&self) -> Option<char> {
+        (self.name == FOLLOW.1.name).then_some(FOLLOW.0)
+    }
+
     /// `--status CODE`
     pub(crate) fn usage(&self) -> String {
         let space = if self.value.is_empty() { "" } else { " " };

@@ -11,6 +11,7 @@ use ddns_core::config::fields::file_variables;
 use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::raw::{self, Document, Written};
+use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::net::url::Url;
@@ -72,14 +73,9 @@ pub(crate) async fn run(given: Given) -> u8 {
             report.is_left_out = online;
         }
         Ok(valid) => {
-            let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-            for ((config, warnings), text) in valid.iter().zip(texts) {
-                report.diagnostics.extend(warnings.iter().cloned());
-                report.diagnostics.extend(lint(config, text, &around));
-            }
-            let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
-            report.diagnostics.extend(sent_twice(&configs));
+            report.diagnostics.extend(warnings(&valid, &texts, &around));
             if online {
+                let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
                 report.online = Some(look(&configs, &client).await);
             }
         }
@@ -89,6 +85,19 @@ pub(crate) async fn run(given: Given) -> u8 {
         0 => report.exit_code(),
         code => code,
     }
+}
+
+/// What is doubtful about valid configurations; `texts` are those that could be read.
+pub(crate) fn warnings(valid: &[Valid], texts: &[Option<Written>], around: &Surroundings) -> Vec<Diagnostic> {
+    let mut all = Vec::new();
+    let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    for ((config, warnings), text) in valid.iter().zip(texts) {
+        all.extend(warnings.iter().cloned());
+        all.extend(lint(config, text, around));
+    }
+    let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
+    all.extend(sent_twice(&configs));
+    all
 }
 
 /// A file that holds secrets is for its owner. (One of another user that this one may read as a member of its group is
@@ -118,7 +127,9 @@ fn readable_secrets(environment: &Environment) -> Vec<Diagnostic> {
 /// Who else can read a file.
 fn readers(path: &Path) -> Option<&'static str> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let is_ours = metadata.uid() == rustix::process::getuid().as_raw();
+    let (own, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    // A group that is not the user's own one was set on purpose: that of a service, say.
+    let is_ours = metadata.uid() == own && metadata.gid() == group;
     match metadata.mode() {
         mode if mode & 0o004 != 0 => Some("every user of this host"),
         mode if mode & 0o040 != 0 && is_ours => Some("its group"),

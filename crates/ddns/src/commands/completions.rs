@@ -91,7 +91,9 @@ fn everywhere() -> Vec<Offer> {
 }
 
 fn own(command: &Command) -> Vec<Offer> {
-    command.options.iter().map(|choice| Offer::own(None, choice)).collect()
+    let files = (command.takes_files() && !command.configured).then(|| command.config());
+    let files = files.map(|(letter, choice)| Offer::own(Some(letter), &choice));
+    command.options.iter().map(|choice| Offer::own(choice.letter(), choice)).chain(files).collect()
 }
 
 /// What can stand behind a command without an option.

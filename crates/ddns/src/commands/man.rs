@@ -58,7 +58,8 @@ fn section(command: &Command) -> String {
         text += &row(word.name, word.help);
     }
     for choice in command.options {
-        text += &row(&choice.usage(), choice.help);
+        let letter = choice.letter().map(|letter| format!("-{letter}, ")).unwrap_or_default();
+        text += &row(&format!("{letter}{}", choice.usage()), choice.help);
     }
     text + ".PP\nExample:\n" + &verbatim(&format!("  {}\n", command.example))
 }

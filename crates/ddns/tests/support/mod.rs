@@ -14,6 +14,7 @@ mod receiver;
 mod sandbox;
 pub mod scripted;
 pub mod secret_forms;
+pub mod stand_ins;
 pub mod terminal;
 pub mod tools;
 pub mod watching;

@@ -169,7 +169,7 @@ pub(super) fn discard(path: &Path) {
 }
 
 /// New content beside the old, renamed over it, both synced where power may fail: at no moment is there half a file.
-pub(super) fn replace(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     let fresh = beside(path, ".new");
     match write_new(&fresh, content, durability).and_then(|()| fs::rename(&fresh, path)) {
         Ok(()) if durability == Durability::Power => File::open(folder_of(path)).and_then(|folder| folder.sync_all()),

@@ -1,0 +1,337 @@
+//! `ddns service`: what must be written and run so that the system starts `ddns`, and how to undo it. The texts are
+//! values, and so is everything that is done: `--print` shows the steps that an installation carries out.
+
+pub mod access;
+pub mod cron;
+pub mod launchd;
+pub mod procd;
+pub mod systemd;
+
+use crate::text::shell;
+
+/// Stands in each file that an installation wrote: only such files are replaced or removed.
+pub const MARKER: &str = "Written by `ddns service install`";
+
+/// What comes before the configurations in the head of a file.
+const CONFIGURATION: &str = "Configuration: ";
+
+/// What starts services on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manager {
+    /// systemd
+    Systemd,
+    /// That of `OpenWrt`
+    Procd,
+    /// Where nothing else is there: a run every five minutes.
+    Cron,
+    /// That of macOS
+    Launchd,
+}
+
+impl Manager {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Systemd, Self::Procd, Self::Cron, Self::Launchd];
+
+    /// How it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Systemd => "systemd",
+            Self::Procd => "procd",
+            Self::Cron => "cron",
+            Self::Launchd => "launchd",
+        }
+    }
+
+    /// The one that was typed.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|manager| manager.name() == name)
+    }
+}
+
+/// Whose service it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The host's.
+    System,
+    /// One user's (`--user`).
+    User,
+}
+
+/// What a service may start besides itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starts {
+    /// Nothing: a static program.
+    Nothing,
+    /// Nothing, but its libraries must be loaded.
+    Libraries,
+    /// The programs of `cmd:` and `shell:` sources.
+    Programs,
+}
+
+/// The service that is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The program, with its whole path.
+    pub program: String,
+    /// The configurations, with their whole paths.
+    pub configs: Vec<String>,
+    /// What it may start.
+    pub starts: Starts,
+}
+
+impl Service {
+    /// As it stands in `packaging/`.
+    pub fn packaged(program: &str) -> Self {
+        let configs = vec!["/etc/ddns/config.json".to_owned()];
+        Self { program: program.to_owned(), configs, starts: Starts::Nothing }
+    }
+
+    /// The program and its arguments.
+    fn words<'a>(&'a self, before: &[&'a str]) -> Vec<&'a str> {
+        let program = std::iter::once(self.program.as_str()).chain(before.iter().copied());
+        program.chain(["-c"]).chain(self.configs.iter().map(String::as_str)).collect()
+    }
+
+    /// The program that keeps running, and its arguments.
+    fn watching(&self) -> Vec<&str> {
+        self.words(&["watch"])
+    }
+
+    /// The head of a file: who wrote it, how to undo it, and which configurations it is about.
+    fn head(&self, scope: Scope, advice: &str) -> String {
+        let option = if scope == Scope::User { " --user" } else { "" };
+        let head = format!("{MARKER}; `ddns service uninstall{option}` removes it.{advice}");
+        format!("{head}\n{CONFIGURATION}{}", self.configs.join(", "))
+    }
+}
+
+/// Where the files of a user are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Home {
+    /// The home folder.
+    pub folder: String,
+    /// `$XDG_CONFIG_HOME`, or `.config` in the home folder.
+    pub config: String,
+    /// The number of the user.
+    pub uid: u32,
+}
+
+/// One thing that is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A file is written as a whole, its folder made.
+    Write {
+        /// Where.
+        path: String,
+        /// All of it.
+        text: String,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A file is removed.
+    Remove(String),
+    /// A program is run.
+    Run {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// What it reads.
+        input: Option<String>,
+        /// Whether it matters that it fails.
+        must_succeed: bool,
+    },
+}
+
+impl Step {
+    /// A program that must succeed.
+    pub fn run(words: &[&str]) -> Self {
+        Self::Run { words: words.iter().map(|&word| word.to_owned()).collect(), input: None, must_succeed: true }
+    }
+
+    /// A program that may fail: what it undoes may be undone already.
+    fn attempt(words: &[&str]) -> Self {
+        Self::Run { words: words.iter().map(|&word| word.to_owned()).collect(), input: None, must_succeed: false }
+    }
+
+    /// As `--print` shows it: the file, or the command as it can be typed.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Write { path, text, mode } => format!("# The file {path} (mode {mode:o}):\n{text}\n"),
+            Self::Remove(path) => format!("{}\n", shell::line(["rm", path])),
+            Self::Run { words, input: None, .. } => format!("{}\n", shell::line(words.iter().map(String::as_str))),
+            Self::Run { words, input: Some(text), .. } => {
+                let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                format!("{} <<'END'\n{text}{end}END\n", shell::line(words.iter().map(String::as_str)))
+            }
+        }
+    }
+}
+
+/// The file that makes a service known to its manager; none for cron, which keeps a table.
+pub fn file(manager: Manager, scope: Scope, home: &Home) -> Option<String> {
+    match (manager, scope) {
+        (Manager::Systemd, Scope::System) => Some(format!("/etc/systemd/system/{}", systemd::UNIT)),
+        (Manager::Systemd, Scope::User) => Some(format!("{}/systemd/user/{}", home.config, systemd::UNIT)),
+        (Manager::Procd, _) => Some(procd::SCRIPT.to_owned()),
+        (Manager::Cron, _) => None,
+        (Manager::Launchd, Scope::System) => Some(format!("/Library/LaunchDaemons/{}.plist", launchd::LABEL)),
+        (Manager::Launchd, Scope::User) => {
+            Some(format!("{}/Library/LaunchAgents/{}.plist", home.folder, launchd::LABEL))
+        }
+    }
+}
+
+/// What an installation does, in this order. `table` is what cron has so far.
+pub fn install(manager: Manager, scope: Scope, service: &Service, home: &Home, table: &str) -> Vec<Step> {
+    let write = |text: String, mode: u32| {
+        file(manager, scope, home).map(|path| Step::Write { path, text, mode }).into_iter().collect::<Vec<_>>()
+    };
+    match manager {
+        Manager::Systemd => {
+            let mut steps = write(systemd::installed(service, scope), 0o644);
+            steps.push(systemd::control(scope, &["daemon-reload"]));
+            steps.extend(systemd::start(scope));
+            steps
+        }
+        Manager::Procd => {
+            let mut steps = write(procd::installed(service), 0o755);
+            steps.extend(["enable", "restart"].map(|word| Step::run(&[procd::SCRIPT, word])));
+            steps
+        }
+        Manager::Cron => vec![cron::replace(cron::with(table, service, scope))],
+        Manager::Launchd => {
+            let mut steps = write(launchd::agent(service, scope, home), 0o644);
+            steps.extend(launchd::start(scope, home));
+            steps
+        }
+    }
+}
+
+/// What takes it back, in this order.
+pub fn uninstall(manager: Manager, scope: Scope, home: &Home, table: &str) -> Vec<Step> {
+    let remove = file(manager, scope, home).map(Step::Remove);
+    match manager {
+        Manager::Systemd => {
+            let stop = [systemd::control(scope, &["disable", "--now", systemd::UNIT])];
+            let reload = systemd::control(scope, &["daemon-reload"]);
+            stop.into_iter().chain(remove).chain([reload]).collect()
+        }
+        Manager::Procd => {
+            let stop = ["stop", "disable"].map(|word| Step::attempt(&[procd::SCRIPT, word]));
+            stop.into_iter().chain(remove).collect()
+        }
+        Manager::Cron => vec![cron::replace(cron::without(table))],
+        Manager::Launchd => [launchd::stop(scope, home)].into_iter().chain(remove).collect(),
+    }
+}
+
+/// Where the service keeps what it remembers.
+pub fn state(manager: Manager, scope: Scope, home: &Home) -> String {
+    match (manager, scope) {
+        (Manager::Systemd, Scope::System) | (Manager::Procd, _) => "/var/lib/ddns".to_owned(),
+        _ => format!("{}/.local/state/ddns", home.folder),
+    }
+}
+
+/// The command that shows the log, where there is one. `log_file` is that of the configuration.
+pub fn log(manager: Manager, scope: Scope, home: &Home, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
+    let words: Vec<&str> = match (manager, scope) {
+        (Manager::Systemd, Scope::System) => vec!["journalctl", "--no-pager", "--lines=100", "--unit", systemd::UNIT],
+        (Manager::Systemd, Scope::User) => {
+            vec!["journalctl", "--no-pager", "--lines=100", "--user", "--unit", systemd::UNIT]
+        }
+        (Manager::Procd, _) => vec!["logread", "-e", "ddns"],
+        (Manager::Cron, _) => vec!["tail", "-n", "100", log_file?],
+        (Manager::Launchd, _) => vec!["tail", "-n", "100"],
+    };
+    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    if manager == Manager::Launchd {
+        words.push(launchd::log(scope, home));
+    }
+    if follow {
+        words.insert(1, "-f".to_owned());
+    }
+    Some(words)
+}
+
+/// The configurations that the head of a file names.
+pub fn configurations(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.split_once(CONFIGURATION).map(|(_, names)| names.trim_end_matches(" -->").trim()))
+}
+
+/// Why a path cannot stand in the files of any manager.
+pub fn unfit(path: &str) -> Option<&'static str> {
+    path.chars()
+        .any(char::is_control)
+        .then_some("the path of the program or of a configuration contains a control character")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn odd() -> Service {
+        Service {
+            program: "/opt/my tools/100%/ddns".to_owned(),
+            configs: vec!["/etc/ddns/it's \"$HOME\" \\ <é>&.json".to_owned(), "/etc/ddns/b.json".to_owned()],
+            starts: Starts::Nothing,
+        }
+    }
+
+    fn home() -> Home {
+        Home { folder: "/home/a".to_owned(), config: "/home/a/.config".to_owned(), uid: 1000 }
+    }
+
+    #[test]
+    fn every_file_has_the_marker_and_names_the_configurations() {
+        for manager in Manager::ALL {
+            for scope in [Scope::System, Scope::User] {
+                for service in [Service::packaged("/usr/bin/ddns"), odd()] {
+                    let steps = install(manager, scope, &service, &home(), "");
+                    let text = steps.iter().find_map(|step| match step {
+                        Step::Write { text, .. } | Step::Run { input: Some(text), .. } => Some(text),
+                        _ => None,
+                    });
+                    let text = text.expect("a text");
+                    assert!(text.contains(MARKER), "{text}");
+                    if manager != Manager::Launchd || service != odd() {
+                        assert_eq!(configurations(text), Some(service.configs.join(", ").as_str()), "{text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_removed() {
+        for manager in Manager::ALL {
+            for scope in [Scope::System, Scope::User] {
+                let service = Service::packaged("/usr/bin/ddns");
+                let written =
+                    install(manager, scope, &service, &home(), "").into_iter().filter_map(|step| match step {
+                        Step::Write { path, .. } => Some(path),
+                        _ => None,
+                    });
+                let removed = uninstall(manager, scope, &home(), "").into_iter().filter_map(|step| match step {
+                    Step::Remove(path) => Some(path),
+                    _ => None,
+                });
+                assert_eq!(written.collect::<Vec<_>>(), removed.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn managers_are_found_by_name() {
+        for manager in Manager::ALL {
+            assert_eq!(Manager::named(manager.name()), Some(manager));
+        }
+        assert_eq!(Manager::named("runit"), None);
+    }
+
+    #[test]
+    fn a_step_is_shown_as_it_can_be_typed() {
+        assert_eq!(Step::run(&["chgrp", "ddns", "/a b"]).shown(), "chgrp ddns '/a b'\n");
+        let table = Step::Run { words: vec!["crontab".to_owned()], input: Some("x".to_owned()), must_succeed: true };
+        assert_eq!(table.shown(), "crontab <<'END'\nx\nEND\n");
+    }
+}

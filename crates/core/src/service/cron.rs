@@ -1,0 +1,88 @@
+//! The table of cron: one run every five minutes. Not `@reboot ddns watch`: nobody would start it again after a crash.
+
+use super::{MARKER, Scope, Service, Step};
+use crate::text::shell;
+
+/// When it is run.
+const EVERY: &str = "*/5 * * * *";
+
+/// A table with the line for this service at its end, in place of an older one.
+pub fn with(table: &str, service: &Service, scope: Scope) -> String {
+    let mut text = without(table);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    // To cron, `%` is a line end.
+    let command = shell::line(service.words(&["-q"])).replace('%', "\\%");
+    let head = service.head(scope, "").replace('\n', "\n# ");
+    format!("{text}# {head}\n{EVERY} {command}\n")
+}
+
+/// A table without the lines that [`with`] added; all others as they are.
+pub fn without(table: &str) -> String {
+    let mut lines = table.split_inclusive('\n').peekable();
+    let mut text = String::new();
+    while let Some(line) = lines.next() {
+        if !is_head(line) {
+            text += line;
+            continue;
+        }
+        lines.next_if(|line| line.starts_with("# Configuration: "));
+        lines.next_if(|line| line.starts_with(EVERY) && line.contains("ddns"));
+    }
+    text
+}
+
+/// Whether a table has a line for a service.
+pub fn has_one(table: &str) -> bool {
+    table.lines().any(is_head)
+}
+
+fn is_head(line: &str) -> bool {
+    line.strip_prefix("# ").is_some_and(|rest| rest.starts_with(MARKER))
+}
+
+/// Puts a table in place of the one that is there; none, where nothing is left of it.
+pub(super) fn replace(table: String) -> Step {
+    if table.is_empty() {
+        return Step::run(&["crontab", "-r"]);
+    }
+    let words = ["crontab", "-"].map(str::to_owned).to_vec();
+    Step::Run { words, input: Some(table), must_succeed: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::odd;
+    use super::*;
+
+    #[test]
+    fn lines_of_others_stay_as_they_are() {
+        let service = Service::packaged("/usr/local/bin/ddns");
+        for table in ["", "MAILTO=a@b\n0 5 * * * backup\n", "# a comment\n*/5 * * * * /usr/bin/ddns -c x.json\n"] {
+            let once = with(table, &service, Scope::System);
+            assert!(once.starts_with(table) && has_one(&once), "{once}");
+            assert!(once.ends_with("\n*/5 * * * * /usr/local/bin/ddns -q -c /etc/ddns/config.json\n"), "{once}");
+            assert_eq!(with(&once, &service, Scope::System), once, "twice is once");
+            assert_eq!(without(&once), table);
+            assert_eq!(without(&format!("{once}@daily x\n")), format!("{table}@daily x\n"));
+        }
+        assert_eq!(without(&with("@daily x", &service, Scope::User)), "@daily x\n", "only its end was missing");
+    }
+
+    #[test]
+    fn a_path_means_to_cron_what_it_is() {
+        let text = with("", &odd(), Scope::User);
+        assert!(text.contains("'/opt/my tools/100\\%/ddns' -q -c '/etc/ddns/it'\\''s \"$HOME\" "), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_of_others_is_lost(table in "([ -~]{0,20}\n){0,6}") {
+            let service = Service::packaged("/usr/local/bin/ddns");
+            prop_assert_eq!(without(&with(&table, &service, Scope::User)), table);
+        }
+    }
+}

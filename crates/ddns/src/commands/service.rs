@@ -1,0 +1,119 @@
+//! `ddns service`: installs `ddns watch` with whatever starts services here, and takes it back. What is written and run is
+//! decided in the core; here it is found out what there is, and the steps are carried out.
+
+mod check;
+mod facts;
+mod install;
+mod status;
+mod steps;
+mod uninstall;
+
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use ddns_core::service::{Manager, Scope, configurations, log};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::shell;
+
+use crate::cli::{Given, Settings};
+use crate::http::Client;
+use crate::load;
+use crate::output::layout::{WIDE, broken, width_of};
+use crate::output::{complain, fail, print};
+
+use facts::{Facts, Found};
+
+/// Where nothing is installed, or no service responds (I6).
+const NOT_RUNNING: u8 = 3;
+
+/// Which action takes which of the options.
+const TAKEN_BY: [(&str, &[&str]); 2] = [("print", &["install", "uninstall", "logs"]), ("follow", &["logs"])];
+
+/// 2 where something is wrong with the configuration or the command line: nothing is done then. 1 where a step fails.
+pub(crate) async fn run(given: Given) -> u8 {
+    let action = given.word().unwrap_or_default().to_owned();
+    let stray = TAKEN_BY.iter().find(|(option, actions)| given.has(option) && !actions.contains(&action.as_str()));
+    if let Some((option, actions)) = stray {
+        return complain(&[wrong(
+            format!("`ddns service {action}` has no option --{option}"),
+            format!("it is for {}", actions.join(", ")),
+        )]);
+    }
+    if action != "install" && !given.settings.files.is_empty() {
+        let message =
+            format!("`ddns service {action}` takes no configuration: it is about the service that is installed");
+        return complain(&[wrong(message, "leave out -c")]);
+    }
+    let facts = match Facts::find(&given) {
+        Ok(facts) => facts,
+        Err(error) => return complain(&[error]),
+    };
+    match action.as_str() {
+        "install" => install::run(&given, &facts).await,
+        "uninstall" => uninstall::run(&facts, given.has("print")),
+        "status" => status::run(facts.where_installed()).await,
+        _ => logs(&facts.where_installed(), given.has("follow"), given.has("print")).await,
+    }
+}
+
+fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Nowhere, message).hint(hint)
+}
+
+/// The action with `--user`, where that is meant.
+fn command(action: &str, scope: Scope) -> String {
+    let option = if scope == Scope::User { " --user" } else { "" };
+    format!("ddns service {action}{option}")
+}
+
+/// A note beside what was asked for.
+fn note(text: &str) {
+    let width = if io::IsTerminal::is_terminal(&io::stderr()) { width_of(io::stderr()) } else { WIDE };
+    let _ = io::stderr().write_all(broken(&format!("note: {text}"), 0, width).as_bytes());
+}
+
+/// The host's services are root's matter.
+fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
+    if facts.scope == Scope::User || facts.is_root {
+        return None;
+    }
+    let way = match facts.manager {
+        Manager::Procd => "log in as root".to_owned(),
+        _ => format!("`sudo ddns service {action}`, or `ddns service {action} --user` for a service of your own"),
+    };
+    complain(&[wrong(format!("to {action} a service of the whole host you must be root"), way)]);
+    Some(1)
+}
+
+/// Becomes the program that shows the log.
+async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
+    let found = facts.installed();
+    let file = match &found {
+        Found::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
+        Found::Nothing if !is_print => {
+            let _ = fail(&format!("no service of ddns is installed: {}", facts.looked_for()));
+            return NOT_RUNNING;
+        }
+        _ => None,
+    };
+    let Some(words) = log(facts.manager, facts.scope, &facts.home, file.as_deref(), follow) else {
+        return fail(
+            "cron keeps no log: it sends by mail what ddns prints. For a log, set `log.file` in the configuration",
+        );
+    };
+    let line = shell::line(words.iter().map(String::as_str));
+    if is_print {
+        return print(&format!("{line}\n"));
+    }
+    let error = Command::new(&words[0]).args(&words[1..]).exec();
+    fail(&format!("`{line}` cannot be started ({error})"))
+}
+
+/// `log.file` of the configuration that the table of cron names.
+async fn log_file(table: &str, facts: &Facts) -> Option<String> {
+    let files = configurations(table)?.split(", ").map(str::to_owned).collect();
+    let settings = Settings { files, ..Settings::default() };
+    let loaded = load::load(settings, &facts.environment.of_service(), &Client::default()).await.ok()?;
+    loaded.into_iter().find_map(|(config, _)| config.log.file)
+}

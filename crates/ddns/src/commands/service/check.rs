@@ -1,0 +1,164 @@
+//! Whether the service could run: its configuration as it will see it, and whether its user can reach what it needs.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use ddns_core::config::{Cache, Config};
+use ddns_core::net::ssl::Ssl;
+use ddns_core::service::access::{Node, Obstacle, Reader, hidden, obstacle, user};
+use ddns_core::service::{Manager, Scope, Service, Step, procd, systemd};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::shell;
+
+use super::facts::Facts;
+use super::wrong;
+
+/// What is in the way of a service, and what an installation does about the rest.
+#[derive(Default)]
+pub(super) struct Access {
+    pub(super) wrong: Vec<Diagnostic>,
+    /// Opens files to the group of the service.
+    pub(super) steps: Vec<Step>,
+}
+
+/// Only the host's services of systemd and procd run as another user than the one who asks.
+pub(super) fn access(facts: &Facts, service: &Service, configs: &[&Config]) -> Access {
+    let (name, group) = match (facts.manager, facts.scope) {
+        (Manager::Systemd, Scope::System) => (systemd::USER, systemd::USER.to_owned()),
+        (Manager::Procd, _) => (procd::USER, String::new()),
+        _ => return Access::default(),
+    };
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let known = user(name, &read("/etc/passwd"), &read("/etc/group"));
+    let reader = known.clone().unwrap_or_default();
+    let group = if group.is_empty() { reader.gids.first().map(u32::to_string).unwrap_or_default() } else { group };
+    let is_confined = facts.manager == Manager::Systemd;
+    let mut access = Access::default();
+    access.wrong.extend(unreachable_program(&service.program, &reader, is_confined));
+    for path in needed(service, configs) {
+        let nodes = nodes(&path);
+        let place = nodes.last().map_or(path.as_str(), |node| node.path.as_str());
+        if let Some(what) = hidden(place).filter(|_| is_confined) {
+            access.wrong.push(hidden_file(&path, what, service.configs.contains(&path)));
+            continue;
+        }
+        match obstacle(&reader, &nodes, 4) {
+            None => {}
+            Some(Obstacle::Closed(node)) => {
+                access.steps.push(Step::run(&["chgrp", &group, &node.path]));
+                access.steps.push(Step::run(&["chmod", "g+r", &node.path]));
+            }
+            Some(Obstacle::Folder(node)) => access.wrong.push(closed_folder(&path, node, name)),
+            Some(Obstacle::OfGroup(node)) => access.wrong.push(wrong(
+                format!("{path} cannot be read by the user {name}, as which the service runs"),
+                format!("it is open to another group: make it `chgrp {group}`, or `chmod o+r {}`", quoted(&node.path)),
+            )),
+        }
+    }
+    if known.is_none() && is_confined && !access.steps.is_empty() {
+        access.steps.insert(0, systemd::make_user());
+    }
+    access
+}
+
+fn quoted(path: &str) -> String {
+    shell::quote(path)
+}
+
+/// Every file that the service reads: its configurations, and what they name.
+fn needed(service: &Service, configs: &[&Config]) -> Vec<String> {
+    let named = configs.iter().flat_map(|config| config.files.iter().cloned());
+    let authorities = configs.iter().flat_map(|config| &config.entries).filter_map(|entry| match &entry.ssl {
+        Ssl::Ca(path) => Some(path.clone()),
+        _ => None,
+    });
+    let mut all: Vec<String> = service.configs.iter().cloned().chain(named).chain(authorities).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A file and the folders above it, from the top, links followed.
+fn nodes(path: &str) -> Vec<Node> {
+    let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
+    let mut above: Vec<&Path> = path.ancestors().collect();
+    above.reverse();
+    above.into_iter().filter_map(node).collect()
+}
+
+fn node(path: &Path) -> Option<Node> {
+    let metadata = fs::metadata(path).ok()?;
+    Some(Node {
+        path: path.display().to_string(),
+        mode: metadata.mode(),
+        uid: metadata.uid(),
+        gid: metadata.gid(),
+        has_acl: has_acl(path),
+        is_folder: metadata.is_dir(),
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn has_acl(path: &Path) -> bool {
+    let mut none: [u8; 0] = [];
+    rustix::fs::getxattr(path, "system.posix_acl_access", &mut none).is_ok_and(|size| size > 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_acl(_: &Path) -> bool {
+    false
+}
+
+fn unreachable_program(program: &str, reader: &Reader, is_confined: bool) -> Option<Diagnostic> {
+    let nodes = nodes(program);
+    let why = match (hidden(program).filter(|_| is_confined), obstacle(reader, &nodes, 5)) {
+        (Some(what), _) => format!("is in one of the {what}, which the service does not see"),
+        (None, Some(_)) => "cannot be started by the user of the service".to_owned(),
+        (None, None) => return None,
+    };
+    let copy = format!("install -m 755 {} /usr/local/bin/ddns", quoted(program));
+    let hint = format!("`sudo {copy}`, then `sudo /usr/local/bin/ddns service install`");
+    Some(wrong(format!("the program {program} {why}"), hint))
+}
+
+fn hidden_file(path: &str, what: &str, is_config: bool) -> Diagnostic {
+    let hint = if is_config {
+        let copy = format!("install -D -m 600 {} /etc/ddns/config.json", quoted(path));
+        format!("`sudo {copy}`, then `sudo ddns service install`; or, without sudo, `ddns service install --user`")
+    } else {
+        "move it to /etc/ddns, and change the configuration; or install with --user".to_owned()
+    };
+    wrong(format!("{path} is in one of the {what}, which the service of the host does not see"), hint)
+}
+
+fn closed_folder(path: &str, node: &Node, name: &str) -> Diagnostic {
+    let message = format!("the user {name}, as which the service runs, cannot get to {path}: {} is closed", node.path);
+    wrong(message, format!("`sudo chmod o+x {}`, or move the file to /etc/ddns", quoted(&node.path)))
+}
+
+/// What the configuration writes to, where the service cannot.
+pub(super) fn unwritable(facts: &Facts, configs: &[&Config]) -> Vec<Diagnostic> {
+    if (facts.manager, facts.scope) != (Manager::Systemd, Scope::System) {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    for config in configs {
+        let mut add = |field: &str, path: &str, way: &str| {
+            if !systemd::may_write(path) {
+                let message = format!("`{field}`: the service cannot write to {path}");
+                warnings.push(Diagnostic::warning(Place::file(&config.name), message).hint(way));
+            }
+        };
+        if let Some(path) = &config.log.file {
+            add("log.file", path, "leave it out: the journal keeps the log; or name a file in /var/lib/ddns");
+        }
+        for entry in &config.entries {
+            if let Cache::File(path) = &entry.cache {
+                add("cache", path, "leave it out, or name a file in /var/lib/ddns");
+            }
+        }
+    }
+    warnings.dedup();
+    warnings
+}

@@ -1,0 +1,138 @@
+//! What there is: who starts services on this host, who asks, and what is installed already.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ddns_core::service::systemd::OF_PACKAGES;
+use ddns_core::service::{Home, MARKER, Manager, Scope, cron, file};
+use ddns_core::text::diagnostic::{Diagnostic, nearest};
+use rustix::process::{geteuid, getuid};
+
+use super::wrong;
+use crate::cli::Given;
+use crate::environment::{Environment, has_program};
+
+/// Everything that decides what an action does.
+pub(super) struct Facts {
+    pub(super) manager: Manager,
+    pub(super) scope: Scope,
+    pub(super) home: Home,
+    pub(super) is_root: bool,
+    pub(super) environment: Environment,
+}
+
+/// What is where the service would be.
+pub(super) enum Found {
+    Nothing,
+    /// The text that an installation wrote; for cron, the whole table.
+    Ours(String),
+    /// The unit of a package: its place and text.
+    OfPackage(String, String),
+    /// Something else: what, and why it stays.
+    Other(String),
+}
+
+impl Facts {
+    pub(super) fn find(given: &Given) -> Result<Self, Diagnostic> {
+        let environment = Environment::read();
+        let manager = match given.value("manager") {
+            Some(name) => Manager::named(name).ok_or_else(|| unknown(name))?,
+            None => found()?,
+        };
+        let scope = if given.has("user") { Scope::User } else { Scope::System };
+        let is_root = geteuid().is_root();
+        if scope == Scope::User && manager == Manager::Procd {
+            return Err(wrong("OpenWrt has no services of users", "leave out --user"));
+        }
+        if scope == Scope::User && is_root && environment.get("SUDO_USER").is_some() {
+            return Err(wrong("--user with sudo would be a service of root", "leave out sudo, or --user"));
+        }
+        let folder = environment.home().map(|home| home.display().to_string()).unwrap_or_default();
+        if folder.is_empty() && scope == Scope::User {
+            return Err(wrong("HOME is not set: there is no place for a service of yours", "set HOME"));
+        }
+        let named = environment.get("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute());
+        let config = named.map_or_else(|| format!("{folder}/.config"), str::to_owned);
+        let home = Home { folder, config, uid: getuid().as_raw() };
+        Ok(Self { manager, scope, home, is_root, environment })
+    }
+
+    /// The file of the service; none for cron.
+    pub(super) fn file(&self) -> Option<String> {
+        file(self.manager, self.scope, &self.home)
+    }
+
+    /// The user's own where only that is installed.
+    pub(super) fn where_installed(self) -> Self {
+        if matches!(self.installed(), Found::Nothing) { self.own().unwrap_or(self) } else { self }
+    }
+
+    /// The user's own service, where the host's is meant and that one is installed.
+    pub(super) fn own(&self) -> Option<Self> {
+        // There is one table of cron for a user, and OpenWrt knows no services of users.
+        let is_possible = self.scope == Scope::System && matches!(self.manager, Manager::Systemd | Manager::Launchd);
+        let own = Self { scope: Scope::User, home: self.home.clone(), environment: self.environment.clone(), ..*self };
+        (is_possible && matches!(own.installed(), Found::Ours(_))).then_some(own)
+    }
+
+    pub(super) fn installed(&self) -> Found {
+        let Some(path) = self.file() else {
+            let table = table();
+            return if cron::has_one(&table) { Found::Ours(table) } else { Found::Nothing };
+        };
+        match fs::read_to_string(&path) {
+            Ok(text) if text.contains(MARKER) => Found::Ours(text),
+            Ok(_) => Found::Other(format!("{path} is there already, and `ddns service install` did not write it")),
+            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
+                self.of_package()
+            }
+            Err(error) => Found::Other(format!("{path} is there already, and cannot be read ({error})")),
+        }
+    }
+
+    fn of_package(&self) -> Found {
+        let is_possible = self.manager == Manager::Systemd && self.scope == Scope::System;
+        let mut units = OF_PACKAGES.iter().filter(|_| is_possible);
+        let unit = units.find_map(|path| Some((path, fs::read_to_string(path).ok()?)));
+        unit.map_or(Found::Nothing, |(path, text)| Found::OfPackage((*path).to_owned(), text))
+    }
+
+    /// Where a service was looked for.
+    pub(super) fn looked_for(&self) -> String {
+        match self.file() {
+            Some(path) => format!("there is no {path}"),
+            None => "the crontab of this user has no line of it".to_owned(),
+        }
+    }
+}
+
+/// The table of cron of whoever asks; empty where there is none.
+pub(super) fn table() -> String {
+    let output = Command::new("crontab").arg("-l").stdin(Stdio::null()).output();
+    let output = output.ok().filter(|output| output.status.success());
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+}
+
+/// The one that runs here.
+fn found() -> Result<Manager, Diagnostic> {
+    let has = |path: &str| Path::new(path).exists();
+    match () {
+        () if cfg!(target_os = "macos") => Ok(Manager::Launchd),
+        // How systemd itself says that it runs.
+        () if has("/run/systemd/system") => Ok(Manager::Systemd),
+        () if has("/etc/openwrt_release") => Ok(Manager::Procd),
+        () if has_program("crontab") => Ok(Manager::Cron),
+        () => Err(wrong(
+            "nothing was found that starts services: neither systemd nor OpenWrt's procd runs here, and there is no `crontab`",
+            "let `ddns watch -c FILE` be started by what starts programs here; in a container it is the program of the container",
+        )),
+    }
+}
+
+fn unknown(name: &str) -> Diagnostic {
+    let all = Manager::ALL.map(Manager::name);
+    let near = nearest(name, all).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+    wrong("--manager names none that ddns knows", format!("{near}Use one of {}", all.join(", ")))
+}

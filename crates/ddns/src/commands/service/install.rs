@@ -1,0 +1,197 @@
+//! `ddns service install`.
+
+use std::env;
+use std::io;
+use std::path::{Path, absolute};
+
+use ddns_core::address::source::Source;
+use ddns_core::config::Config;
+use ddns_core::config::raw;
+use ddns_core::service::{self, Manager, Scope, Service, Starts, Step, systemd};
+use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
+
+use super::facts::{Facts, Found, table};
+use super::{check, command, needs_root, note, steps, wrong};
+use crate::cli::{Given, Settings};
+use crate::commands::check::warnings;
+use crate::http::Client;
+use crate::load::{self, Examined};
+use crate::output::layout::{broken, width_of};
+use crate::output::{complain, fail, print};
+
+/// Where the configuration of the host's service is looked for.
+const OF_HOST: [&str; 2] = ["/etc/ddns/config.json", "/etc/ddns.json"];
+
+/// The end of a unit that a package brings.
+const PACKAGED: &str = " watch -c /etc/ddns/config.json";
+
+/// Checks, writes, starts, and says what it did.
+pub(super) async fn run(given: &Given, facts: &Facts) -> u8 {
+    let is_print = given.has("print");
+    if let Some(code) = needs_root(facts, "install").filter(|_| !is_print) {
+        return code;
+    }
+    match planned(given, facts).await {
+        Err(wrong) => complain(&wrong),
+        Ok((_, steps)) if is_print => print(&steps::shown(&steps)),
+        Ok((service, steps)) => match steps::carry_out(&steps) {
+            Ok(()) => print(&farewell(facts, &service)),
+            Err(why) => {
+                let undo = command("uninstall", facts.scope);
+                fail(&format!("{why}\n  hint: `{}` may say more; `{undo}` undoes it", command("logs", facts.scope)))
+            }
+        },
+    }
+}
+
+/// The service and the steps to it, or everything that is in the way: nothing is done then.
+async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), Vec<Diagnostic>> {
+    let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
+    let program =
+        program.ok_or_else(|| vec![wrong("the path of this program is not known", "start it by its path")])?;
+    let configs = configurations(&given.settings.files, facts).map_err(|error| vec![error])?;
+    let unfit = configs.iter().chain([&program]).find_map(|path| service::unfit(path));
+    let unfit = unfit.or_else(|| systemd::unfit(&program).filter(|_| facts.manager == Manager::Systemd));
+    if let Some(why) = unfit {
+        return Err(vec![wrong(why, "move it elsewhere")]);
+    }
+    let loaded = examined(&configs, facts).await?;
+    let valid: Vec<&Config> = loaded.iter().collect();
+    let entries = || valid.iter().flat_map(|config| &config.entries);
+    if facts.manager == Manager::Cron && valid.iter().any(|config| config.interval.is_some()) {
+        let message = "`interval` makes ddns keep running, and cron would start one more every five minutes";
+        return Err(vec![wrong(message, "remove `interval` from the configuration")]);
+    }
+    let runs_programs = entries().any(|entry| entry.sources.iter().flatten().any(Source::runs_a_program));
+    if facts.manager == Manager::Launchd {
+        note("nobody has tried this on macOS yet: please report how it went");
+    }
+    let starts = match runs_programs {
+        true => Starts::Programs,
+        false if cfg!(target_feature = "crt-static") => Starts::Nothing,
+        false => Starts::Libraries,
+    };
+    let service = Service { program, configs, starts };
+    let access = check::access(facts, &service, &valid);
+    if !access.wrong.is_empty() {
+        return Err(access.wrong);
+    }
+    for warning in check::unwritable(facts, &valid) {
+        complain(&[warning]);
+    }
+    let mut steps = access.steps;
+    match facts.installed() {
+        Found::Other(why) => {
+            return Err(vec![wrong(why, "move it away, then install again; or change that one")]);
+        }
+        Found::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
+        Found::Nothing | Found::Ours(_) => {
+            let table = if facts.manager == Manager::Cron { table() } else { String::new() };
+            steps.extend(service::install(facts.manager, facts.scope, &service, &facts.home, &table));
+        }
+    }
+    Ok((service, steps))
+}
+
+/// The unit of a package is not written again, but started.
+fn started(path: &str, text: &str, service: &Service) -> Result<Vec<Step>, Vec<Diagnostic>> {
+    let is_ours = text.lines().any(|line| line.starts_with("ExecStart=") && line.ends_with(PACKAGED));
+    if !is_ours || service.configs != [OF_HOST[0]] {
+        let message = format!("{path} came with a package, and reads {}", OF_HOST[0]);
+        return Err(vec![wrong(
+            message,
+            format!("put the configuration there, or use `systemctl edit {}`", systemd::UNIT),
+        )]);
+    }
+    if service.starts == Starts::Programs {
+        note("`cmd:` and `shell:` sources need the drop-in of docs/running-as-a-service.md with this unit");
+    }
+    Ok(systemd::start(Scope::System).to_vec())
+}
+
+/// The files that are named, or the first one where the service would look; with their whole paths.
+fn configurations(named: &[String], facts: &Facts) -> Result<Vec<String>, Diagnostic> {
+    if named.is_empty() {
+        return Ok(vec![default_configuration(facts)?]);
+    }
+    let mut files = Vec::new();
+    for name in named {
+        if name.contains("://") {
+            let hint = "save the configuration as a file, and name that";
+            return Err(wrong("a service reads its configuration from a file, not from an address", hint));
+        }
+        let path = absolute(facts.environment.path(name)).ok().and_then(|path| path.to_str().map(str::to_owned));
+        files.push(path.ok_or_else(|| wrong("the path of a configuration is not UTF-8 text", "rename it"))?);
+    }
+    Ok(files)
+}
+
+fn default_configuration(facts: &Facts) -> Result<String, Diagnostic> {
+    if facts.scope == Scope::User {
+        let found = load::default_file(&facts.environment.of_service());
+        let path = found.and_then(|path| absolute(path).ok()).and_then(|path| path.to_str().map(str::to_owned));
+        return path.ok_or_else(|| load::no_configuration(&facts.environment));
+    }
+    if let Some(path) = OF_HOST.iter().find(|path| Path::new(path).is_file()) {
+        return Ok((*path).to_owned());
+    }
+    let hint = if Path::new("config.json").is_file() {
+        "`sudo install -D -m 600 config.json /etc/ddns/config.json` puts the one of this folder there; or name another with -c"
+    } else {
+        "`sudo ddns init /etc/ddns/config.json` writes one; or name another with -c"
+    };
+    Err(wrong(format!("there is no configuration: neither {}", OF_HOST.join(" nor ")), hint))
+}
+
+/// The configurations, checked as the service will see them: from its folder, without the variables of this shell.
+async fn examined(files: &[String], facts: &Facts) -> Result<Vec<Config>, Vec<Diagnostic>> {
+    let strangers = facts.environment.unseen_by_services();
+    if !strangers.is_empty() {
+        let names = strangers.join(", ");
+        note(&format!(
+            "{names}: set in this shell, not for the service; what it should know must be in the configuration"
+        ));
+    }
+    let is_at_home = facts.scope == Scope::User || facts.manager == Manager::Cron;
+    let folder = if is_at_home && !facts.home.folder.is_empty() { facts.home.folder.as_str() } else { "/" };
+    let _ = env::set_current_dir(folder);
+    let settings = Settings { files: files.to_vec(), ..Settings::default() };
+    let environment = facts.environment.of_service();
+    let Examined { documents, around, result } = load::examine(settings, &environment, &Client::default()).await;
+    let valid = result?;
+    let texts: Vec<_> = documents.iter().map(|document| raw::read(document).ok()).collect();
+    let all = without_repeats(warnings(&valid, &texts, &around));
+    if !all.is_empty() {
+        complain(&all);
+    }
+    Ok(valid.into_iter().map(|(config, _)| config).collect())
+}
+
+/// What runs now, and how to go on.
+fn farewell(facts: &Facts, service: &Service) -> String {
+    let width = width_of(io::stdout());
+    let configs = service.configs.join(", ");
+    let state = service::state(facts.manager, facts.scope, &facts.home);
+    let how = match facts.manager {
+        Manager::Cron => "cron starts ddns every five minutes.",
+        _ => "ddns runs now, and starts with the system.",
+    };
+    let mut text = format!("\n{}", broken(&format!("{how} Configuration: {configs}. State: {state}."), 0, width));
+    let more = match (facts.manager, facts.scope) {
+        (Manager::Systemd, Scope::User) => {
+            "It runs while you are logged in; `loginctl enable-linger` keeps it running from boot to shutdown."
+        }
+        (Manager::Cron, Scope::System) => "It runs as root; with --user it would run as you.",
+        _ => "",
+    };
+    if !more.is_empty() {
+        text += &broken(more, 0, width);
+    }
+    let rows = [
+        (command("status", facts.scope), "how it is"),
+        (format!("{} -f", command("logs", facts.scope)), "what it says"),
+        (command("uninstall", facts.scope), "undoes this"),
+    ];
+    let column = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    text + "\n" + &rows.map(|(name, what)| format!("  {name:column$}   {what}\n")).concat()
+}

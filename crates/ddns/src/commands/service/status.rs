@@ -1,0 +1,110 @@
+//! `ddns service status`: what the manager says about the service, and how its updates stand, in short.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ddns_core::service::{Manager, Scope, launchd, procd, systemd};
+use ddns_core::text::duration::seconds;
+use ddns_core::update::status::Status;
+
+use super::facts::{Facts, Found};
+use super::{NOT_RUNNING, note};
+use crate::output::layout::{beside, width_of};
+use crate::output::print;
+use crate::watch::{closed_folder, services};
+
+/// The column in which what is said begins.
+const COLUMN: usize = 10;
+
+/// 0 where it runs and everything is up to date, 1 where something is not, 3 where nothing is installed or responds.
+pub(super) async fn run(facts: Facts) -> u8 {
+    let what = match facts.installed() {
+        Found::Nothing => {
+            let text = format!("No service of ddns is installed: {}.\n", facts.looked_for());
+            return print(&text).max(NOT_RUNNING);
+        }
+        Found::OfPackage(path, _) => format!("{path}, of a package"),
+        Found::Ours(_) => facts.file().unwrap_or_else(|| "a line in the crontab of this user".to_owned()),
+        Found::Other(why) => why,
+    };
+    let (state, is_running) = state(&facts);
+    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.name())), ("State", state)];
+    if facts.manager == Manager::Cron {
+        rows.push(("Updates", "`ddns status` shows what the last run left".to_owned()));
+        return print(&shown(&rows));
+    }
+    let running = services(&facts.environment, &[]).await;
+    let mut code = if is_running { 0 } else { NOT_RUNNING };
+    for (_, status) in &running {
+        rows.push(("Updates", summary(status)));
+        code = code.max(u8::from(!status.is_good()));
+    }
+    if running.is_empty() {
+        code = NOT_RUNNING;
+        rows.push(("Updates", "the service does not respond".to_owned()));
+        if let Some(folder) = closed_folder(&facts.environment) {
+            note(&format!("only root may ask the service in {}: `sudo ddns service status`", folder.display()));
+        }
+    }
+    print(&shown(&rows)).max(code)
+}
+
+fn shown(rows: &[(&str, String)]) -> String {
+    let width = width_of(io::stdout());
+    rows.iter().map(|(name, text)| beside(&format!("{name}:"), text, COLUMN, width)).collect()
+}
+
+fn summary(status: &Status) -> String {
+    let process = status.process.unwrap_or_default();
+    let next = status.next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
+    let wrong = if status.errors.is_empty() { "" } else { "; the configuration changed but cannot be used" };
+    format!("{} (process {process}{next}){wrong}", status.summary())
+}
+
+/// In words, and whether it runs.
+fn state(facts: &Facts) -> (String, bool) {
+    match facts.manager {
+        Manager::Systemd => of_systemd(facts.scope),
+        Manager::Procd => {
+            let asked = |word: &str| said(&[procd::SCRIPT, word]).is_some();
+            let (runs, starts) = (asked("running"), asked("enabled"));
+            let words = [if runs { "running" } else { "not running" }, if starts { "enabled" } else { "not enabled" }];
+            (words.join(", "), runs)
+        }
+        Manager::Cron => ("cron starts it every five minutes".to_owned(), true),
+        Manager::Launchd => match said(&["launchctl", "print", &launchd::target(facts.scope, &facts.home)]) {
+            Some(text) => {
+                let state = text.lines().find_map(|line| line.trim().strip_prefix("state = ")).unwrap_or("known");
+                (state.to_owned(), state == "running")
+            }
+            None => ("not loaded".to_owned(), false),
+        },
+    }
+}
+
+fn of_systemd(scope: Scope) -> (String, bool) {
+    let option = if scope == Scope::User { &["--user"][..] } else { &[] };
+    let asked = ["show", systemd::UNIT, "--property=ActiveState,SubState,UnitFileState,Result,NRestarts"];
+    let Some(text) = said(&[&["systemctl"], option, &asked].concat()) else {
+        return ("systemd does not respond".to_owned(), false);
+    };
+    let value =
+        |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or("unknown");
+    let active = value("ActiveState");
+    let mut state = format!("{active} ({}), {}", value("SubState"), value("UnitFileState"));
+    if !matches!(value("Result"), "success" | "unknown") {
+        state += &format!(", last result: {}", value("Result"));
+    }
+    if !matches!(value("NRestarts"), "0" | "unknown") {
+        state += &format!(", restarted {} times", value("NRestarts"));
+    }
+    (state, active == "active" || active == "reloading")
+}
+
+/// What a program prints, where it succeeds.
+fn said(words: &[&str]) -> Option<String> {
+    let program = Path::new(words.first()?);
+    let output = Command::new(program).args(&words[1..]).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}

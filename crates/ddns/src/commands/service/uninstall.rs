@@ -1,0 +1,62 @@
+//! `ddns service uninstall`: takes back what `install` did, and nothing else.
+
+use std::fs;
+use std::io;
+
+use ddns_core::service::access::user;
+use ddns_core::service::{self, Manager, Scope, Step, systemd};
+
+use super::facts::{Facts, Found, table};
+use super::{command, needs_root, steps, wrong};
+use crate::output::layout::{broken, width_of};
+use crate::output::{complain, fail, print};
+
+pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
+    if let Some(code) = needs_root(facts, "uninstall").filter(|_| !is_print) {
+        return code;
+    }
+    let found = facts.installed();
+    let steps = match &found {
+        Found::Nothing => return nothing(facts),
+        Found::Other(why) => {
+            complain(&[wrong(why.as_str(), "it stays: remove it yourself")]);
+            return 1;
+        }
+        Found::OfPackage(..) => vec![Step::run(&["systemctl", "disable", "--now", systemd::UNIT])],
+        Found::Ours(_) => {
+            let table = if facts.manager == Manager::Cron { table() } else { String::new() };
+            service::uninstall(facts.manager, facts.scope, &facts.home, &table)
+        }
+    };
+    if is_print {
+        return print(&steps::shown(&steps));
+    }
+    if let Err(why) = steps::carry_out(&steps) {
+        return fail(&why);
+    }
+    print(&format!("\n{}", broken(&left(facts, &found), 0, width_of(io::stdout()))))
+}
+
+/// What is still there.
+fn left(facts: &Facts, found: &Found) -> String {
+    let (text, package) = match found {
+        Found::Ours(text) => (text.as_str(), String::new()),
+        Found::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
+        _ => ("", String::new()),
+    };
+    let configs = service::configurations(text).unwrap_or("/etc/ddns");
+    let state = service::state(facts.manager, facts.scope, &facts.home);
+    let mut left = format!("Configuration and state are still there: {configs}, {state}.{package}");
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let is_host = (facts.manager, facts.scope) == (Manager::Systemd, Scope::System);
+    if is_host && package.is_empty() && user(systemd::USER, &passwd, "").is_some() {
+        left += " So is the user ddns, whose group may own the configuration: `userdel ddns` removes it.";
+    }
+    left
+}
+
+fn nothing(facts: &Facts) -> u8 {
+    let own = facts.own().map(|own| format!(" One of yours is: `{}`.", command("uninstall", own.scope)));
+    let hint = own.unwrap_or_default();
+    print(&format!("No service of ddns is installed: {}.{hint}\n", facts.looked_for()))
+}

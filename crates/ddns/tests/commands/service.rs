@@ -1,0 +1,296 @@
+//! `ddns service`, for a user's own service: with scripts in place of `systemctl`, `crontab` and the others, below a home of
+//! the test. The host's services are tested in `service_of_host`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use ddns_core::service::{Scope, Service, Starts, systemd};
+use serde_json::json;
+
+use crate::support::stand_ins::StandIns;
+use crate::support::tools::{skipped, tool};
+use crate::support::watching::{Endpoint, SOON, Watch, host};
+use crate::support::{Run, Sandbox, mode};
+
+const CONFIG: &str = r#"{"dns": "callback", "id": "https://example.com/?n=__DOMAIN__&ip=__IP__&key=s3cret-key", "ipv4": ["a.example.com"]}"#;
+
+const UNIT: &str = ".config/systemd/user/ddns.service";
+
+fn place() -> StandIns {
+    let place = StandIns::new(Sandbox::new());
+    place.configure("config.json", 0o600, CONFIG);
+    place
+}
+
+/// An action on the user's own service of systemd.
+fn own(place: &StandIns, action: &str, more: &[&str]) -> Run {
+    place.run(&[&["service", action, "--user", "--manager", "systemd"], more].concat())
+}
+
+#[test]
+fn a_users_service_is_installed_updated_and_removed() {
+    let place = place();
+    let run = own(&place, "install", &[]).expect(0).never_prints("s3cret");
+    let unit = place.sandbox.read(UNIT);
+    assert!(unit.starts_with("# Written by `ddns service install`; `ddns service uninstall --user` removes it."));
+    let config = place.sandbox.path("config.json").display().to_string();
+    assert!(unit.contains(&format!(" watch -c {config}\n")), "{unit}");
+    assert_eq!(mode(&place.sandbox.path(UNIT)), 0o644);
+    let started = ["systemctl --user enable --quiet ddns.service", "systemctl --user restart ddns.service"];
+    assert_eq!(place.calls(), [&["systemctl --user daemon-reload"], &started[..]].concat());
+    for words in ["Wrote ", "ddns service uninstall --user", "ddns service logs --user -f", "enable-linger", &config] {
+        assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
+    }
+    assert_eq!(run.stderr, "");
+
+    let again = own(&place, "install", &[]).expect(0);
+    assert!(again.stdout.contains("ddns.service is up to date\n"), "{}", again.stdout);
+    place.configure("other.json", 0o600, CONFIG);
+    let other = own(&place, "install", &["-c", "other.json"]).expect(0);
+    assert!(other.stdout.contains("Updated ") && place.sandbox.read(UNIT).contains("/other.json\n"));
+    let files = fs::read_dir(place.sandbox.path(".config/systemd/user")).expect("the folder").count();
+    assert_eq!(files, 1, "nothing is left beside the unit");
+    place.calls();
+
+    let gone = own(&place, "uninstall", &[]).expect(0);
+    assert!(!place.sandbox.path(UNIT).exists() && place.sandbox.path("other.json").exists());
+    assert_eq!(place.calls(), ["systemctl --user disable --now ddns.service", "systemctl --user daemon-reload"]);
+    assert!(gone.stdout.contains("other.json") && gone.stdout.contains(".local/state/ddns"), "{}", gone.stdout);
+    let twice = own(&place, "uninstall", &[]).expect(0);
+    assert!(twice.stdout.starts_with("No service of ddns is installed: there is no "), "{}", twice.stdout);
+    assert!(place.calls().is_empty());
+}
+
+#[test]
+fn print_shows_everything_and_does_nothing() {
+    for manager in ["systemd", "cron", "launchd"] {
+        let place = place();
+        let run = place.run(&["service", "install", "--user", "--manager", manager, "--print"]).expect(0);
+        assert!(run.stdout.contains("Written by `ddns service install`"), "{}", run.stdout);
+        let is_called = |line: &String| line != "crontab -l";
+        assert_eq!(place.calls().into_iter().filter(is_called).count(), 0, "{manager}");
+        let files = fs::read_dir(place.sandbox.path(".")).expect("the folder").count();
+        assert_eq!(files, 2, "{manager}: only bin and config.json are there");
+    }
+    let place = place();
+    own(&place, "install", &[]).expect(0);
+    place.calls();
+    let run = own(&place, "uninstall", &["--print"]).expect(0);
+    assert!(run.stdout.contains("disable --now") && run.stdout.contains("rm ") && place.calls().is_empty());
+    assert!(place.sandbox.path(UNIT).exists());
+    assert_eq!(own(&place, "logs", &["--print", "-f"]).expect(0).stdout.split(' ').next(), Some("journalctl"));
+}
+
+#[test]
+fn a_wrong_configuration_is_reported_and_nothing_is_written() {
+    let place = place();
+    let wrong = [
+        (r#"{"dns": "callback", "id": "https://h/?ip=__IP__""#, "config.json:1:"),
+        (r#"{"dns": "callback", "id": "https://h/?ip=__IP__"}"#, "domain"),
+        (
+            r#"{"dns": "callback", "id": "https://h/?k=__K__", "ipv4": "a.example.com", "extra": {"__K__": {"file": "k"}}}"#,
+            "that it names does not exist",
+        ),
+    ];
+    for (text, part) in wrong {
+        place.configure("config.json", 0o600, text);
+        own(&place, "install", &[]).expect(2).prints(part);
+    }
+    own(&place, "install", &["-c", "missing.json"]).expect(2).prints("missing.json").prints("does not exist");
+    own(&place, "install", &["-c", "https://example.com/c.json"]).expect(2).prints("from a file");
+    own(&place, "install", &["--ipv4", "a.example.com"]).expect(2).prints("no option --ipv4");
+    fs::remove_file(place.sandbox.path("config.json")).expect("it was there");
+    own(&place, "install", &[]).expect(2).prints("no configuration found");
+    assert!(place.calls().is_empty() && !place.sandbox.path(".config").exists());
+}
+
+/// What a shell sets is not what the service sees.
+#[test]
+fn variables_of_the_shell_do_not_count() {
+    let place = StandIns::new(
+        Sandbox::new()
+            .env("DDNS_IPV4", "a.example.com")
+            .env("DDNS_TOKEN", "{\"k\": \"s3cret\"}")
+            .env("https_proxy", "http://p:1"),
+    );
+    place.configure("config.json", 0o600, r#"{"dns": "callback", "id": "https://h/?ip=__IP__"}"#);
+    let run = own(&place, "install", &[]).expect(2).never_prints("s3cret");
+    assert!(run.stderr.contains("domain"), "{}", run.stderr);
+    for name in ["DDNS_IPV4", "DDNS_TOKEN", "https_proxy", "not for the service"] {
+        assert!(run.stderr.contains(name), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_unit_of_somebody_else_stays() {
+    let place = place();
+    place.sandbox.write(UNIT, "[Service]\nExecStart=/bin/true\n");
+    own(&place, "install", &[]).expect(2).prints("did not write it").prints("move it away");
+    own(&place, "uninstall", &[]).expect(1).prints("remove it yourself");
+    assert!(place.sandbox.read(UNIT).contains("/bin/true") && place.calls().is_empty());
+}
+
+#[test]
+fn a_step_that_fails_is_reported_with_the_way_back() {
+    let place = place();
+    place.sandbox.write("fails", "--user restart ddns.service");
+    let run = own(&place, "install", &[]).expect(1);
+    assert!(
+        run.stderr.contains("`systemctl --user restart ddns.service` failed: systemctl: no luck today"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("`ddns service uninstall --user` undoes it"), "{}", run.stderr);
+    fs::remove_file(place.sandbox.path("fails")).expect("it was there");
+    own(&place, "install", &[]).expect(0);
+    fs::remove_file(place.sandbox.path("bin/systemctl")).expect("it was there");
+    if tool("systemctl").is_none() {
+        own(&place, "install", &[]).expect(1).prints("systemctl is not installed");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_a_sentence() {
+    let place = place();
+    place.sandbox.write(".config/systemd", "a file in the way");
+    own(&place, "install", &[]).expect(2).prints("ddns.service is there already, and cannot be read");
+    fs::remove_file(place.sandbox.path(".config/systemd")).expect("it was there");
+    let folder = place.sandbox.path(".config");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is closed");
+    let run = own(&place, "install", &[]);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("it is open");
+    // Root may write everywhere.
+    if run.code != 0 {
+        run.expect(1).prints("ddns.service cannot be written (Permission denied");
+    }
+}
+
+#[test]
+fn the_host_is_for_root() {
+    let place = place();
+    let Some(unshare) = tool("unshare") else { return skipped("`unshare` is not installed") };
+    let plain = place.command(&["service", "install", "--manager", "systemd"]);
+    let mut command = Command::new(unshare);
+    command.arg("-U").arg(plain.get_program()).args(plain.get_args()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().expect("unshare starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    if text.contains("unshare") {
+        return skipped("there is no right to become nobody");
+    }
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("you must be root") && text.contains("`sudo ddns service install`"), "{text}");
+    assert!(text.contains("--user"), "{text}");
+    let sudo = StandIns::new(Sandbox::new().env("SUDO_USER", "alice"));
+    if rustix::process::geteuid().is_root() {
+        own(&sudo, "install", &[]).expect(2).prints("leave out sudo");
+    }
+}
+
+#[test]
+fn cron_has_one_line_for_it_among_those_of_others() {
+    let place = place();
+    let cron =
+        |action: &str, more: &[&str]| place.run(&[&["service", action, "--user", "--manager", "cron"], more].concat());
+    place.sandbox.write("table", "0 5 * * * backup\n");
+    for _ in 0..2 {
+        cron("install", &[]).expect(0);
+        let table = place.sandbox.read("table");
+        assert!(table.starts_with("0 5 * * * backup\n# Written by"), "{table}");
+        let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("*/5 ")).collect();
+        assert_eq!(lines.len(), 1, "{table}");
+        assert!(lines[0].ends_with(&format!(" -q -c {}", place.sandbox.path("config.json").display())), "{table}");
+    }
+    assert!(cron("status", &[]).expect(0).stdout.contains("cron starts it every five minutes"));
+    cron("logs", &[]).expect(1).prints("log.file");
+    cron("uninstall", &[]).expect(0);
+    assert_eq!(place.sandbox.read("table"), "0 5 * * * backup\n");
+    cron("status", &[]).expect(3);
+
+    fs::remove_file(place.sandbox.path("table")).expect("it was there");
+    let log = place.sandbox.write("my.log", "a line of ours\n").display().to_string();
+    let with_log = CONFIG.replacen('{', &format!(r#"{{"log": {{"file": "{log}"}}, "#), 1);
+    place.configure("config.json", 0o600, &with_log);
+    cron("install", &[]).expect(0);
+    assert_eq!(cron("logs", &[]).expect(0).stdout, "a line of ours\n");
+    cron("uninstall", &[]).expect(0);
+    assert!(!place.sandbox.path("table").exists(), "as it was before");
+
+    place.configure("config.json", 0o600, &CONFIG.replacen('{', r#"{"interval": "5m", "#, 1));
+    cron("install", &[]).expect(2).prints("remove `interval`");
+}
+
+#[test]
+fn status_shows_the_unit_and_the_updates_in_short() {
+    let endpoint = Endpoint::new();
+    let place = StandIns::new(host());
+    place.sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    let nothing = own(&place, "status", &[]).expect(3);
+    assert!(nothing.stdout.contains("No service of ddns is installed"), "{}", nothing.stdout);
+    own(&place, "logs", &[]).expect(3).prints("no service of ddns is installed");
+    own(&place, "install", &[]).expect(0);
+
+    place
+        .sandbox
+        .write("shown", "ActiveState=failed\nSubState=failed\nUnitFileState=enabled\nResult=exit-code\nNRestarts=4\n");
+    let failed = own(&place, "status", &[]).expect(3);
+    assert!(
+        failed.stdout.contains("failed (failed), enabled, last result: exit-code, restarted 4 times"),
+        "{}",
+        failed.stdout
+    );
+    assert!(failed.stdout.contains("does not respond"), "{}", failed.stdout);
+
+    place
+        .sandbox
+        .write("shown", "ActiveState=active\nSubState=running\nUnitFileState=enabled\nResult=success\nNRestarts=0\n");
+    let watch = Watch::run(place.sandbox.command(&["watch", "-c", "config.json"]));
+    endpoint.wait(1, SOON);
+    watch.prints("accepted");
+    // Without --user too: the only one there is.
+    for more in [&["--user"][..], &[]] {
+        let run = place.run(&[&["service", "status", "--manager", "systemd"], more].concat()).expect(0);
+        assert!(run.stdout.contains("active (running), enabled\n"), "{}", run.stdout);
+        assert!(run.stdout.contains("1 record up to date (process "), "{}", run.stdout);
+    }
+    watch.stop();
+    place.calls();
+    assert_eq!(own(&place, "logs", &["-f"]).expect(0).stdout, "a line of the journal\n");
+    assert_eq!(place.calls(), ["journalctl -f --no-pager --lines=100 --user --unit ddns.service"]);
+}
+
+#[test]
+fn options_belong_to_their_actions() {
+    let place = place();
+    own(&place, "status", &["--print"]).expect(2).prints("has no option --print");
+    own(&place, "install", &["-f"]).expect(2).prints("has no option --follow");
+    own(&place, "uninstall", &["-c", "config.json"]).expect(2).prints("leave out -c");
+    place.run(&["service", "install", "--manager", "systemdd"]).expect(2).prints("did you mean systemd?");
+    place.run(&["service", "install", "--user", "--manager", "procd"]).expect(2).prints("leave out --user");
+    place.run(&["service"]).expect(2).prints("needs an ACTION");
+    place.run(&["service", "start"]).expect(2).prints("unknown ACTION");
+}
+
+/// Whatever the paths contain.
+#[test]
+fn systemd_reads_every_unit_that_is_written() {
+    let Some(analyze) = tool("systemd-analyze") else { return skipped("`systemd-analyze` is not installed") };
+    let sandbox = Sandbox::new();
+    let program = sandbox.write("my tools/100% $HOME/ddns", "#!/bin/sh\n");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it can be run");
+    let program = program.display().to_string();
+    let config = sandbox.write("a b/it's %n \"$USER\" \\.json", "{}").display().to_string();
+    for starts in [Starts::Nothing, Starts::Libraries, Starts::Programs] {
+        for (scope, option) in [(Scope::System, "--system"), (Scope::User, "--user")] {
+            let service = Service { program: program.clone(), configs: vec![config.clone()], starts };
+            let unit = sandbox.write("ddns.service", systemd::installed(&service, scope));
+            let mut command = Command::new(&analyze);
+            command.args(["verify", option, "--man=no", "--recursive-errors=no"]).arg(&unit);
+            let output = command.env("XDG_RUNTIME_DIR", sandbox.path(".")).output().expect("systemd-analyze starts");
+            let printed = String::from_utf8_lossy(&output.stderr);
+            let ours = printed.lines().filter(|line| line.contains("ddns")).count();
+            assert!(output.status.success() && ours == 0, "{scope:?} {starts:?}:\n{printed}");
+        }
+    }
+}

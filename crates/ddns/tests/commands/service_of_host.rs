@@ -1,0 +1,199 @@
+//! `ddns service` for the whole host, as root of a namespace in which `/etc`, `/run` and `/opt` are empty: the real ones
+//! are not touched.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::support::stand_ins::StandIns;
+use crate::support::tools::{inside, sh};
+use crate::support::{Sandbox, mode};
+
+const CONFIG: &str = r#"{"dns": "callback", "id": "https://example.com/?n=__DOMAIN__&ip=__IP__&key=s3cret-key", "ipv4": ["a.example.com"]}"#;
+
+const UNIT: &str = "/etc/systemd/system/ddns.service";
+
+const STARTED: [&str; 3] =
+    ["systemctl daemon-reload", "systemctl enable --quiet ddns.service", "systemctl restart ddns.service"];
+
+/// Empty folders in place of the host's, with the program in `/opt`, where a service sees it.
+fn host(test: &str, more: &str) -> bool {
+    let setup = format!(
+        "for folder in /etc /run /opt; do mount -t tmpfs -o mode=755 none $folder || exit 77; done
+         touch /opt/ddns; mount --bind '{}' /opt/ddns || exit 77
+         mkdir -p /etc/ddns\n{more}",
+        env!("CARGO_BIN_EXE_ddns")
+    );
+    inside(&format!("commands::service_of_host::{test}"), &setup)
+}
+
+const SYSTEMD: &str = "mkdir -p /run/systemd/system";
+
+fn place() -> StandIns {
+    StandIns::of(Sandbox::new(), "/opt/ddns")
+}
+
+#[test]
+fn a_service_of_the_host_is_installed_and_removed() {
+    if !host("a_service_of_the_host_is_installed_and_removed", SYSTEMD) {
+        return;
+    }
+    let place = place();
+    place.run(&["service", "install"]).expect(2).prints("ddns init /etc/ddns/config.json");
+    place.configure("/etc/ddns/config.json", 0o644, CONFIG);
+    let run = place.run(&["service", "install"]).expect(0);
+    assert_eq!(place.calls(), STARTED);
+    assert_eq!(mode(Path::new(UNIT)), 0o644);
+    let unit = fs::read_to_string(UNIT).expect("the unit");
+    assert!(unit.contains("ExecStart=/opt/ddns watch -c /etc/ddns/config.json\n"), "{unit}");
+    assert!(unit.contains("ExecPaths=/opt/ddns -/lib ") && unit.contains("DynamicUser=yes"), "{unit}");
+    assert!(run.stdout.contains("State: /var/lib/ddns") && run.stdout.contains("ddns service uninstall "));
+    place.run(&["service", "install"]).expect(0);
+    place.calls();
+    let run = place.run(&["service", "uninstall"]).expect(0);
+    assert_eq!(place.calls(), ["systemctl disable --now ddns.service", "systemctl daemon-reload"]);
+    assert!(!Path::new(UNIT).exists() && Path::new("/etc/ddns/config.json").exists());
+    assert!(run.stdout.contains("/etc/ddns/config.json, /var/lib/ddns"), "{}", run.stdout);
+
+    sh("mount -o remount,ro /etc");
+    let run = place.run(&["service", "install"]).expect(1);
+    assert!(run.stderr.contains("ddns.service cannot be written (Read-only file system"), "{}", run.stderr);
+    assert!(place.calls().is_empty());
+}
+
+/// As `ddns init` leaves it: for its owner alone.
+#[test]
+fn closed_files_are_opened_to_the_group_of_the_service() {
+    if !host("closed_files_are_opened_to_the_group_of_the_service", SYSTEMD) {
+        return;
+    }
+    let place = place();
+    let with_file = CONFIG.replacen('{', r#"{"extra": {"__K__": {"file": "/etc/ddns/key"}}, "#, 1);
+    place.configure("/etc/ddns/config.json", 0o600, &with_file);
+    place.configure("/etc/ddns/key", 0o400, "s3cret");
+    place.run(&["service", "install"]).expect(0).never_prints("s3cret");
+    let opened = ["chgrp ddns /etc/ddns/config.json", "chgrp ddns /etc/ddns/key"];
+    let made = ["systemd-sysusers --inline u ddns - \"Dynamic DNS\""];
+    assert_eq!(place.calls(), [&made[..], &opened[..], &STARTED[..]].concat());
+    assert_eq!((mode(Path::new("/etc/ddns/config.json")), mode(Path::new("/etc/ddns/key"))), (0o640, 0o440));
+
+    // Its group is that of the service by then: here, where nothing can be given away, the root of the namespace.
+    fs::write("/etc/passwd", "ddns:x:998:0::/:/bin/false\n").expect("a user");
+    place.run(&["service", "install"]).expect(0);
+    assert_eq!(place.calls(), STARTED);
+
+    fs::set_permissions("/etc/ddns", fs::Permissions::from_mode(0o700)).expect("it is closed");
+    place.run(&["service", "install"]).expect(2).prints("/etc/ddns is closed").prints("chmod o+x /etc/ddns");
+    fs::set_permissions("/etc/ddns", fs::Permissions::from_mode(0o755)).expect("it is open");
+    fs::write("/etc/passwd", "ddns:x:998:998::/:/bin/false\n").expect("a user");
+    place.run(&["service", "install"]).expect(2).prints("open to another group");
+    assert!(place.calls().is_empty());
+}
+
+#[test]
+fn what_the_service_would_not_see_is_an_error_with_two_ways_out() {
+    if !host("what_the_service_would_not_see_is_an_error_with_two_ways_out", SYSTEMD) {
+        return;
+    }
+    let place = place();
+    place.configure("/etc/ddns/target.json", 0o644, CONFIG);
+    sh("mount -t tmpfs -o mode=755 none /root");
+    place.configure("/root/config.json", 0o644, CONFIG);
+    let run = place.run(&["service", "install", "-c", "/root/config.json"]).expect(2);
+    for part in ["home folders", "install -D -m 600 /root/config.json /etc/ddns/config.json", "--user"] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    // A link does not change what is seen.
+    sh("ln -s /root/config.json /etc/ddns/config.json");
+    place.run(&["service", "install"]).expect(2).prints("home folders");
+    sh("touch /root/ddns; mount --bind /opt/ddns /root/ddns");
+    let in_home = StandIns::of(Sandbox::new(), "/root/ddns");
+    let run = in_home.run(&["service", "install", "-c", "/etc/ddns/target.json"]).expect(2);
+    assert!(run.stderr.contains("install -m 755 /root/ddns /usr/local/bin/ddns"), "{}", run.stderr);
+    let written = CONFIG.replacen('{', r#"{"log": {"file": "/var/log/ddns.log"}, "#, 1);
+    place.configure("/etc/ddns/target.json", 0o644, &written);
+    place
+        .run(&["service", "install", "-c", "/etc/ddns/target.json"])
+        .expect(0)
+        .prints("cannot write to /var/log/ddns.log");
+}
+
+/// The unit that a package brings is started as it is, and stays when it is no longer wanted.
+#[test]
+fn the_unit_of_a_package_is_used() {
+    let more =
+        format!("{SYSTEMD}\n[ -d /usr/lib/systemd/system ] || exit 77\nmount -t tmpfs none /usr/lib/systemd/system");
+    if !host("the_unit_of_a_package_is_used", &more) {
+        return;
+    }
+    let place = place();
+    let packaged = "/usr/lib/systemd/system/ddns.service";
+    fs::write(packaged, "[Service]\nExecStart=/usr/bin/ddns watch -c /etc/ddns/config.json\n").expect("a unit");
+    place.configure("/etc/ddns/config.json", 0o644, CONFIG);
+    place.configure("/etc/ddns/other.json", 0o644, CONFIG);
+    place.run(&["service", "install", "-c", "/etc/ddns/other.json"]).expect(2).prints("came with a package");
+    place.run(&["service", "install"]).expect(0);
+    assert_eq!(place.calls(), STARTED[1..]);
+    assert!(!Path::new(UNIT).exists());
+    let run = place.run(&["service", "uninstall"]).expect(0);
+    assert_eq!(place.calls(), ["systemctl disable --now ddns.service"]);
+    assert!(run.stdout.contains("belongs to the package") && Path::new(packaged).exists(), "{}", run.stdout);
+}
+
+/// In place of the one of `OpenWrt`: reads the script, and does what procd would be told.
+const RC_COMMON: &str = r#"
+script=$1 action=$2
+echo "$action" >>/opt/calls
+procd_open_instance() { :; }
+procd_close_instance() { :; }
+procd_set_param() { [ "$1" != command ] || { shift; printf '<%s>' "$@" >>/opt/calls; echo >>/opt/calls; }; }
+procd_send_signal() { echo "signal $*" >>/opt/calls; }
+mkdir() { :; }; chown() { :; }; chmod() { :; }
+. "$script"
+case $action in
+    restart) start_service ;;
+    reload) reload_service ;;
+esac
+"#;
+
+#[test]
+fn openwrt_gets_an_init_script() {
+    if !host("openwrt_gets_an_init_script", "touch /etc/openwrt_release") {
+        return;
+    }
+    fs::write("/etc/rc.common", RC_COMMON).expect("a script");
+    fs::write("/etc/passwd", "nobody:*:65534:65534:nobody:/var:/bin/false\n").expect("a user");
+    let place = place();
+    let calls = || {
+        let text = fs::read_to_string("/opt/calls").unwrap_or_default();
+        let _ = fs::remove_file("/opt/calls");
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    place.configure("/etc/ddns/it's one.json", 0o600, CONFIG);
+    place.run(&["service", "install", "-c", "/etc/ddns/it's one.json"]).expect(0);
+    assert_eq!(place.calls(), ["chgrp 65534 /etc/ddns/it's one.json"]);
+    assert_eq!(calls(), ["enable", "restart", "</opt/ddns><watch><-c></etc/ddns/it's one.json>"]);
+    let script = Path::new("/etc/init.d/ddns-watch");
+    assert_eq!(mode(script), 0o755);
+    place.run(&["service", "status"]).expect(3);
+    assert_eq!(calls(), ["running", "enabled"]);
+    assert_eq!(place.run(&["service", "logs"]).expect(0).stdout, "a line of the log\n");
+    place.run(&["service", "uninstall"]).expect(0);
+    assert_eq!(calls(), ["stop", "disable"]);
+    assert!(!script.exists());
+}
+
+#[test]
+fn where_nothing_starts_services_that_is_said() {
+    if !host("where_nothing_starts_services_that_is_said", "") {
+        return;
+    }
+    let place = place();
+    place.configure("/etc/ddns/config.json", 0o644, CONFIG);
+    let run = place.run(&["service", "install"]).expect(0);
+    assert!(run.stdout.contains("every five minutes") && run.stdout.contains("runs as root"), "{}", run.stdout);
+    fs::remove_file(place.sandbox.path("bin/crontab")).expect("it was there");
+    if !Path::new("/usr/bin/crontab").exists() {
+        place.run(&["service", "install"]).expect(2).prints("nothing was found that starts services");
+    }
+}
