@@ -3,6 +3,8 @@
 pub mod access;
 pub mod check;
 pub mod edit;
+pub mod list;
+pub mod overview;
 pub mod session;
 pub mod state;
 pub mod tries;

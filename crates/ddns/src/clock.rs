@@ -17,6 +17,12 @@ pub(crate) fn unix_time() -> Timestamp {
     Timestamp { seconds: since.as_secs(), micros: since.subsec_micros() }
 }
 
+/// By how many seconds local time is ahead of UTC at a moment.
+pub(crate) fn local_offset(at: u64) -> i32 {
+    let moment = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_second(at).ok());
+    moment.map_or(0, |moment| jiff::tz::TimeZone::system().to_offset(moment).seconds())
+}
+
 /// Since some fixed moment before this process began.
 pub(crate) fn steady_time() -> Duration {
     let time = clock_gettime(STEADY);

@@ -7,6 +7,7 @@ mod interfaces;
 mod limits;
 mod public;
 mod quorum;
+pub(crate) mod report;
 mod source;
 mod stun;
 mod url;

@@ -6,6 +6,7 @@
 
 mod caches;
 mod lookups;
+pub(crate) mod preview;
 mod sender;
 mod store;
 mod told;

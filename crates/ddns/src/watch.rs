@@ -15,6 +15,7 @@ mod reload;
 mod service;
 mod systemd;
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
@@ -47,7 +48,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
 }
 
 /// The same with configurations that are loaded already.
-pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
+pub(crate) async fn serve(settings: Settings, configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
     let (mut events, no_notifications) = match Events::new() {
         Ok(events) => events,
         Err(error) => return fail(&format!("timers and signals cannot be set up ({error})")),
@@ -59,16 +60,18 @@ pub(crate) async fn serve(settings: Settings, mut configs: Vec<Valid>, environme
     if let Err(why) = service.lock(&configs) {
         return fail(&why);
     }
+    // The page may still look at them when others have taken their place.
+    let mut configs = Rc::new(configs);
     loop {
         match serve_once(&mut service, &configs, &mut events).await {
             End::Stop(code) => return code,
-            End::Reload(fresh) => configs = fresh,
+            End::Reload(fresh) => configs = Rc::new(fresh),
         }
     }
 }
 
 /// Runs on these configurations until it stops, or others take their place.
-async fn serve_once(service: &mut Service<'_>, configs: &[Valid], events: &mut Events) -> End {
+async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events: &mut Events) -> End {
     let logs: Vec<Log<'_>> = configs.iter().map(|valid| Log::of_service(valid, service.environment)).collect();
     let Some(log) = logs.first() else { return End::Stop(0) };
     let senders = sync::senders(configs, &logs, service.client);

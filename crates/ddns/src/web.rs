@@ -5,12 +5,14 @@ mod api;
 mod events;
 mod guard;
 mod login;
+mod models;
 mod pages;
 pub(crate) mod password;
 mod reply;
 mod route;
 mod server;
 mod site;
+mod sources;
 pub(crate) mod tls;
 pub(crate) mod views;
 

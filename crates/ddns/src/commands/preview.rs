@@ -11,7 +11,6 @@ use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::{Batch as Request, Moment, Redacted};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
-use ddns_core::net::proxy::Route;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -21,11 +20,12 @@ use ddns_core::update::state::Memory;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::{Client, USER_AGENT};
+use crate::http::Client;
 use crate::load;
 use crate::lookup::{self, Lookup, Pair};
 use crate::output::complain;
 use crate::output::print;
+use crate::sync::preview::{INCOMPLETE, redacted};
 use crate::sync::{Caches, Remembered, moment_of};
 
 /// All updates of one family of one entry.
@@ -166,7 +166,7 @@ impl<'a> Batch<'a> {
         let together: Vec<Update<'a>> = group.iter().filter_map(|member| at(*member)).collect();
         let may_lack = self.entry.callback.variables.combine().is_some_and(|combine| combine.missing.is_some());
         if together.len() < group.len() && !may_lack {
-            return Err("the other address is missing, and `combine.missing` is not set".to_owned());
+            return Err(INCOMPLETE.to_owned());
         }
         Ok(together)
     }
@@ -194,14 +194,7 @@ impl<'a> Batch<'a> {
             let updates = self.together(update)?;
             let request = Request::of(&updates).ok_or_else(String::new)?;
             let moment = self.moment(request.first);
-            let sent = self.entry.callback.render(request, moment).ok();
-            let route = sent.as_ref().and_then(|sent| self.entry.proxies.routes(&sent.url).next());
-            let server = route.and_then(|route| match route {
-                Route::Via(server) => Some(&**server),
-                Route::Direct | Route::Unusable(..) => None,
-            });
-            let request = self.entry.callback.redacted(request, moment, USER_AGENT, self.reveal);
-            request.map(|request| request.through(server, self.reveal))
+            redacted(self.entry, request, moment, self.reveal)
         });
         let ip = self.update(domain).map(|update| update.ip);
         Item { domain, ip, verdict: self.verdict(domain, now), request }

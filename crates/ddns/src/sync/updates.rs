@@ -237,6 +237,11 @@ impl<'a> Updates<'a> {
         }
     }
 
+    /// The source that gave the address of a sender.
+    pub(super) fn source(&self, at: usize, family: Family) -> Option<String> {
+        self.states[at].sources[family.index()].clone()
+    }
+
     /// Notes how a request ended, for [`Updates::rows`].
     pub(super) fn note(&mut self, job: Job, outcome: &Outcome, took: Duration) {
         if self.is_service {
@@ -472,7 +477,7 @@ impl<'a> Updates<'a> {
             kind: family.record_type().to_owned(),
             endpoint: None,
             address: ip,
-            source: self.states[at].sources[family.index()].clone().filter(|_| ip.is_some()),
+            source: self.source(at, family).filter(|_| ip.is_some()),
             accepted: entry.accepted,
             // What is being sent for the first time is not in doubt yet.
             in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| phase != Phase::Sending),

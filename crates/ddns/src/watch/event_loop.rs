@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::{self, Schedule};
 use ddns_core::text::duration::duration;
 use ddns_core::text::json::{Value, pretty};
+use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Tally;
 use ddns_core::update::status::Status;
 use futures_util::future::{Either, select};
@@ -47,7 +49,7 @@ enum Next {
 
 pub(super) struct EventLoop<'a, 's> {
     service: &'s mut Service<'a>,
-    configs: &'s [Valid],
+    configs: &'s Rc<Vec<Valid>>,
     logs: &'s [Log<'s>],
     /// For what concerns the service: that of the first configuration.
     log: &'s Log<'s>,
@@ -65,7 +67,7 @@ impl<'a, 's> EventLoop<'a, 's> {
     /// Everything is looked up first of all.
     pub(super) fn new(
         service: &'s mut Service<'a>,
-        configs: &'s [Valid],
+        configs: &'s Rc<Vec<Valid>>,
         logs: &'s [Log<'s>],
         sync: Sync<'s>,
         schedule: Schedule,
@@ -224,6 +226,13 @@ impl<'a, 's> EventLoop<'a, 's> {
                 }
                 self.waiting.push(Waiting::Page(done));
                 self.synchronize(now);
+            }
+            Event::Web(Ask::Previews(wanted, respond)) => {
+                let is_wanted = |domain: &Domain, family| wanted.includes(domain, family);
+                let _ = respond.send(self.sync.previews(is_wanted, wanted.skip, wanted.take));
+            }
+            Event::Web(Ask::Configs(respond)) => {
+                let _ = respond.send(Rc::clone(self.configs));
             }
             Event::Files => self.reload.schedule(now),
             Event::Reload => self.reload.begin(self.service, true),

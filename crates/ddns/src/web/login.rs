@@ -5,34 +5,26 @@ use std::time::Duration;
 use ddns_core::text::duration::duration;
 use ddns_core::web::session::Id;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
-use maud::html;
+use maud::Render as _;
 
 use super::guard;
 use super::pages::frame;
 use super::password::{LONGEST, is_right};
 use super::reply::{Reply, Request};
 use super::site::{Site, random};
-use super::views::parts::{Field, token_field};
+use super::views::login::Login;
 use crate::clock::steady_time;
 
 /// The page that asks for the password.
-pub(super) fn page(site: &Site, request: &Request) -> Reply {
+pub(super) fn page(request: &Request) -> Reply {
     if request.visitor.is_let_in {
         return Reply::see("/");
     }
-    form(200, site, request, None)
+    form(200, request, None)
 }
 
-fn form(status: u16, _: &Site, request: &Request, wrong: Option<&str>) -> Reply {
-    let field = Field { id: "password", label: "Password", help: None, wrong };
-    let content = html! {
-        h1 { "Log in" }
-        form method="post" action="/login" {
-            (token_field(&request.token))
-            (field.input("password", "", "password"))
-            button.main { "Log in" }
-        }
-    };
+fn form(status: u16, request: &Request, wrong: Option<&str>) -> Reply {
+    let content = Login { token: &request.token, wrong }.render();
     Reply::page(status, frame(request, "Log in", None).around(&content))
 }
 
@@ -44,13 +36,13 @@ pub(super) async fn log_in(site: &Site, request: &Request) -> Reply {
     let _alone = site.verifying.lock().await;
     let client = request.visit.client;
     if let Err(wait) = site.tries.borrow().may(client, steady_time()) {
-        return slow_down(site, request, wait);
+        return slow_down(request, wait);
     }
     let verified = tokio::task::spawn_blocking(move || is_right(&hash, &password)).await;
     if !verified.unwrap_or(false) {
         site.tries.borrow_mut().wrong(client, steady_time());
         site.warn(format!("somebody gave a wrong password on the page ({client})"));
-        return form(403, site, request, Some("This is not the password."));
+        return form(403, request, Some("This is not the password."));
     }
     site.tries.borrow_mut().right(client);
     let Ok(random) = random() else { return Reply::text(500, "the system has no random numbers") };
@@ -64,11 +56,11 @@ pub(super) async fn log_in(site: &Site, request: &Request) -> Reply {
     }
 }
 
-fn slow_down(site: &Site, request: &Request, wait: Duration) -> Reply {
+fn slow_down(request: &Request, wait: Duration) -> Reply {
     // The whole second in which it is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries: wait {}.", duration(wait));
-    form(429, site, request, Some(&text)).with(RETRY_AFTER, HeaderValue::from(wait.as_secs()))
+    form(429, request, Some(&text)).with(RETRY_AFTER, HeaderValue::from(wait.as_secs()))
 }
 
 /// Ends the session.

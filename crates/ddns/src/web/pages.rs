@@ -1,12 +1,24 @@
 //! The pages: each handler asks the service for what its view shows.
 
+use ddns_core::web::list::Filter;
+use ddns_core::web::overview::{self, Query};
+use ddns_core::web::when::Clock;
+use maud::Render as _;
+
+use super::models;
 use super::reply::{Reply, Request};
-use super::site::Site;
+use super::site::{Site, Wanted};
+use super::views;
 use super::views::layout::{Frame, Tab};
-use super::views::parts::action;
+use super::views::parts::Range;
+use crate::clock::{local_offset, unix_time};
+use crate::lookup::report::Report;
 
 /// Where the service ends while a page is made.
 const GONE: &str = "the service ends: try again when it runs";
+
+/// Of updates with the same name and type, so many have details.
+const MOST_ALIKE: usize = 100;
 
 /// What surrounds a view.
 pub(super) fn frame<'a>(request: &'a Request, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
@@ -14,10 +26,91 @@ pub(super) fn frame<'a>(request: &'a Request, title: &'a str, tab: Option<Tab>) 
     Frame { title, tab, token: &request.token, can_log_out, is_live: tab.is_some() }
 }
 
+/// The clock of this host.
+fn clock() -> Clock<'static> {
+    Clock { now: unix_time().seconds, offset: &local_offset }
+}
+
 pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     let Some(status) = site.status().await else { return Reply::text(503, GONE) };
-    let content = maud::html! { h1 { (status.summary()) } (action("/sync", &request.token, &maud::html! { button { "Synchronize now" } })) };
-    Reply::page(200, frame(request, "Overview", Some(Tab::Overview)).around(&content))
+    let query = Query::read(|name| request.queried(name));
+    let view = overview::overview(&status, &query);
+    let frame = frame(request, "Overview", Some(Tab::Overview));
+    let (strips, since) = (Vec::new(), Vec::new());
+    let (token, clock) = (frame.token, clock());
+    let model = views::overview::Model { status: &status, view: &view, query: &query, clock, token, strips, since };
+    Reply::page(200, frame.around(&model.render()))
+}
+
+/// One update.
+pub(super) async fn update(site: &Site, request: &Request) -> Reply {
+    let (Some(domain), Some(kind)) = (request.queried("domain"), request.queried("type")) else {
+        return missing(request, "The address of this page names no domain and no type.");
+    };
+    let endpoint = request.queried("endpoint");
+    let wanted =
+        Wanted { filter: Filter::default(), update: Some((domain.clone(), kind.clone())), skip: 0, take: MOST_ALIKE };
+    let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
+        return Reply::text(503, GONE);
+    };
+    let mut alike = status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
+    let Some((row, preview)) = alike.find(|(row, _)| endpoint.is_none() || row.endpoint == endpoint) else {
+        return missing(request, "The configuration has no such update any more.");
+    };
+    let frame = frame(request, &row.domain, Some(Tab::Overview));
+    let (token, clock) = (frame.token, clock());
+    let item = Some(models::item(preview, clock.now));
+    let model =
+        views::details::Model { row, request: item, strip: None, history: Vec::new(), decided: None, clock, token };
+    Reply::page(200, frame.around(&model.render()))
+}
+
+/// A page that is not there.
+fn missing(request: &Request, text: &str) -> Reply {
+    let wrong = views::login::Wrong { title: "There is nothing here", text };
+    Reply::page(
+        404,
+        Frame { is_live: false, ..frame(request, "Not found", Some(Tab::Overview)) }.around(&wrong.render()),
+    )
+}
+
+pub(super) async fn addresses(site: &Site, request: &Request) -> Reply {
+    let Some(configs) = site.configs().await else { return Reply::text(503, GONE) };
+    let known = match site.sources.known() {
+        Some(known) => Some(known),
+        None => site.sources.ask(configs).await,
+    };
+    let frame = frame(request, "Addresses", Some(Tab::Addresses));
+    let clock = clock();
+    let model = match &known {
+        Some((at, report)) => models::addresses(report, Some(clock.when(*at)), frame.token),
+        None => models::addresses(&Report::of_host(), None, frame.token),
+    };
+    Reply::page(200, frame.around(&model.render()))
+}
+
+/// Asks the sources again.
+pub(super) async fn ask_sources(site: &Site) -> Reply {
+    let Some(configs) = site.configs().await else { return Reply::text(503, GONE) };
+    site.sources.ask(configs).await;
+    Reply::see("/addresses")
+}
+
+pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
+    let filter = Filter::read(|name| request.queried(name));
+    let per_page = views::requests::PER_PAGE;
+    let skip = (filter.page - 1).saturating_mul(per_page);
+    let wanted = Wanted { filter: filter.clone(), update: None, skip, take: per_page };
+    let Some(previews) = site.previews(wanted).await else { return Reply::text(503, GONE) };
+    let frame = frame(request, "Requests", Some(Tab::Requests));
+    let now = clock().now;
+    let model = views::requests::Model {
+        filter: &filter,
+        items: previews.shown.iter().map(|preview| models::item(preview, now)).collect(),
+        range: Range { page: filter.page, per_page, total: previews.total },
+        closing: models::closing(&previews),
+    };
+    Reply::page(200, frame.around(&model.render()))
 }
 
 pub(super) fn synchronize(site: &Site) -> Reply {

@@ -46,9 +46,13 @@ const ROUTES: &[Route] = {
     const POST: Method = Method::POST;
     &[
         row(People, GET, "/", |site, request| Box::pin(pages::overview(site, request))),
+        row(People, GET, "/update", |site, request| Box::pin(pages::update(site, request))),
+        row(People, GET, "/addresses", |site, request| Box::pin(pages::addresses(site, request))),
+        row(People, POST, "/addresses", |site, _| Box::pin(pages::ask_sources(site))),
+        row(People, GET, "/requests", |site, request| Box::pin(pages::requests(site, request))),
         row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
         row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
-        row(Anybody, GET, "/login", |site, request| Box::pin(ready(login::page(site, request)))),
+        row(Anybody, GET, "/login", |_, request| Box::pin(ready(login::page(request)))),
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
         row(People, GET, "/events", |site, request| Box::pin(ready(events(site, request)))),

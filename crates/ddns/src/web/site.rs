@@ -3,11 +3,16 @@
 use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
+use std::rc::Rc;
 
+use ddns_core::config::validate::Valid;
 use ddns_core::config::web::Web;
+use ddns_core::net::family::Family;
 use ddns_core::text::json::Value;
+use ddns_core::update::domain::Domain;
 use ddns_core::update::status::Status;
 use ddns_core::web::access::{password, token};
+use ddns_core::web::list::Filter;
 use ddns_core::web::session::{Id, Key, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
@@ -15,7 +20,9 @@ use tokio::sync::{Mutex, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Changes;
+use super::sources::Sources;
 use crate::clock::steady_time;
+use crate::sync::preview::Previews;
 
 /// What the page asks of the service. Whoever asked may be gone when the response comes.
 pub(crate) enum Ask {
@@ -25,6 +32,30 @@ pub(crate) enum Ask {
     Synchronize { retry_stopped: bool, done: oneshot::Sender<Value> },
     /// A warning for the log.
     Warn(String),
+    /// The updates that are wanted, with their requests.
+    Previews(Wanted, oneshot::Sender<Previews>),
+    /// The configurations that the service runs on.
+    Configs(oneshot::Sender<Rc<Vec<Valid>>>),
+}
+
+/// Which updates are wanted.
+pub(crate) struct Wanted {
+    pub(crate) filter: Filter,
+    /// Only the update of this domain and type.
+    pub(crate) update: Option<(String, String)>,
+    /// So many come before the first one that is shown.
+    pub(crate) skip: usize,
+    /// No more are shown.
+    pub(crate) take: usize,
+}
+
+impl Wanted {
+    pub(crate) fn includes(&self, domain: &Domain, family: Family) -> bool {
+        match &self.update {
+            Some((name, kind)) => domain.as_str() == name && family.record_type() == kind,
+            None => self.filter.includes(domain.as_str()),
+        }
+    }
 }
 
 pub(super) struct Site {
@@ -41,6 +72,7 @@ pub(super) struct Site {
     pub(super) verifying: Mutex<()>,
     pub(super) changes: Changes,
     asks: UnboundedSender<Ask>,
+    pub(super) sources: Rc<Sources>,
 }
 
 impl Site {
@@ -60,6 +92,7 @@ impl Site {
             verifying: Mutex::default(),
             changes: Changes::default(),
             asks,
+            sources: Rc::default(),
         })
     }
 
@@ -98,6 +131,16 @@ impl Site {
     /// How every update stands; none where the service ends.
     pub(super) async fn status(&self) -> Option<Status> {
         self.ask(Ask::Status).await
+    }
+
+    /// Updates with their requests; none where the service ends.
+    pub(super) async fn previews(&self, wanted: Wanted) -> Option<Previews> {
+        self.ask(|respond| Ask::Previews(wanted, respond)).await
+    }
+
+    /// The configurations that the service runs on; none where it ends.
+    pub(super) async fn configs(&self) -> Option<Rc<Vec<Valid>>> {
+        self.ask(Ask::Configs).await
     }
 
     /// Begins a synchronization and does not wait for its end.

@@ -1,6 +1,16 @@
 //! The pages, each a pure function from what is known to markup. Maud escapes every value.
 #![allow(dead_code, reason = "no route shows them yet")]
 
+pub(crate) mod addresses;
 pub(crate) mod assets;
+pub(crate) mod details;
+pub(crate) mod history;
 pub(crate) mod layout;
+pub(crate) mod login;
+pub(crate) mod overview;
 pub(crate) mod parts;
+pub(crate) mod requests;
+pub(crate) mod strip;
+
+#[cfg(test)]
+mod tests;

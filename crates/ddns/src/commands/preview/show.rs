@@ -13,6 +13,7 @@ use super::{Batch, Item};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
 use crate::output::layout::{WIDE, broken, folded};
+use crate::sync::preview;
 
 /// Of updates that are alike, so many are shown in full.
 const MOST_ALIKE: usize = 20;
@@ -146,11 +147,7 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
 
 /// What would be done about an update, and why.
 fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
-    match (&item.verdict, &item.request) {
-        (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: {why}"),
-        (Some(verdict), _) => verdict.sentence(now),
-        (None, _) => format!("cannot be sent: no {} address found", batch.family),
-    }
+    preview::sentence(batch.family, item.verdict.as_ref(), item.request.as_ref(), now)
 }
 
 /// One row: a label and, from a column on, a text of any length.

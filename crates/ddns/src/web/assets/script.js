@@ -62,6 +62,7 @@
 
   const equip = () => {
     if (navigator.clipboard) for (const button of all("[data-copy]")) button.hidden = false;
+    if (document.querySelector("[data-again]")) setTimeout(refresh, 1000);
     tick();
   };
   const show = async (response) => {
@@ -112,6 +113,10 @@
     events.addEventListener("changed", refresh);
   };
 
+  document.addEventListener("mouseover", (event) => {
+    const time = event.target.closest("time");
+    if (time && !time.title) time.title = time.dateTime.replace("T", " ");
+  });
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]");
     if (copy) {

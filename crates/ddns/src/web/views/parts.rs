@@ -5,6 +5,8 @@ use ddns_core::web::state::State;
 use ddns_core::web::when::{When, countdown};
 use maud::{Markup, Render, html};
 
+use crate::output::report::with_reason;
+
 /// A sign of [`SPRITE`]; the words are beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Icon {
@@ -51,7 +53,7 @@ impl Icon {
 
 impl Render for Icon {
     fn render(&self) -> Markup {
-        html! { svg.i viewBox="0 0 16 16" aria-hidden="true" { use href=(self.place()) {} } }
+        html! { svg.i aria-hidden="true" { use href=(self.place()) {} } }
     }
 }
 
@@ -88,14 +90,24 @@ pub(crate) fn pill(state: State) -> Markup {
     html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (state.words()) } }
 }
 
-/// A moment in words; the exact one on hover.
+/// A moment in words; a script shows the exact one on hover.
 pub(crate) fn time(when: &When) -> Markup {
-    html! { time datetime=(when.exact) title=(when.exact) data-ago=[when.ago] { (when.words) } }
+    html! { time datetime=(when.exact) data-ago=[when.ago] { (when.words) } }
 }
 
 /// What is left until something happens; it runs down where scripts run.
 pub(crate) fn left(seconds: u64) -> Markup {
     html! { span.count role="timer" data-left=(seconds) { (countdown(seconds)) } }
+}
+
+/// How a request ended, as a sentence: `503` and `503: words` are responses, all else is why there was none.
+pub(crate) fn response(why: &str) -> String {
+    let (number, words) = why.split_once(": ").unwrap_or((why, ""));
+    let Some(status) = (number.len() == 3).then(|| number.parse().ok()).flatten() else {
+        return format!("There was no response: {}.", why.trim_end_matches('.'));
+    };
+    let words = if words.is_empty() { String::new() } else { format!(": {}", words.trim_end_matches('.')) };
+    format!("The response was {}{words}.", with_reason(status))
 }
 
 /// What a notice is about.
@@ -200,8 +212,8 @@ pub(crate) struct Range {
 /// `1–50 of 10,000`, and the way to the pages before and after; `link` gives the address of a page.
 pub(crate) fn pager(range: Range, what: &str, link: impl Fn(usize) -> String) -> Markup {
     let Range { page, per_page, total } = range;
-    let first = (page - 1) * per_page + 1;
-    let last = (page * per_page).min(total);
+    let first = (page - 1).saturating_mul(per_page).saturating_add(1);
+    let last = page.saturating_mul(per_page).min(total);
     let is_last = last >= total;
     html! {
         nav.pager aria-label={ "Pages of " (what) } {

@@ -1,0 +1,307 @@
+//! The first view: whether everything is up to date, which address, what failed and why, and what happens next.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use crate::net::url::push_form;
+use crate::text::number::grouped;
+use crate::update::status::{Phase, Row, Status};
+use crate::web::state::State;
+
+/// So many updates stand on a page.
+pub const PER_PAGE: usize = 50;
+
+/// So many sentences about trouble are shown; where there are more, the table has them.
+const MOST_TROUBLE: usize = 6;
+
+/// So many updates are named in a sentence.
+const MOST_NAMED: usize = 3;
+
+/// So many addresses are shown for each family.
+const MOST_ADDRESSES: usize = 3;
+
+/// Which updates are wanted, in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// What a domain, an address or a source must contain.
+    pub search: String,
+    /// Only those in this state.
+    pub state: Option<State>,
+    /// By what they are sorted.
+    pub sort: Sort,
+    /// The last one first.
+    pub is_reverse: bool,
+    /// From 1.
+    pub page: usize,
+}
+
+/// By what updates are sorted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// As the configuration has them.
+    #[default]
+    Written,
+    /// By their names.
+    Name,
+    /// The worst first.
+    State,
+    /// By address.
+    Address,
+    /// The latest first.
+    Accepted,
+}
+
+impl Sort {
+    const ALL: [Self; 5] = [Self::Written, Self::Name, Self::State, Self::Address, Self::Accepted];
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Written => "",
+            Self::Name => "name",
+            Self::State => "state",
+            Self::Address => "address",
+            Self::Accepted => "accepted",
+        }
+    }
+}
+
+impl Query {
+    /// Reads the values of an address; what is not understood counts as not given.
+    pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
+        let sort = value("sort").unwrap_or_default();
+        let (key, is_reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |key| (key, true));
+        Self {
+            search: value("q").unwrap_or_default().trim().to_owned(),
+            state: value("state").and_then(|key| State::parse(&key)),
+            sort: Sort::ALL.into_iter().find(|sort| sort.key() == key).unwrap_or_default(),
+            is_reverse,
+            page: value("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1),
+        }
+    }
+
+    /// The address of the view with this query.
+    pub fn link(&self) -> String {
+        let sign = if self.is_reverse { "-" } else { "" };
+        let sort = Some(self.sort.key()).filter(|key| !key.is_empty()).map(|key| format!("{sign}{key}"));
+        let page = (self.page > 1).then(|| self.page.to_string());
+        let pairs = [
+            ("q", Some(self.search.clone()).filter(|text| !text.is_empty())),
+            ("state", self.state.map(|state| state.key().to_owned())),
+            ("sort", sort),
+            ("page", page),
+        ];
+        link("/", pairs.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    }
+
+    /// The same on another page.
+    #[must_use]
+    pub fn on_page(&self, page: usize) -> Self {
+        Self { page, ..self.clone() }
+    }
+
+    /// The same with those in one state, or all.
+    #[must_use]
+    pub fn in_state(&self, state: Option<State>) -> Self {
+        Self { state, page: 1, ..self.clone() }
+    }
+
+    /// The same in another order; the other way around where it is in this order already.
+    #[must_use]
+    pub fn sorted(&self, sort: Sort) -> Self {
+        Self { sort, is_reverse: self.sort == sort && !self.is_reverse, page: 1, ..self.clone() }
+    }
+
+    fn includes(&self, row: &Row, search: &str) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(search);
+        self.state.is_none_or(|state| state == State::of(&row.phase))
+            && (search.is_empty()
+                || has(&row.domain)
+                || address(row).is_some_and(|ip| has(&ip.to_string()))
+                || row.source.as_deref().is_some_and(has)
+                || row.endpoint.as_deref().is_some_and(has))
+    }
+
+    fn order(&self, rows: &mut [&Row]) {
+        let by = |one: &Row, other: &Row| match self.sort {
+            Sort::Written => Ordering::Equal,
+            Sort::Name => one.domain.cmp(&other.domain),
+            Sort::State => State::of(&other.phase).cmp(&State::of(&one.phase)),
+            Sort::Address => address(one).cmp(&address(other)),
+            Sort::Accepted => other.accepted.map(|last| last.at).cmp(&one.accepted.map(|last| last.at)),
+        };
+        match (self.sort, self.is_reverse) {
+            (Sort::Written, false) => {}
+            (Sort::Written, true) => rows.reverse(),
+            (_, false) => rows.sort_by(|one, other| by(one, other)),
+            (_, true) => rows.sort_by(|one, other| by(other, one)),
+        }
+    }
+}
+
+/// The address of a view with these values.
+pub fn link<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut text = path.to_owned();
+    for (at, (name, value)) in pairs.into_iter().enumerate() {
+        text += if at == 0 { "?" } else { "&" };
+        text += name;
+        text.push('=');
+        push_form(&mut text, &value);
+    }
+    text
+}
+
+/// The address of the details of an update.
+pub fn details_link(row: &Row) -> String {
+    let pairs =
+        [("domain", Some(row.domain.clone())), ("type", Some(row.kind.clone())), ("endpoint", row.endpoint.clone())];
+    link("/update", pairs.into_iter().filter_map(|(name, value)| Some((name, value?))))
+}
+
+/// The address that an update has, or is to have: the one that was looked up, or the one that was accepted last.
+pub fn address(row: &Row) -> Option<IpAddr> {
+    row.address.or(row.accepted.map(|accepted| accepted.ip))
+}
+
+/// What the view shows.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Overview<'a> {
+    /// `11 of 12 up to date`
+    pub headline: String,
+    /// The worst state of all updates; up to date where there are none.
+    pub worst: State,
+    /// The addresses that were found, those of most updates first.
+    pub addresses: Vec<Current<'a>>,
+    /// What is not up to date, the worst first.
+    pub trouble: Vec<Trouble<'a>>,
+    /// How many sentences more there would be.
+    pub more_trouble: usize,
+    /// How many updates there are in each state, those that some are in.
+    pub counts: Vec<(State, usize)>,
+    /// How many there are in all.
+    pub all: usize,
+    /// How many the query wants.
+    pub total: usize,
+    /// The page that is shown: the last one, where the query wants one behind it.
+    pub page: usize,
+    /// Those of this page.
+    pub rows: Vec<&'a Row>,
+}
+
+/// An address that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Current<'a> {
+    /// The address.
+    pub ip: IpAddr,
+    /// The source that gave it.
+    pub source: &'a str,
+    /// How many updates it is for.
+    pub count: usize,
+}
+
+/// Updates that are not up to date, for the same reason.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Trouble<'a> {
+    /// Their state.
+    pub state: State,
+    /// The first of them.
+    pub named: Vec<&'a Row>,
+    /// How many there are.
+    pub count: usize,
+    /// Seconds until the first is sent again; none where nothing is known of it.
+    pub next: Option<u64>,
+}
+
+/// Prepares the view.
+pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
+    let mut numbers = [0; State::ALL.len()];
+    for row in &status.rows {
+        numbers[State::of(&row.phase) as usize] += 1;
+    }
+    let counts: Vec<_> = State::ALL.into_iter().zip(numbers).filter(|(_, count)| *count > 0).collect();
+    let (trouble, more_trouble) = trouble(&status.rows);
+    let search = query.search.to_lowercase();
+    let mut rows: Vec<&Row> = status.rows.iter().filter(|row| query.includes(row, &search)).collect();
+    query.order(&mut rows);
+    let total = rows.len();
+    let page = query.page.min(total.div_ceil(PER_PAGE)).max(1);
+    Overview {
+        headline: headline(status.rows.len(), numbers[State::UpToDate as usize]),
+        worst: counts.last().map_or(State::UpToDate, |(state, _)| *state),
+        addresses: addresses(&status.rows),
+        trouble,
+        more_trouble,
+        counts,
+        all: status.rows.len(),
+        total,
+        page,
+        rows: rows.into_iter().skip((page - 1) * PER_PAGE).take(PER_PAGE).collect(),
+    }
+}
+
+fn headline(all: usize, good: usize) -> String {
+    match (all, good) {
+        (0, _) => "No updates configured".to_owned(),
+        (1, 1) => "Up to date".to_owned(),
+        (1, _) => "Not up to date".to_owned(),
+        _ if all == good => format!("All {} up to date", grouped(all)),
+        _ => format!("{} of {} up to date", grouped(good), grouped(all)),
+    }
+}
+
+fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
+    let mut all: Vec<Current<'_>> = Vec::new();
+    let mut places: HashMap<(IpAddr, &str), usize> = HashMap::new();
+    for (ip, source) in rows.iter().filter_map(|row| Some((row.address?, row.source.as_deref()?))) {
+        let place = *places.entry((ip, source)).or_insert_with(|| {
+            all.push(Current { ip, source, count: 0 });
+            all.len() - 1
+        });
+        all[place].count += 1;
+    }
+    all.sort_by_key(|current| (current.ip.is_ipv6(), Reverse(current.count)));
+    let mut shown = [0; 2];
+    all.retain(|current| {
+        shown[usize::from(current.ip.is_ipv6())] += 1;
+        shown[usize::from(current.ip.is_ipv6())] <= MOST_ADDRESSES
+    });
+    all
+}
+
+/// What is not up to date, taken together where the reason is the same; and how many sentences were left out.
+fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
+    let mut all: Vec<Trouble<'_>> = Vec::new();
+    let mut places: HashMap<(State, &str), usize> = HashMap::new();
+    for row in rows {
+        let state = State::of(&row.phase);
+        let (why, next) = match &row.phase {
+            Phase::Retry { seconds, why, .. } | Phase::Waiting { seconds, why } | Phase::Held { seconds, why } => {
+                (why.as_str(), Some(*seconds))
+            }
+            Phase::Stopped { why } => (why.as_str(), None),
+            Phase::NoAddress => (row.kind.as_str(), None),
+            Phase::InDoubt | Phase::NotAccepted => ("", None),
+            Phase::UpToDate | Phase::Sending | Phase::Accepted | Phase::Expired => continue,
+        };
+        let place = *places.entry((state, why)).or_insert_with(|| {
+            all.push(Trouble { state, named: Vec::new(), count: 0, next: None });
+            all.len() - 1
+        });
+        let trouble = &mut all[place];
+        trouble.count += 1;
+        trouble.next = trouble.next.into_iter().chain(next).min();
+        match (&row.phase, trouble.named.first().map(|first| &first.phase)) {
+            // The one that failed itself tells more than those that wait for it.
+            (Phase::Retry { .. }, Some(Phase::Waiting { .. })) => trouble.named.insert(0, row),
+            _ => trouble.named.push(row),
+        }
+        trouble.named.truncate(MOST_NAMED);
+    }
+    all.sort_by_key(|trouble| Reverse(trouble.state));
+    let more = all.len().saturating_sub(MOST_TROUBLE);
+    all.truncate(MOST_TROUBLE);
+    (all, more)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use super::*;
+use crate::update::state::Accepted;
+
+fn row(domain: &str, ip: &str, phase: Phase) -> Row {
+    let address: Option<IpAddr> = ip.parse().ok();
+    Row {
+        domain: domain.to_owned(),
+        kind: if ip.contains(':') { "AAAA" } else { "A" }.to_owned(),
+        endpoint: None,
+        address,
+        source: address.map(|_| "public".to_owned()),
+        accepted: address.map(|ip| Accepted { ip, at: 1_794_000_000 + domain.len() as u64 }),
+        in_doubt: None,
+        last: None,
+        phase,
+    }
+}
+
+fn retry(why: &str, seconds: u64) -> Phase {
+    Phase::Retry { seconds, failures: 3, why: why.to_owned() }
+}
+
+fn query(text: &str) -> Query {
+    let pairs: Vec<(&str, &str)> = text.split('&').filter_map(|pair| pair.split_once('=')).collect();
+    Query::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+}
+
+#[test]
+fn i1_trouble_comes_first_and_once_for_the_same_reason() {
+    let rows = vec![
+        row("home.example", "203.0.113.7", Phase::UpToDate),
+        row("a.example", "203.0.113.7", retry("503", 42)),
+        row("b.example", "203.0.113.7", Phase::Waiting { seconds: 7, why: "503".to_owned() }),
+        row("c.example", "", Phase::NoAddress),
+        row("d.example", "2001:db8::7", Phase::Stopped { why: "badauth".to_owned() }),
+        row("e.example", "2001:db8::7", Phase::Sending),
+    ];
+    let status = Status { rows, ..Status::default() };
+    let view = overview(&status, &query(""));
+    assert_eq!((view.headline.as_str(), view.worst), ("1 of 6 up to date", State::Stopped));
+    let told: Vec<_> =
+        view.trouble.iter().map(|one| (one.named[0].domain.as_str(), one.state, one.count, one.next)).collect();
+    assert_eq!(
+        told,
+        [
+            ("d.example", State::Stopped, 1, None),
+            ("a.example", State::Retrying, 2, Some(7)),
+            ("c.example", State::NoAddress, 1, None),
+        ]
+    );
+    let found: Vec<_> = view.addresses.iter().map(|one| (one.ip.to_string(), one.count)).collect();
+    assert_eq!(found, [("203.0.113.7".to_owned(), 3), ("2001:db8::7".to_owned(), 2)]);
+    assert_eq!(view.counts.iter().map(|(_, count)| count).sum::<usize>(), view.all);
+}
+
+#[test]
+fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
+    let rows = ["b.example", "a.example", "cc.example"].map(|name| row(name, "203.0.113.7", Phase::UpToDate));
+    let status = Status { rows: rows.into(), ..Status::default() };
+    let names = |text: &str| -> Vec<&str> {
+        overview(&status, &query(text)).rows.iter().map(|row| row.domain.as_str()).collect()
+    };
+    assert_eq!(names(""), ["b.example", "a.example", "cc.example"]);
+    assert_eq!(names("sort=name"), ["a.example", "b.example", "cc.example"]);
+    assert_eq!(names("sort=-name"), ["cc.example", "b.example", "a.example"]);
+    assert_eq!(names("sort=accepted")[0], "cc.example");
+    assert_eq!(names("q=CC"), ["cc.example"]);
+    assert_eq!(names("q=113.7&page=9").len(), 3, "a page behind the last one is the last one");
+    assert!(names("state=stopped").is_empty());
+    assert_eq!(names("state=what&sort=what&page=-1").len(), 3);
+    for text in ["", "q=ab", "state=stopped", "sort=-name&page=2"] {
+        let query = query(text);
+        assert_eq!(self::query(query.link().trim_start_matches(['/', '?'])), query);
+    }
+    let search = Query { search: "a&b=c d".to_owned(), ..Query::default() };
+    assert_eq!(search.link(), "/?q=a%26b%3Dc+d");
+    assert!(query("sort=name").sorted(Sort::Name).is_reverse && !query("sort=-name").sorted(Sort::Name).is_reverse);
+}
+
+#[test]
+fn i1_ten_thousand_domains_are_shown_in_pages() {
+    let name = |at: usize| format!("host{at:05}.example");
+    let phase = |at: usize| if at.is_multiple_of(2) { Phase::UpToDate } else { retry(&at.to_string(), 9) };
+    let rows = (0..10_000).map(|at| row(&name(at), "203.0.113.7", phase(at))).collect();
+    let status = Status { rows, ..Status::default() };
+    let view = overview(&status, &query("page=3&sort=name"));
+    assert_eq!((view.total, view.rows.len(), view.rows[0].domain.as_str()), (10_000, 50, "host00100.example"));
+    assert_eq!((view.trouble.len(), view.more_trouble), (MOST_TROUBLE, 5_000 - MOST_TROUBLE));
+    assert_eq!(view.headline, "5,000 of 10,000 up to date");
+}

@@ -1,0 +1,183 @@
+//! Every address of this host with the verdict on it, and what each source gives: for `ddns addresses` and for the page.
+
+use ddns_core::address::local::is_private;
+use ddns_core::address::observation::doubtful;
+use ddns_core::config::Config;
+use ddns_core::net::family::Family;
+use ddns_core::net::local_address::{Lifetime, LocalAddress, Scope};
+use ddns_core::text::duration::seconds;
+use ddns_core::text::json::Value;
+
+use super::{Lookup, Query, local_addresses, look_up_all, shared};
+use crate::http::Client;
+
+/// What was found.
+pub(crate) struct Report {
+    /// The addresses of this host, or why they cannot be listed.
+    pub(crate) local: Result<Vec<LocalAddress>, String>,
+    pub(crate) lists: Vec<List>,
+}
+
+/// What the sources of some domains give.
+pub(crate) struct List {
+    pub(crate) family: Family,
+    pub(crate) domains: Vec<String>,
+    pub(crate) lookup: Lookup,
+}
+
+impl Report {
+    /// Asks no source.
+    pub(crate) fn of_host() -> Self {
+        Self { local: local_addresses(), lists: Vec::new() }
+    }
+
+    /// Asks every source, one after the other, so that the times are their own.
+    pub(crate) async fn make(configs: &[&Config], client: &Client) -> Self {
+        let mut report = Self::of_host();
+        for family in Family::ALL {
+            report.lists.extend(lists_of(configs, family, client).await);
+        }
+        report
+    }
+
+    fn local(&self) -> &[LocalAddress] {
+        self.local.as_deref().unwrap_or_default()
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Value {
+        let string = |text: &dyn ToString| Value::string(text.to_string());
+        let local = self.local().iter().map(|address| {
+            Value::object([
+                ("interface", string(&address.interface)),
+                ("ip", string(&address.ip)),
+                ("prefix", Value::Number(address.prefix.to_string())),
+                ("scope", Value::string(scope(address.scope))),
+                ("flags", Value::list(flags(address).into_iter().map(Value::string))),
+                ("valid", lifetime_json(address.valid)),
+                ("preferred", lifetime_json(address.preferred)),
+                ("private", Value::Bool(is_private(address.ip))),
+                ("verdict", Value::string(address.unusable().unwrap_or("usable"))),
+            ])
+        });
+        let all = self.lists.iter().flat_map(|list| list.lookup.attempts.iter().map(move |one| (list.family, one)));
+        let sources = all.map(|(family, attempt)| {
+            let (ip, why) = match &attempt.result {
+                Ok(choice) => (string(&choice.ip), &choice.why),
+                Err(why) => (Value::Null, why),
+            };
+            Value::object([
+                ("family", string(&family)),
+                ("source", string(&attempt.source)),
+                ("ip", ip),
+                ("why", string(why)),
+                ("ms", Value::Number(attempt.took.as_millis().to_string())),
+            ])
+        });
+        let chosen = Family::ALL.map(|family| {
+            let first = self.lists.iter().find(|list| list.family == family).and_then(|list| list.lookup.found());
+            let value = first.map_or(Value::Null, |(source, choice)| {
+                Value::object([("ip", string(&choice.ip)), ("source", string(&source)), ("why", string(&choice.why))])
+            });
+            (family.record_type(), value)
+        });
+        Value::object([
+            ("local", Value::list(local)),
+            ("sources", Value::list(sources)),
+            ("chosen", Value::object(chosen)),
+        ])
+    }
+}
+
+async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<List> {
+    let all = configs.iter().flat_map(|config| config.entries.iter().map(move |entry| (*config, entry)));
+    let queries = all.filter_map(|(config, entry)| Some((Query::needed(entry, family)?, (config, entry))));
+    let mut lists = Vec::new();
+    for (query, sharing) in shared(queries) {
+        let secrets = sharing[0].0.secrets().longer_than(4);
+        let lookup = look_up_all(query, client).await.masked(&secrets);
+        let domains = sharing.iter().flat_map(|(_, entry)| entry.domains_of(family)).map(ToString::to_string).collect();
+        lists.push(List { family, domains, lookup });
+    }
+    lists
+}
+
+impl List {
+    /// `for home.example.com`, `for a.example to z.example (12 domains)`; empty where no domain is named.
+    pub(crate) fn named(&self) -> String {
+        match self.domains.as_slice() {
+            [] => String::new(),
+            [one] => format!("for {one}"),
+            [one, .., last] => format!("for {one} to {last} ({} domains)", self.domains.len()),
+        }
+    }
+
+    /// Which address would be sent, and why; none where there is none.
+    pub(crate) fn verdict(&self) -> Option<String> {
+        let (source, choice) = self.lookup.found()?;
+        Some(format!("{} would be sent: {source} is the first source with an address.", choice.ip))
+    }
+
+    /// What to think about before it is sent.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let Some(ip) = self.lookup.address() else { return Vec::new() };
+        let hint = "It is private: the internet cannot reach it. `public` or `stun:` give the router's address.";
+        let private = is_private(ip).then(|| hint.to_owned());
+        private.into_iter().chain(doubtful(ip).map(|why| format!("Warning: {why}."))).collect()
+    }
+}
+
+/// Whether an address of this host can be sent.
+pub(crate) fn verdict(row: &LocalAddress) -> String {
+    match row.unusable() {
+        None if is_private(row.ip) => "usable, but private".to_owned(),
+        None => "usable".to_owned(),
+        Some(why) => format!("not usable: {why}"),
+    }
+}
+
+/// Scope, flags and lifetimes in words.
+pub(crate) fn described(row: &LocalAddress) -> String {
+    let mut words = vec![format!("scope {}", scope(row.scope))];
+    words.extend(flags(row).into_iter().filter(|flag| *flag != "permanent").map(str::to_owned));
+    words.push(match (row.valid, row.preferred) {
+        (Lifetime::Forever, _) => "forever".to_owned(),
+        (Lifetime::Unknown, _) => return words.join(", "),
+        (Lifetime::Seconds(valid), Lifetime::Seconds(preferred)) => {
+            format!("valid {}, preferred {}", seconds(valid.into()), seconds(preferred.into()))
+        }
+        (Lifetime::Seconds(valid), _) => format!("valid {}", seconds(valid.into())),
+    });
+    words.join(", ")
+}
+
+fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Global => "global",
+        Scope::Site => "site",
+        Scope::Link => "link",
+        Scope::Host => "host",
+        Scope::Unknown => "unknown",
+    }
+}
+
+fn flags(row: &LocalAddress) -> Vec<&'static str> {
+    let flags = &row.flags;
+    let all = [
+        (flags.temporary, "temporary"),
+        (flags.deprecated, "deprecated"),
+        (flags.tentative, "tentative"),
+        (flags.dad_failed, "dadfailed"),
+        (flags.permanent, "permanent"),
+        (flags.down, "down"),
+    ];
+    all.into_iter().filter(|(is_set, _)| *is_set).map(|(_, name)| name).collect()
+}
+
+fn lifetime_json(lifetime: Lifetime) -> Value {
+    match lifetime {
+        Lifetime::Forever => Value::string("forever"),
+        Lifetime::Seconds(seconds) => Value::Number(seconds.to_string()),
+        Lifetime::Unknown => Value::Null,
+    }
+}

@@ -1,0 +1,114 @@
+//! An update as somebody may see it before it is sent: what is to be done about it, and its request.
+
+use std::net::IpAddr;
+
+use ddns_core::callback::{Batch as Request, Moment, Redacted, curl};
+use ddns_core::config::Entry;
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Route;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::plan::Verdict;
+
+use super::Sync;
+use crate::http::USER_AGENT;
+
+/// Why the request of an update cannot be made where it needs another address.
+pub(crate) const INCOMPLETE: &str = "the other address is missing, and `combine.missing` is not set";
+
+/// One update.
+pub(crate) struct Preview {
+    pub(crate) domain: String,
+    pub(crate) family: Family,
+    /// The address it should have and its source; none where none was found.
+    pub(crate) address: Option<(IpAddr, Option<String>)>,
+    /// None where there is no address.
+    pub(crate) verdict: Option<Verdict>,
+    /// None where there is no address.
+    pub(crate) request: Option<Result<Redacted, String>>,
+    /// The same as a command of curl.
+    pub(crate) curl: Option<String>,
+    /// Whether it goes in one request with an update that comes before it.
+    pub(crate) is_together: bool,
+}
+
+impl Preview {
+    /// What would be done, and why.
+    pub(crate) fn sentence(&self, now: u64) -> String {
+        sentence(self.family, self.verdict.as_ref(), self.request.as_ref(), now)
+    }
+}
+
+/// A part of all updates.
+pub(crate) struct Previews {
+    pub(crate) shown: Vec<Preview>,
+    /// How many are wanted, on all pages.
+    pub(crate) total: usize,
+    /// How many of them would be sent now.
+    pub(crate) due: usize,
+}
+
+/// What would be done about an update, and why.
+pub(crate) fn sentence(
+    family: Family,
+    verdict: Option<&Verdict>,
+    request: Option<&Result<Redacted, String>>,
+    now: u64,
+) -> String {
+    match (verdict, request) {
+        (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: {why}"),
+        (Some(verdict), _) => verdict.sentence(now),
+        (None, _) => format!("cannot be sent: no {family} address found"),
+    }
+}
+
+/// A request as it may be seen, with the proxy that would be tried first. `reveal` shows the secrets, too.
+pub(crate) fn redacted(entry: &Entry, request: Request<'_>, moment: Moment, reveal: bool) -> Result<Redacted, String> {
+    let sent = entry.callback.render(request, moment).ok();
+    let route = sent.as_ref().and_then(|sent| entry.proxies.routes(&sent.url).next());
+    let server = route.and_then(|route| match route {
+        Route::Via(server) => Some(&**server),
+        Route::Direct | Route::Unusable(..) => None,
+    });
+    let request = entry.callback.redacted(request, moment, USER_AGENT, reveal);
+    request.map(|request| request.through(server, reveal))
+}
+
+impl Sync<'_> {
+    /// The updates of these domains, without the first `skip`, and no more than `take`.
+    pub(crate) fn previews(&self, is_wanted: impl Fn(&Domain, Family) -> bool, skip: usize, take: usize) -> Previews {
+        let mut previews = Previews { shown: Vec::new(), total: 0, due: 0 };
+        for (at, sender) in self.senders.iter().enumerate() {
+            for family in Family::ALL {
+                let jobs = (self.updates.first(at, family)..).zip(sender.entry.domains_of(family));
+                for (job, domain) in jobs.filter(|(_, domain)| is_wanted(domain, family)) {
+                    let number = previews.total;
+                    previews.total += 1;
+                    let update = self.updates.update(job).map(|(_, update)| update);
+                    let verdict = update.map(|update| self.updates.judge(at, &update));
+                    previews.due += usize::from(matches!(verdict, Some(Verdict::Send(_))));
+                    if number < skip || number >= skip + take {
+                        continue;
+                    }
+                    let batch = update.map(|_| self.updates.batch(job));
+                    let request = batch.map(|batch| {
+                        let (_, batch) = batch.ok_or_else(|| INCOMPLETE.to_owned())?;
+                        let updates: Vec<_> = batch.into_iter().map(|(_, update)| update).collect();
+                        let request = Request::of(&updates).ok_or_else(String::new)?;
+                        redacted(sender.entry, request, self.updates.moment(at, request.first), false)
+                    });
+                    let command = |request: &Redacted| curl::quoted(&curl::words(request, &sender.entry.ssl), None);
+                    previews.shown.push(Preview {
+                        domain: domain.to_string(),
+                        family,
+                        address: update.map(|update| (update.ip, self.updates.source(at, family))),
+                        curl: request.as_ref().and_then(|request| request.as_ref().ok()).map(command),
+                        is_together: self.updates.leader(job) != job,
+                        verdict,
+                        request,
+                    });
+                }
+            }
+        }
+        previews
+    }
+}

@@ -1,0 +1,78 @@
+//! From what the program knows to what a view shows.
+
+use ddns_core::address::observation::doubtful;
+use ddns_core::text::number::grouped;
+use ddns_core::web::when::When;
+
+use super::views::addresses::{Attempt, List, Local, Model};
+use super::views::requests::{Content, Item};
+use crate::lookup::report::{self, Report, described, verdict};
+use crate::sync::preview::{Preview, Previews};
+
+/// The addresses of this host and its sources.
+pub(super) fn addresses<'a>(report: &Report, asked: Option<When>, token: &'a str) -> Model<'a> {
+    let local = report.local.as_deref().unwrap_or_default().iter().map(|row| Local {
+        interface: row.interface.clone(),
+        ip: format!("{}/{}", row.ip, row.prefix),
+        is_usable: row.unusable().is_none(),
+        verdict: verdict(row),
+        described: described(row),
+    });
+    Model {
+        local: local.collect(),
+        trouble: report.local.as_ref().err().cloned(),
+        lists: report.lists.iter().map(list).collect(),
+        asked,
+        token,
+    }
+}
+
+fn list(list: &report::List) -> List {
+    let attempts = list.lookup.attempts.iter().map(|attempt| Attempt {
+        source: attempt.source.clone(),
+        ip: attempt.result.as_ref().ok().map(|choice| choice.ip.to_string()),
+        why: attempt.result.as_ref().map_or_else(Clone::clone, |choice| choice.why.clone()),
+        milliseconds: attempt.took.as_millis(),
+    });
+    List {
+        family: format!("{} ({})", list.family, list.family.record_type()),
+        domains: list.named(),
+        attempts: attempts.collect(),
+        chosen: list.verdict(),
+        warnings: list.doubts(),
+    }
+}
+
+/// One update and its request.
+pub(super) fn item(preview: &Preview, now: u64) -> Item {
+    let from = |source: &Option<String>| source.as_ref().map_or_else(String::new, |source| format!(", from {source}"));
+    Item {
+        domain: preview.domain.clone(),
+        kind: preview.family.record_type().to_owned(),
+        verdict: preview.sentence(now),
+        address: preview.address.as_ref().map(|(ip, source)| format!("{ip}{}", from(source))),
+        warnings: preview.address.as_ref().and_then(|(ip, _)| doubtful(*ip)).into_iter().collect(),
+        request: content(preview),
+    }
+}
+
+fn content(preview: &Preview) -> Content {
+    match (&preview.request, &preview.curl) {
+        (Some(Ok(_)), _) if preview.is_together => Content::Together,
+        (Some(Ok(request)), Some(curl)) => Content::Shown {
+            text: request.lines().join("\n"),
+            curl: curl.clone(),
+            endpoint: request.url.origin(),
+            proxy: request.proxy.as_ref().map(|proxy| proxy.address.clone()),
+        },
+        _ => Content::None,
+    }
+}
+
+/// How many requests there are, in one sentence.
+pub(super) fn closing(previews: &Previews) -> String {
+    match (previews.due, previews.total) {
+        (0, _) => "Nothing would be sent now: this is what each request would be.".to_owned(),
+        (due, total) => format!("{} of {} updates would be sent now.", grouped(due), grouped(total)),
+    }
+}

@@ -1,0 +1,112 @@
+//! One update: how it stands, its request, the last response and what decided on it, its history.
+
+use ddns_core::history::record::Record;
+use ddns_core::update::status::Row;
+use ddns_core::web::overview::address;
+use ddns_core::web::state::State;
+use ddns_core::web::when::Clock;
+use maud::{Markup, Render, html};
+
+use super::history::records;
+use super::overview::{last, why};
+use super::parts::{action, empty, pill, time};
+use super::requests::{Item, body};
+use super::strip::{Strip, large, legend, table};
+
+/// What the view is made of.
+pub(crate) struct Model<'a> {
+    pub(crate) row: &'a Row,
+    /// None where it cannot be shown now.
+    pub(crate) request: Option<Item>,
+    /// The last days; none where there is no history.
+    pub(crate) strip: Option<Strip>,
+    /// The latest first.
+    pub(crate) history: Vec<Record>,
+    /// Which condition decided on the last response.
+    pub(crate) decided: Option<String>,
+    pub(crate) clock: Clock<'a>,
+    pub(crate) token: &'a str,
+}
+
+impl Render for Model<'_> {
+    fn render(&self) -> Markup {
+        let state = State::of(&self.row.phase);
+        let button = match state {
+            State::Stopped => action("/retry-stopped", self.token, &html! { button.main { "Send stopped again" } }),
+            State::UpToDate | State::Sending => action("/sync", self.token, &html! { button { "Synchronize now" } }),
+            _ => action("/sync", self.token, &html! { button.main { "Try now" } }),
+        };
+        html! {
+            div.stack {
+                nav.crumb aria-label="Back" { a href="/" { "‹ Overview" } }
+                div.head {
+                    div.row {
+                        h1 { (self.row.domain) }
+                        span.tag { (self.row.kind) }
+                        (pill(state))
+                    }
+                    (button)
+                }
+                (self.facts())
+                @if let Some(days) = &self.strip { (self.days(days)) }
+                @if let Some(item) = &self.request {
+                    section.card aria-labelledby="request" { h2 #request { "Request" } (body(item)) }
+                }
+                section.card.flush aria-labelledby="history" {
+                    header {
+                        h2 #history { "History" }
+                        a.small href={ "/history?q=" (self.row.domain) } { "All of this domain" }
+                    }
+                    @if self.history.is_empty() {
+                        (empty("Nothing yet", html! { "Nothing was sent for this update since the history began." }))
+                    } @else {
+                        (records(&self.history, &self.clock, false))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Model<'_> {
+    fn facts(&self) -> Markup {
+        let row = self.row;
+        html! {
+            section.card aria-labelledby="now" {
+                h2 #now { "Now" }
+                p { (why(row, None)) }
+                dl.pairs {
+                    dt { "Address" }
+                    dd {
+                        @match address(row) {
+                            Some(ip) => { span.mono { (ip) } @if let Some(source) = &row.source { span.soft { ", from " } code { (source) } } }
+                            None => span.soft { "none" },
+                        }
+                    }
+                    dt { "Accepted" }
+                    dd {
+                        @match row.accepted {
+                            Some(accepted) => { span.mono { (accepted.ip) } ", " (time(&self.clock.when(accepted.at))) }
+                            None => span.soft { "never" },
+                        }
+                    }
+                    @if let Some(ip) = row.in_doubt { dt { "In doubt" } dd { span.mono { (ip) } span.soft { " was sent; the endpoint may have it" } } }
+                    @if let Some(endpoint) = &row.endpoint { dt { "Endpoint" } dd { code { (endpoint) } } }
+                    dt { "Last response" }
+                    dd { (last(row.last)) }
+                    @if let Some(decided) = &self.decided { dt { "Decided by" } dd { (decided) } }
+                }
+            }
+        }
+    }
+
+    fn days(&self, days: &Strip) -> Markup {
+        html! {
+            section.card aria-labelledby="days" {
+                header { h2 #days { "Last 30 days" } (legend()) }
+                (large(days, &self.clock))
+                (table(days, &self.clock))
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What happened, the latest first: the same that `ddns history` shows.
+
+use ddns_core::history::filter::Kind;
+use ddns_core::history::record::{Event, Record};
+use ddns_core::text::number::grouped;
+use ddns_core::web::list::Filter;
+use ddns_core::web::when::Clock;
+use maud::{Markup, Render, html};
+
+use super::parts::{Icon, Range, Tone, empty, notice, pager, response, time};
+
+/// So many records stand on a page.
+pub(crate) const PER_PAGE: usize = 50;
+
+/// What the view is made of.
+pub(crate) struct Model<'a> {
+    pub(crate) filter: &'a Filter,
+    pub(crate) kind: Kind,
+    /// Those of this page, the latest first.
+    pub(crate) records: &'a [Record],
+    pub(crate) range: Range,
+    pub(crate) clock: Clock<'a>,
+    /// Why the history cannot be read.
+    pub(crate) trouble: Option<String>,
+}
+
+impl Render for Model<'_> {
+    fn render(&self) -> Markup {
+        html! {
+            div.stack {
+                div.head { h1 { "History" } }
+                @if let Some(why) = &self.trouble {
+                    (notice(Tone::Bad, html! { "The history cannot be read: " (why) ". Updates go on." }))
+                }
+                section.card.flush aria-label="History" {
+                    (self.bar())
+                    @if self.records.is_empty() { (self.nothing()) } @else {
+                        (records(self.records, &self.clock, true))
+                        (pager(self.range, "history", |page| self.filter.on_page(page).link("/history")))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Model<'_> {
+    fn bar(&self) -> Markup {
+        html! {
+            div.bar {
+                form action="/history" role="search" {
+                    input type="search" name="q" value=(self.filter.search) aria-label="Filter by domain"
+                        placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
+                    select name="outcome" aria-label="Outcome" data-submit {
+                        @for kind in Kind::ALL {
+                            option value=(kind.name()) selected[kind == self.kind] { (words(kind)) }
+                        }
+                    }
+                    button { "Filter" }
+                }
+            }
+        }
+    }
+
+    fn nothing(&self) -> Markup {
+        if self.filter.search.is_empty() && self.kind == Kind::All {
+            return empty("Nothing yet", html! { "Outcomes and changes of the address are shown here as they come." });
+        }
+        empty(
+            "Nothing matches",
+            html! { "Nothing of this kind happened. " a href="/history" { "Show everything" } "." },
+        )
+    }
+}
+
+fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::All => "everything",
+        Kind::Failed => "failures",
+        Kind::Changed => "changed addresses",
+        Kind::Accepted => "accepted",
+    }
+}
+
+/// Records as a list; with the names of their domains where they may be of several.
+pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) -> Markup {
+    html! {
+        ol.timeline {
+            @for record in records {
+                li {
+                    span.soft { (time(&clock.when(record.at))) }
+                    div {
+                        p.row {
+                            (sign(record.event))
+                            @if has_names {
+                                @match &record.domain {
+                                    Some(domain) => strong { (domain) },
+                                    None => span { "this host" },
+                                }
+                            }
+                            span.tag { (record.family.record_type()) }
+                        }
+                        (told(record, clock))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn sign(event: Event) -> Markup {
+    let (class, icon, words) = match event {
+        Event::Accepted => ("good", Icon::Good, "accepted"),
+        Event::Unchanged => ("good", Icon::Good, "accepted, unchanged"),
+        Event::Failed => ("retrying", Icon::Retrying, "failed"),
+        Event::Stopped => ("stopped", Icon::Stopped, "stopped"),
+        Event::HeldBack => ("held", Icon::Held, "held back"),
+        Event::Address => ("sending", Icon::Sending, "address changed"),
+        Event::NoAddress => ("no-address", Icon::NoAddress, "no address"),
+        Event::SourceFailed => ("retrying", Icon::Retrying, "source failed"),
+        Event::SourceRecovered => ("good", Icon::Good, "source recovered"),
+    };
+    html! { span class={ "state " (class) } { (icon) (words) } }
+}
+
+fn told(record: &Record, clock: &Clock<'_>) -> Markup {
+    let address = || html! { @if let Some(ip) = record.address { span.mono { (ip) } } };
+    let before = || html! { @if let Some(ip) = record.previous.filter(|_| record.is_change()) { ", before " span.mono { (ip) } } };
+    let source = || html! { @if let Some(source) = &record.source { "from " code { (source) } } };
+    let reason = record.reason.as_deref().unwrap_or_default();
+    html! {
+        p.soft {
+            @match record.event {
+                Event::Accepted | Event::Unchanged => {
+                    (address()) (before())
+                    @if let Some(status) = record.status { " · " (status) }
+                    @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }
+                    @if record.attempt > 1 { " · try " (record.attempt) }
+                }
+                Event::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
+                Event::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
+                Event::HeldBack => {
+                    (address()) " · " (reason)
+                    @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
+                }
+                Event::Address => { (address()) (before()) " · " (source()) }
+                Event::NoAddress => { "No source gave an address any more" (before()) "." }
+                Event::SourceFailed => { (source()) ": " (reason) }
+                Event::SourceRecovered => { (source()) }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The way in, and what stands there instead of a view where something is wrong.
+
+use maud::{Markup, Render, html};
+
+use super::parts::{Field, token_field};
+
+/// What the page for logging in is made of.
+pub(crate) struct Login<'a> {
+    pub(crate) token: &'a str,
+    /// What was wrong with the try before.
+    pub(crate) wrong: Option<&'a str>,
+}
+
+impl Render for Login<'_> {
+    fn render(&self) -> Markup {
+        let field = Field {
+            id: "password",
+            label: "Password",
+            help: Some("The one that was given to `ddns password`."),
+            wrong: self.wrong,
+        };
+        html! {
+            div.stack.gate {
+                section.card {
+                    h1 { "Log in" }
+                    form method="post" action="/login" {
+                        (token_field(self.token))
+                        (field.around(&html! {
+                            input type="password" id="password" name="password" autocomplete="current-password" required autofocus
+                                aria-describedby=[field.described()] aria-invalid=[self.wrong.map(|_| "true")];
+                        }))
+                        button.main { "Log in" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A page that says what is wrong and what to do next.
+pub(crate) struct Wrong<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Render for Wrong<'_> {
+    fn render(&self) -> Markup {
+        html! {
+            div.stack.gate {
+                section.card {
+                    h1 { (self.title) }
+                    p { (self.text) }
+                    p { a.button href="/" { "To the overview" } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The first view.
+
+use ddns_core::text::number::grouped;
+use ddns_core::update::status::{Last, Phase, Row, Status};
+use ddns_core::web::overview::{Current, Overview, PER_PAGE, Query, Sort, Trouble, address, details_link};
+use ddns_core::web::state::State;
+use ddns_core::web::when::Clock;
+use maud::{Markup, Render, html};
+
+use super::parts::{Icon, Range, Tone, action, empty, left, notice, pager, pill, response, state, time};
+use super::strip::{Strip, strip};
+
+/// What the view is made of.
+pub(crate) struct Model<'a> {
+    pub(crate) status: &'a Status,
+    pub(crate) view: &'a Overview<'a>,
+    pub(crate) query: &'a Query,
+    pub(crate) clock: Clock<'a>,
+    pub(crate) token: &'a str,
+    /// The last days of each row of the page; empty where there is no history.
+    pub(crate) strips: Vec<Strip>,
+    /// Since when each of the addresses is the one of this host, where that is known.
+    pub(crate) since: Vec<Option<u64>>,
+}
+
+impl Render for Model<'_> {
+    fn render(&self) -> Markup {
+        html! {
+            div.stack {
+                (self.hero())
+                @if !self.status.errors.is_empty() { (broken(&self.status.errors)) }
+                @if !self.view.trouble.is_empty() { (self.trouble()) }
+                (self.table())
+            }
+        }
+    }
+}
+
+impl Model<'_> {
+    fn hero(&self) -> Markup {
+        let view = self.view;
+        let button = html! { button.main { "Synchronize now" } };
+        html! {
+            section.card.hero aria-labelledby="headline" {
+                div.head {
+                    div class={ "say " (view.worst.key()) } {
+                        (Icon::of(view.worst))
+                        div {
+                            h1 #headline { (view.headline) }
+                            @if let Some(next) = self.status.next {
+                                p.soft { "Next look at the addresses in " (left(next)) }
+                            }
+                        }
+                    }
+                    @if view.all > 0 { (action("/sync", self.token, &button)) }
+                }
+                @if !view.addresses.is_empty() {
+                    dl.facts {
+                        @for (at, current) in view.addresses.iter().enumerate() {
+                            (self.fact(*current, self.since.get(at).copied().flatten()))
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn fact(&self, current: Current<'_>, since: Option<u64>) -> Markup {
+        html! {
+            div {
+                dt { (if current.ip.is_ipv4() { "IPv4 address" } else { "IPv6 address" }) }
+                dd.value { (current.ip) }
+                dd.soft {
+                    "from " code { (current.source) }
+                    @if let Some(since) = since { " · since " (time(&self.clock.when(since))) }
+                    " · " (grouped(current.count)) (if current.count == 1 { " update" } else { " updates" })
+                }
+            }
+        }
+    }
+
+    fn trouble(&self) -> Markup {
+        let view = self.view;
+        let has = |state: State| view.counts.iter().any(|(known, _)| *known == state);
+        let again = html! { button { "Send stopped again" } };
+        html! {
+            section.card.flush aria-labelledby="trouble" {
+                header {
+                    h2 #trouble { "What needs attention" }
+                    @if has(State::Stopped) { (action("/retry-stopped", self.token, &again)) }
+                }
+                ul.trouble { @for trouble in &view.trouble { (self.sentence(trouble)) } }
+                @if view.more_trouble > 0 {
+                    p.verdict {
+                        "And for " (grouped(view.more_trouble)) " more reasons. "
+                        a href=(self.query.in_state(None).sorted(Sort::State).link()) { "Show the worst first" }
+                    }
+                }
+            }
+        }
+    }
+
+    fn sentence(&self, trouble: &Trouble<'_>) -> Markup {
+        let Some(first) = trouble.named.first() else { return html! {} };
+        let more = trouble.count - trouble.named.len();
+        html! {
+            li class=(trouble.state.key()) {
+                div.what {
+                    p.who {
+                        @for row in &trouble.named {
+                            span { a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) } }
+                        }
+                        @if more > 0 { span.soft { "and " (grouped(more)) " more" } }
+                        (pill(trouble.state))
+                    }
+                    p { (why(first, trouble.next)) " " (self.held(first)) }
+                }
+                @if more > 0 {
+                    a.button href=(self.query.in_state(Some(trouble.state)).link()) { "Show all" }
+                } @else {
+                    a.button.spare href=(details_link(first)) { "Details" }
+                }
+            }
+        }
+    }
+
+    /// Which address the endpoint has meanwhile.
+    fn held(&self, row: &Row) -> Markup {
+        let Some(accepted) = row.accepted else {
+            return html! { @if row.address.is_some() { "The endpoint has accepted no address yet." } };
+        };
+        html! {
+            @match row.in_doubt {
+                Some(sent) if sent != accepted.ip => {
+                    "The endpoint has " code { (accepted.ip) } " or " code { (sent) } "."
+                }
+                _ if row.address != Some(accepted.ip) => {
+                    "The endpoint has " code { (accepted.ip) } ", accepted " (time(&self.clock.when(accepted.at))) "."
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn table(&self) -> Markup {
+        let (view, query) = (self.view, self.query);
+        html! {
+            section.card.flush aria-labelledby="updates" {
+                h2.unseen #updates { "Updates" }
+                @if view.all == 0 {
+                    (empty("No updates yet", html! {
+                        "The configuration has no domains that are switched on. "
+                        a href="/recipes" { "Find your service" } " or add domains in " a href="/configuration" { "the configuration" } "."
+                    }))
+                } @else {
+                    (self.bar())
+                    @if view.rows.is_empty() {
+                        (empty("Nothing matches", html! {
+                            "No update has these words and this state. " a href="/" { "Show all " (grouped(view.all)) } "."
+                        }))
+                    } @else {
+                        table.updates {
+                            (self.head())
+                            tbody { @for (at, row) in view.rows.iter().enumerate() { (self.row(row, self.strips.get(at))) } }
+                        }
+                        (pager(Range { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link()))
+                    }
+                }
+            }
+        }
+    }
+
+    fn bar(&self) -> Markup {
+        let (view, query) = (self.view, self.query);
+        let chip = |state: Option<State>, words: &str, count: usize| {
+            html! {
+                a href=(query.in_state(state).link()) aria-current=[(query.state == state).then_some("true")] {
+                    @if let Some(state) = state { (Icon::of(state)) }
+                    (words) span.number { (grouped(count)) }
+                }
+            }
+        };
+        html! {
+            div.bar {
+                form action="/" role="search" {
+                    input type="search" name="q" value=(query.search) aria-label="Filter by domain, address or source"
+                        placeholder="Filter by domain, address or source" autocapitalize="none" spellcheck="false";
+                    @if let Some(state) = query.state { input type="hidden" name="state" value=(state.key()); }
+                    button { "Filter" }
+                }
+                @if view.counts.len() > 1 || query.state.is_some() {
+                    nav.chips aria-label="States" {
+                        (chip(None, "all", view.all))
+                        @for (state, count) in &view.counts { (chip(Some(*state), state.words(), *count)) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn head(&self) -> Markup {
+        let column = |sort: Sort, words: &str| {
+            let order = match (self.query.sort == sort, self.query.is_reverse) {
+                (false, _) => None,
+                (true, false) => Some("ascending"),
+                (true, true) => Some("descending"),
+            };
+            html! { th scope="col" aria-sort=[order] { a href=(self.query.sorted(sort).link()) { (words) } } }
+        };
+        html! {
+            thead {
+                tr {
+                    (column(Sort::Name, "Name"))
+                    (column(Sort::State, "State"))
+                    (column(Sort::Address, "Address"))
+                    (column(Sort::Accepted, "Accepted"))
+                    th scope="col" { "Last response" }
+                    @if !self.strips.is_empty() { th scope="col" { "Last 30 days" } }
+                }
+            }
+        }
+    }
+
+    fn row(&self, row: &Row, days: Option<&Strip>) -> Markup {
+        html! {
+            tr {
+                th {
+                    a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) }
+                    @if let Some(endpoint) = &row.endpoint { span.small.soft { (endpoint) } }
+                }
+                td { (state(State::of(&row.phase))) (next(row)) }
+                td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
+                td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None => "never" } }
+                td { (last(row.last)) }
+                @if let Some(days) = days { td { (strip(days, &self.clock)) } }
+            }
+        }
+    }
+}
+
+/// When a row is sent again.
+fn next(row: &Row) -> Markup {
+    html! {
+        @if let Phase::Retry { seconds, .. } | Phase::Waiting { seconds, .. } | Phase::Held { seconds, .. } = &row.phase {
+            span.small.soft { "next try in " (left(*seconds)) }
+        }
+    }
+}
+
+pub(super) fn last(last: Option<Last>) -> Markup {
+    html! {
+        @match last {
+            None => span.soft { "–" },
+            Some(Last { status: Some(status), took }) => { (status) " in " (grouped(took as usize)) " ms" }
+            Some(Last { status: None, .. }) => span.soft { "none came" },
+        }
+    }
+}
+
+/// What is wrong with an update and what happens next, in sentences.
+pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
+    html! {
+        @match &row.phase {
+            Phase::Retry { seconds, failures, why } => {
+                (response(why))
+                @if *failures > 1 { " It failed " (failures) " times in a row." }
+                " Next try in " (left(next.unwrap_or(*seconds))) "."
+            }
+            Phase::Waiting { seconds, why } => {
+                "Waits for its endpoint. " (response(why)) " Next try in " (left(next.unwrap_or(*seconds))) "."
+            }
+            Phase::Held { seconds, why } => { "Due, but " (why) ". It is sent in " (left(next.unwrap_or(*seconds))) "." }
+            Phase::NoAddress => {
+                "No source gives an " (if row.kind == "A" { "IPv4" } else { "IPv6" }) " address. " a href="/addresses" { "See what each source says" } "."
+            }
+            Phase::Stopped { why } => {
+                "The service refused it for good: " q { (why) } ". Correct the cause, then send it again."
+            }
+            Phase::InDoubt | Phase::NotAccepted => { "It is not known which address the endpoint has; it is sent again." }
+            Phase::Sending => "It is being sent.",
+            Phase::UpToDate | Phase::Accepted | Phase::Expired => "The endpoint has this address.",
+        }
+    }
+}
+
+/// A newer configuration that cannot be used.
+fn broken(errors: &[String]) -> Markup {
+    notice(
+        Tone::Bad,
+        html! {
+            p { strong { "The configuration changed but cannot be used." } " The previous one still is." }
+            ul { @for error in errors { li.mono.small { (error) } } }
+            p { a href="/configuration" { "Open the configuration" } }
+        },
+    )
+}

@@ -1,0 +1,107 @@
+//! Every request as it would be sent now, redacted: the same that `ddns preview` shows.
+
+use ddns_core::web::list::Filter;
+use maud::{Markup, Render, html};
+
+use super::parts::{Range, Tone, code, empty, notice, pager};
+
+/// So many requests stand on a page.
+pub(crate) const PER_PAGE: usize = 20;
+
+/// One update and its request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) domain: String,
+    pub(crate) kind: String,
+    /// What would be done and why: `would be sent: ...`.
+    pub(crate) verdict: String,
+    /// The address and where it comes from.
+    pub(crate) address: Option<String>,
+    /// What is wrong with the sources, or doubtful about the address.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) request: Content,
+}
+
+/// The request of an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// As text and as a command of curl.
+    Shown { text: String, curl: String, endpoint: String, proxy: Option<String> },
+    /// It goes in one request with another update.
+    Together,
+    /// There is none: the verdict says why.
+    None,
+}
+
+/// What the view is made of.
+pub(crate) struct Model<'a> {
+    pub(crate) filter: &'a Filter,
+    /// Those of this page.
+    pub(crate) items: Vec<Item>,
+    pub(crate) range: Range,
+    /// `Nothing was sent. A run now would send 1 of 2 updates.`
+    pub(crate) closing: String,
+}
+
+impl Render for Model<'_> {
+    fn render(&self) -> Markup {
+        html! {
+            div.stack {
+                div.head {
+                    div {
+                        h1 { "Requests" }
+                        p.soft { (self.closing) " Secrets are shown as " code { "***" } "." }
+                    }
+                }
+                section.card.flush aria-label="Requests" {
+                    div.bar {
+                        form action="/requests" role="search" {
+                            input type="search" name="q" value=(self.filter.search) aria-label="Filter by domain"
+                                placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
+                            button { "Filter" }
+                        }
+                    }
+                    @if self.items.is_empty() {
+                        (empty("No requests", if self.filter.search.is_empty() {
+                            html! { "The configuration has no domains that are switched on." }
+                        } else {
+                            html! { "No domain has these words. " a href="/requests" { "Show all" } "." }
+                        }))
+                    } @else {
+                        ul.steps { @for item in &self.items { li { (head(item)) (body(item)) } } }
+                        (pager(self.range, "requests", |page| self.filter.on_page(page).link("/requests")))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn head(item: &Item) -> Markup {
+    html! {
+        h2 { (item.domain) " " span.tag { (item.kind) } }
+    }
+}
+
+/// Verdict, address and request of an update.
+pub(super) fn body(item: &Item) -> Markup {
+    html! {
+        dl.pairs {
+            dt { "Verdict" } dd { (item.verdict) }
+            @if let Some(address) = &item.address { dt { "Address" } dd { (address) } }
+            @if let Content::Shown { endpoint, proxy, .. } = &item.request {
+                dt { "Endpoint" }
+                dd { code { (endpoint) } @if let Some(proxy) = proxy { ", through the proxy " code { (proxy) } } }
+            }
+        }
+        @for warning in &item.warnings { (notice(Tone::Warning, warning)) }
+        @match &item.request {
+            Content::Shown { text, curl, .. } => {
+                (code(text, "the request"))
+                details { summary { "As a command of curl" } (code(curl, "the command")) }
+            }
+            Content::Together => p.soft { "It goes in one request with another update, which shows it." },
+            Content::None => {}
+        }
+    }
+}

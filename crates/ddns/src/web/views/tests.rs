@@ -1,0 +1,351 @@
+//! Every view with something of everything in it. `DDNS_TEST_VIEWS=FOLDER` writes the pages there, to look at them.
+
+use std::fs;
+use std::net::IpAddr;
+
+use ddns_core::history::days::{DAYS, Day, Mark};
+use ddns_core::history::filter::Kind;
+use ddns_core::history::record::{Event, Record};
+use ddns_core::net::family::Family;
+use ddns_core::update::state::Accepted;
+use ddns_core::update::status::{Last, Phase, Row, Status};
+use ddns_core::web::list::Filter;
+use ddns_core::web::overview::{Query, overview};
+use ddns_core::web::when::Clock;
+use maud::{Markup, Render};
+
+use super::layout::{Frame, Tab};
+use super::parts::Range;
+use super::requests::{Content, Item};
+use super::strip::Strip;
+use super::{addresses, assets, details, history, login, requests};
+
+/// 2026-11-15T19:03:32Z
+const NOW: u64 = 1_794_769_412;
+const DAY: u64 = 86_400;
+const TOKEN: &str = "0123456789abcdef";
+
+/// Markup that nothing may let through.
+const NASTY: &str = "<b onclick=\"x\">&'";
+
+fn clock() -> Clock<'static> {
+    Clock { now: NOW, offset: &|_| 3600 }
+}
+
+fn ip(text: &str) -> Option<IpAddr> {
+    text.parse().ok()
+}
+
+fn row(domain: &str, address: &str, phase: Phase) -> Row {
+    let found = ip(address);
+    Row {
+        domain: domain.to_owned(),
+        kind: if address.contains(':') { "AAAA" } else { "A" }.to_owned(),
+        endpoint: None,
+        address: found,
+        source: found.map(|ip| if ip.is_ipv4() { "public" } else { "default" }.to_owned()),
+        accepted: found.map(|ip| Accepted { ip, at: NOW - 78_540 }),
+        in_doubt: None,
+        last: Some(Last { status: Some(200), took: 112 }),
+        phase,
+    }
+}
+
+fn status() -> Status {
+    let mut rows = Vec::new();
+    for name in ["home", "www", "mail", "vpn", "git", "photos"] {
+        rows.push(row(&format!("{name}.example.com"), "203.0.113.7", Phase::UpToDate));
+    }
+    for name in ["home", "git"] {
+        rows.push(row(&format!("{name}.example.com"), "2001:db8:5a0:1200::7", Phase::UpToDate));
+    }
+    let retry = Phase::Retry { seconds: 42, failures: 3, why: "503".to_owned() };
+    let mut nas = row("nas.example.com", "2001:db8:5a0:1200::7", retry);
+    nas.accepted = ip("2001:db8:5a0:1200::5").map(|ip| Accepted { ip, at: NOW - 3 * DAY });
+    nas.last = Some(Last { status: Some(503), took: 1_204 });
+    rows.push(nas);
+    let stopped = Phase::Stopped { why: "badauth".to_owned() };
+    rows.push(Row {
+        last: Some(Last { status: Some(200), took: 87 }),
+        ..row("old.example.net", "203.0.113.7", stopped)
+    });
+    let none = Row { accepted: None, last: None, ..row("lan.example.org", "", Phase::NoAddress) };
+    rows.push(Row { kind: "AAAA".to_owned(), ..none });
+    rows.push(Row { accepted: None, last: None, ..row("new.example.org", "203.0.113.7", Phase::Sending) });
+    Status { process: Some(7), configs: vec!["config.json".to_owned()], next: Some(221), errors: Vec::new(), rows }
+}
+
+fn all_good() -> Status {
+    let mut status = status();
+    status.rows.truncate(8);
+    status
+}
+
+fn strip(seed: usize) -> Strip {
+    let mut days = [Day { mark: Mark::Good, is_change: false }; DAYS];
+    days[..seed * 5 % 11].fill(Day::default());
+    if seed % 4 == 1 {
+        days[12 + seed % 9] = Day { mark: Mark::Failed, is_change: false };
+        days[13 + seed % 9] = Day { mark: Mark::Failed, is_change: true };
+    }
+    if seed == 9 {
+        days[26..].fill(Day { mark: Mark::Stopped, is_change: false });
+    }
+    days[28 - seed % 3].is_change = true;
+    days
+}
+
+fn overview_of(status: &Status, query: &Query) -> Markup {
+    let view = overview(status, query);
+    let strips = (0..view.rows.len()).map(strip).collect();
+    let since = view.addresses.iter().map(|_| Some(NOW - 78_540)).collect();
+    super::overview::Model { status, view: &view, query, clock: clock(), token: TOKEN, strips, since }.render()
+}
+
+fn item(domain: &str, request: Content) -> Item {
+    Item {
+        domain: domain.to_owned(),
+        kind: "A".to_owned(),
+        verdict: "would be sent: changed from 203.0.113.5".to_owned(),
+        address: Some("203.0.113.7, from public: 2 of 3 services agree".to_owned()),
+        warnings: vec![],
+        request,
+    }
+}
+
+fn shown() -> Content {
+    let text = "POST /update?host=home.example.com HTTP/1.1\nHost: dns.example.com\nUser-Agent: ddns/0.1\n\
+                Authorization: Basic ***\nContent-Type: application/json\n\n{\"ip\":\"203.0.113.7\",\"key\":\"***\"}";
+    let curl = "curl -q -i -g --path-as-is --noproxy '*' --http1.1 -A ddns/0.1 -u '***:***' -H 'Content-Type: application/json' \
+                -H Expect: --data-raw '{\"ip\":\"203.0.113.7\",\"key\":\"***\"}' https://dns.example.com/update?host=home.example.com";
+    Content::Shown {
+        text: text.to_owned(),
+        curl: curl.to_owned(),
+        endpoint: "https://dns.example.com".to_owned(),
+        proxy: Some("http://proxy.example:3128".to_owned()),
+    }
+}
+
+fn records() -> Vec<Record> {
+    let record = |ago: u64, event| Record {
+        at: NOW - ago,
+        event,
+        family: Family::V4,
+        domain: Some("home.example.com".to_owned()),
+        endpoint: Some("https://dns.example.com".to_owned()),
+        address: ip("203.0.113.7"),
+        previous: ip("203.0.113.5"),
+        status: Some(200),
+        took: Some(112),
+        attempt: 1,
+        until: None,
+        source: None,
+        reason: None,
+    };
+    let failed = |words: &str| Some(words.to_owned());
+    vec![
+        Record {
+            family: Family::V6,
+            domain: Some("nas.example.com".to_owned()),
+            reason: failed("503"),
+            attempt: 3,
+            ..record(40, Event::Failed)
+        },
+        record(1_260, Event::Accepted),
+        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, Event::Address) },
+        Record {
+            reason: failed("200: badauth"),
+            domain: Some("old.example.net".to_owned()),
+            ..record(9_000, Event::Stopped)
+        },
+        Record {
+            reason: failed("the service asked to wait"),
+            until: Some(NOW + 900),
+            ..record(30_000, Event::HeldBack)
+        },
+        Record { reason: failed("connect to dns.example.com: connection refused"), ..record(90_000, Event::Failed) },
+        Record {
+            domain: None,
+            source: Some("url:https://ip.example/".to_owned()),
+            reason: failed(NASTY),
+            ..record(200_000, Event::SourceFailed)
+        },
+        Record {
+            domain: None,
+            source: Some("url:https://ip.example/".to_owned()),
+            ..record(199_000, Event::SourceRecovered)
+        },
+        Record { domain: None, address: None, ..record(300_000, Event::NoAddress) },
+        Record { previous: ip("203.0.113.7"), ..record(400_000, Event::Unchanged) },
+    ]
+}
+
+fn addresses_of(is_empty: bool) -> Markup {
+    let local = |interface: &str, ip: &str, is_usable, verdict: &str, described: &str| addresses::Local {
+        interface: interface.to_owned(),
+        ip: ip.to_owned(),
+        is_usable,
+        verdict: verdict.to_owned(),
+        described: described.to_owned(),
+    };
+    let attempt = |source: &str, ip: Option<&str>, why: &str, milliseconds| addresses::Attempt {
+        source: source.to_owned(),
+        ip: ip.map(str::to_owned),
+        why: why.to_owned(),
+        milliseconds,
+    };
+    let lists = vec![
+        addresses::List {
+            family: "IPv4 (A)".to_owned(),
+            domains: "for home.example.com to photos.example.com (6 domains)".to_owned(),
+            attempts: vec![
+                attempt("url:https://ip.example/", None, "connect to ip.example: no address has this name", 31),
+                attempt("public", Some("203.0.113.7"), "2 of 3 services agree", 142),
+            ],
+            chosen: Some("203.0.113.7 would be sent: public is the first source with an address.".to_owned()),
+            warnings: vec![],
+        },
+        addresses::List {
+            family: "IPv6 (AAAA)".to_owned(),
+            domains: "for home.example.com to lan.example.org (4 domains)".to_owned(),
+            attempts: vec![attempt("default", None, "no route to the internet", 1)],
+            chosen: None,
+            warnings: vec![],
+        },
+    ];
+    let host = vec![
+        local("eth0", "192.168.1.20/24", true, "usable, but private", "scope global, valid 22 h, preferred 22 h"),
+        local("eth0", "2001:db8:5a0:1200::7/64", true, "usable", "scope global, valid 2 h, preferred 1 h"),
+        local(
+            "eth0",
+            "2001:db8:5a0:1200:9d3e:1c2f:77a0:b1c4/64",
+            false,
+            "not usable: temporary",
+            "scope global, temporary, valid 2 h",
+        ),
+        local("eth0", "fe80::1/64", false, "not usable: link-local", "scope link, forever"),
+        local("lo", "127.0.0.1/8", false, "not usable: loopback", "scope host, forever"),
+    ];
+    let (local, lists) = if is_empty { (vec![], vec![]) } else { (host, lists) };
+    addresses::Model { local, trouble: None, lists, asked: (!is_empty).then(|| clock().when(NOW - 3)), token: TOKEN }
+        .render()
+}
+
+fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {
+    Frame { title, tab, token: TOKEN, can_log_out: tab.is_some(), is_live: tab.is_some() }
+}
+
+/// Each view by a name.
+fn pages() -> Vec<(&'static str, String)> {
+    let (status, good) = (status(), all_good());
+    let nasty = Status {
+        errors: vec![NASTY.to_owned()],
+        rows: vec![row(NASTY, "", Phase::Stopped { why: NASTY.to_owned() })],
+        ..Status::default()
+    };
+    let search = Query { search: NASTY.to_owned(), page: 1, ..Query::default() };
+    let first = Query { page: 1, ..Query::default() };
+    let many: Vec<Row> =
+        (0..10_000).map(|at| row(&format!("host{at:05}.example.com"), "203.0.113.7", Phase::UpToDate)).collect();
+    let many = Status { rows: many, ..good.clone() };
+    let filter = Filter { page: 1, ..Filter::default() };
+    let none = Filter { search: NASTY.to_owned(), page: 1, ..Filter::default() };
+    let range = Range { page: 1, per_page: 50, total: 3 };
+    let details_of = |row: &Row, has_history: bool| {
+        details::Model {
+            row,
+            request: Some(item(&row.domain, shown())),
+            strip: has_history.then(|| strip(5)),
+            history: if has_history {
+                records().into_iter().filter(|record| record.domain.is_some()).collect()
+            } else {
+                vec![]
+            },
+            decided: has_history.then(|| "`accept[1]` holds".to_owned()),
+            clock: clock(),
+            token: TOKEN,
+        }
+        .render()
+    };
+    let requests_of = |items: Vec<Item>, filter: &Filter| {
+        let closing = "Nothing was sent. A run now would send 1 of 2 updates.".to_owned();
+        requests::Model { filter, items, range, closing }.render()
+    };
+    let history_of = |records: &[Record], filter: &Filter, trouble: Option<String>| {
+        let range = Range { page: 2, per_page: 50, total: 1_234 };
+        history::Model { filter, kind: Kind::All, records, range, clock: clock(), trouble }.render()
+    };
+    let items = vec![
+        item("home.example.com", shown()),
+        Item {
+            warnings: vec!["it is private: the internet cannot reach it".to_owned()],
+            ..item("www.example.com", Content::Together)
+        },
+        Item {
+            verdict: "cannot be sent: no IPv6 address found".to_owned(),
+            address: None,
+            ..item(NASTY, Content::None)
+        },
+    ];
+    let login = |wrong| login::Login { token: TOKEN, wrong }.render();
+    let gone = login::Wrong { title: "There is nothing here", text: "No page has this address." }.render();
+    let of = |tab, title, content: Markup| frame(title, tab).around(&content).into_string();
+    let (tab, list) = (Some(Tab::Overview), Some(Tab::Requests));
+    vec![
+        ("overview", of(tab, "Overview", overview_of(&status, &first))),
+        ("overview-good", of(tab, "Overview", overview_of(&good, &first))),
+        ("overview-many", of(tab, "Overview", overview_of(&many, &first.on_page(3)))),
+        ("overview-empty", of(tab, "Overview", overview_of(&Status::default(), &first))),
+        ("overview-nasty", of(tab, "Overview", overview_of(&nasty, &first))),
+        ("overview-search", of(tab, "Overview", overview_of(&status, &search))),
+        ("details", of(tab, "home.example.com", details_of(&status.rows[8], true))),
+        ("details-bare", of(tab, "lan.example.org", details_of(&status.rows[10], false))),
+        ("addresses", of(Some(Tab::Addresses), "Addresses", addresses_of(false))),
+        ("addresses-empty", of(Some(Tab::Addresses), "Addresses", addresses_of(true))),
+        ("requests", of(list, "Requests", requests_of(items, &filter))),
+        ("requests-empty", of(list, "Requests", requests_of(vec![], &none))),
+        ("history", of(Some(Tab::History), "History", history_of(&records(), &filter, None))),
+        (
+            "history-broken",
+            of(Some(Tab::History), "History", history_of(&[], &none, Some("permission denied".to_owned()))),
+        ),
+        ("login", of(None, "Log in", login(None))),
+        ("login-wrong", of(None, "Log in", login(Some("This is not the password.")))),
+        ("wrong", of(None, "Not found", gone)),
+    ]
+}
+
+#[test]
+fn i2_no_page_holds_a_style_a_script_or_markup_from_outside() {
+    for (name, page) in pages() {
+        assert!(!page.contains("<b onclick"), "{name}: a value is not escaped");
+        assert!(!page.contains(" style=") && !page.contains("<style"), "{name}: a style in the page");
+        assert_eq!(page.matches("<script").count(), page.matches("<script src=\"/assets/").count(), "{name}: a script");
+        let handlers = ["onclick=", "onload=", "onsubmit=", "javascript:"];
+        assert!(!handlers.iter().any(|handler| page.replace("&lt;b onclick", "").contains(handler)), "{name}");
+        assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "{name}: another host");
+    }
+}
+
+#[test]
+fn i1_a_page_weighs_little_and_its_names_are_unique() {
+    let files: usize = [&assets::STYLE, &assets::SCRIPT, &assets::ICON].iter().map(|asset| asset.content.len()).sum();
+    for (name, page) in pages() {
+        if let Ok(folder) = std::env::var("DDNS_TEST_VIEWS") {
+            let page = page.replace("/assets/", "assets/");
+            fs::write(format!("{folder}/{name}.html"), page).expect("a folder for pages");
+            for asset in [&assets::STYLE, &assets::SCRIPT, &assets::ICON] {
+                fs::write(format!("{folder}{}", asset.path()), asset.content).expect("a folder for assets");
+            }
+        }
+    }
+    for (name, page) in pages() {
+        assert!(page.len() + files < 60 * 1024, "{name}: {} + {files} bytes", page.len());
+        let mut ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "{name}: an id is there twice");
+        assert_eq!(page.matches("<h1").count(), 1, "{name}: one title");
+    }
+}
