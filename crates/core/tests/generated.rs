@@ -40,5 +40,6 @@ fn the_units_are_those_of_the_command() {
     let service = Service::packaged("/usr/local/bin/ddns");
     compare("packaging/systemd/ddns.service", &systemd::packaged(&service));
     compare("packaging/systemd/ddns-once.service", &systemd::once(&service));
+    compare("packaging/systemd/programs.conf", &systemd::programs());
     compare("packaging/openwrt/ddns.init", &procd::packaged(&Service::packaged("/usr/sbin/ddns")));
 }

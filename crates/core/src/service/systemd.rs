@@ -11,6 +11,9 @@ pub const USER: &str = "ddns";
 /// Where packages put their units.
 pub const OF_PACKAGES: [&str; 2] = ["/usr/lib/systemd/system/ddns.service", "/lib/systemd/system/ddns.service"];
 
+/// What an installation adds to the unit of a package.
+pub const DROP_IN: &str = "/etc/systemd/system/ddns.service.d/programs.conf";
+
 const SECRETS: &str = "\
 # Secrets: files that only root can read, passed as credentials. Then leave `token` or `id` out of config.json.
 #LoadCredential=token:/etc/ddns/token
@@ -106,6 +109,24 @@ TimeoutStartSec=10min
         command(&service.words(&[])),
         confinement(service)
     )
+}
+
+/// `packaging/systemd/programs.conf`
+pub fn programs() -> String {
+    drop_in(
+        "For configurations with `cmd:` or `shell:` sources: lets ddns start programs, which are confined as it is.\n\
+         # Install in /etc/systemd/system/ddns.service.d/ (for the timer: ddns-once.service.d/).",
+    )
+}
+
+/// The same for the unit of a package, which `ddns service install` does not write itself.
+pub fn for_package(service: &Service) -> Step {
+    let head = service.head(Scope::System, "").replace('\n', "\n# ");
+    Step::Write { path: DROP_IN.to_owned(), text: drop_in(&head), mode: 0o644 }
+}
+
+fn drop_in(head: &str) -> String {
+    format!("# {head}\n\n[Service]\nNoExecPaths=\nExecPaths=\nSystemCallFilter=@system-service\n")
 }
 
 /// The unit that `ddns service install` writes.
@@ -235,7 +256,7 @@ fn word(text: &str) -> String {
 }
 
 /// `systemctl`, for the host's services or the user's.
-pub(super) fn control(scope: Scope, words: &[&str]) -> Step {
+pub fn control(scope: Scope, words: &[&str]) -> Step {
     let option = if scope == Scope::User { &["--user"][..] } else { &[] };
     Step::run(&[&["systemctl"], option, words].concat())
 }

@@ -170,18 +170,23 @@ fn what_cannot_be_written_is_a_sentence() {
 fn the_host_is_for_root() {
     let place = place();
     let Some(unshare) = tool("unshare") else { return skipped("`unshare` is not installed") };
-    let plain = place.command(&["service", "install", "--manager", "systemd"]);
-    let mut command = Command::new(unshare);
-    command.arg("-U").arg(plain.get_program()).args(plain.get_args()).env_clear();
-    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = command.output().expect("unshare starts");
-    let text = String::from_utf8_lossy(&output.stderr);
+    let as_nobody = |words: &[&str]| {
+        let plain = place.command(&[&["service"], words, &["--manager", "systemd"]].concat());
+        let mut command = Command::new(&unshare);
+        command.arg("-U").arg(plain.get_program()).args(plain.get_args()).env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.output().expect("unshare starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, text) = as_nobody(&["install"]);
     if text.contains("unshare") {
         return skipped("there is no right to become nobody");
     }
-    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("you must be root") && text.contains("`sudo ddns service install`"), "{text}");
     assert!(text.contains("--user"), "{text}");
+    let (_, printed) = as_nobody(&["install", "--print"]);
+    assert!(!printed.contains("root"), "whoever only looks needs no rights: {printed}");
     let sudo = StandIns::new(Sandbox::new().env("SUDO_USER", "alice"));
     if rustix::process::geteuid().is_root() {
         own(&sudo, "install", &[]).expect(2).prints("leave out sudo");
@@ -216,6 +221,16 @@ fn cron_has_one_line_for_it_among_those_of_others() {
     assert_eq!(cron("logs", &[]).expect(0).stdout, "a line of ours\n");
     cron("uninstall", &[]).expect(0);
     assert!(!place.sandbox.path("table").exists(), "as it was before");
+
+    // A table that cannot be read is not replaced.
+    let others = b"0 5 * * * echo \xe9\n";
+    place.sandbox.write("table", others);
+    cron("install", &[]).expect(2).prints("not UTF-8");
+    place.sandbox.write("fails", "-l");
+    cron("install", &[]).expect(2).prints("no luck today");
+    cron("uninstall", &[]).expect(1).prints("no luck today");
+    fs::remove_file(place.sandbox.path("fails")).expect("it was there");
+    assert_eq!(fs::read(place.sandbox.path("table")).expect("the table"), others);
 
     place.configure("config.json", 0o600, &CONFIG.replacen('{', r#"{"interval": "5m", "#, 1));
     cron("install", &[]).expect(2).prints("remove `interval`");

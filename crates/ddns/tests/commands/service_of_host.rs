@@ -138,6 +138,19 @@ fn the_unit_of_a_package_is_used() {
     let run = place.run(&["service", "uninstall"]).expect(0);
     assert_eq!(place.calls(), ["systemctl disable --now ddns.service"]);
     assert!(run.stdout.contains("belongs to the package") && Path::new(packaged).exists(), "{}", run.stdout);
+
+    // What it may start is added to it.
+    place.configure(
+        "/etc/ddns/config.json",
+        0o644,
+        &CONFIG.replacen('{', r#"{"index4": "shell:echo 203.0.113.7", "#, 1),
+    );
+    place.run(&["service", "install"]).expect(0);
+    assert_eq!(place.calls(), STARTED);
+    let added = fs::read_to_string("/etc/systemd/system/ddns.service.d/programs.conf").expect("a drop-in");
+    assert!(added.contains("\nNoExecPaths=\n"), "{added}");
+    place.run(&["service", "uninstall"]).expect(0);
+    assert!(!Path::new("/etc/systemd/system/ddns.service.d/programs.conf").exists());
 }
 
 /// In place of the one of `OpenWrt`: reads the script, and does what procd would be told.

@@ -79,8 +79,11 @@ impl Facts {
 
     pub(super) fn installed(&self) -> Found {
         let Some(path) = self.file() else {
-            let table = table();
-            return if cron::has_one(&table) { Found::Ours(table) } else { Found::Nothing };
+            return match self.table() {
+                Ok(table) if cron::has_one(&table) => Found::Ours(table),
+                Ok(_) => Found::Nothing,
+                Err(why) => Found::Other(why),
+            };
         };
         match fs::read_to_string(&path) {
             Ok(text) if text.contains(MARKER) => Found::Ours(text),
@@ -99,6 +102,23 @@ impl Facts {
         unit.map_or(Found::Nothing, |(path, text)| Found::OfPackage((*path).to_owned(), text))
     }
 
+    /// The table of cron of whoever asks; empty where there is none, or another manager is meant. Fails where it cannot be
+    /// read: it would be lost.
+    pub(super) fn table(&self) -> Result<String, String> {
+        if self.manager != Manager::Cron {
+            return Ok(String::new());
+        }
+        let output = Command::new("crontab").arg("-l").env("LC_ALL", "C").stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("`crontab` cannot be run ({error})"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            // vixie-cron and its children say the first, busybox the second.
+            let is_missing = said.contains("no crontab") || said.contains("No such file");
+            return if is_missing { Ok(String::new()) } else { Err(format!("`crontab -l` failed: {}", said.trim())) };
+        }
+        String::from_utf8(output.stdout).map_err(|_| "the crontab is not UTF-8 text".to_owned())
+    }
+
     /// Where a service was looked for.
     pub(super) fn looked_for(&self) -> String {
         match self.file() {
@@ -108,11 +128,9 @@ impl Facts {
     }
 }
 
-/// The table of cron of whoever asks; empty where there is none.
-pub(super) fn table() -> String {
-    let output = Command::new("crontab").arg("-l").stdin(Stdio::null()).output();
-    let output = output.ok().filter(|output| output.status.success());
-    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+/// Whether an installation wrote a file.
+pub(super) fn is_written_by_us(path: &str) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.contains(MARKER))
 }
 
 /// The one that runs here.

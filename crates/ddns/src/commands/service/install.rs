@@ -10,7 +10,7 @@ use ddns_core::config::raw;
 use ddns_core::service::{self, Manager, Scope, Service, Starts, Step, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
-use super::facts::{Facts, Found, table};
+use super::facts::{Facts, Found, is_written_by_us};
 use super::{check, command, needs_root, note, steps, wrong};
 use crate::cli::{Given, Settings};
 use crate::commands::check::warnings;
@@ -28,7 +28,7 @@ const PACKAGED: &str = " watch -c /etc/ddns/config.json";
 /// Checks, writes, starts, and says what it did.
 pub(super) async fn run(given: &Given, facts: &Facts) -> u8 {
     let is_print = given.has("print");
-    if let Some(code) = needs_root(facts, "install").filter(|_| !is_print) {
+    if !is_print && let Some(code) = needs_root(facts, "install") {
         return code;
     }
     match planned(given, facts).await {
@@ -86,7 +86,7 @@ async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), V
         }
         Found::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
         Found::Nothing | Found::Ours(_) => {
-            let table = if facts.manager == Manager::Cron { table() } else { String::new() };
+            let table = facts.table().map_err(|why| vec![wrong(why, "nothing was changed")])?;
             steps.extend(service::install(facts.manager, facts.scope, &service, &facts.home, &table));
         }
     }
@@ -103,10 +103,16 @@ fn started(path: &str, text: &str, service: &Service) -> Result<Vec<Step>, Vec<D
             format!("put the configuration there, or use `systemctl edit {}`", systemd::UNIT),
         )]);
     }
-    if service.starts == Starts::Programs {
-        note("`cmd:` and `shell:` sources need the drop-in of docs/running-as-a-service.md with this unit");
+    let mut steps = Vec::new();
+    // Somebody else's does the same, or it is meant to be as it is.
+    if service.starts == Starts::Programs
+        && (is_written_by_us(systemd::DROP_IN) || !Path::new(systemd::DROP_IN).exists())
+    {
+        steps.push(systemd::for_package(service));
+        steps.push(systemd::control(Scope::System, &["daemon-reload"]));
     }
-    Ok(systemd::start(Scope::System).to_vec())
+    steps.extend(systemd::start(Scope::System));
+    Ok(steps)
 }
 
 /// The files that are named, or the first one where the service would look; with their whole paths.
@@ -174,12 +180,13 @@ fn farewell(facts: &Facts, service: &Service) -> String {
     let state = service::state(facts.manager, facts.scope, &facts.home);
     let how = match facts.manager {
         Manager::Cron => "cron starts ddns every five minutes.",
+        _ if facts.scope == Scope::User => "ddns runs now, and starts when you log in.",
         _ => "ddns runs now, and starts with the system.",
     };
     let mut text = format!("\n{}", broken(&format!("{how} Configuration: {configs}. State: {state}."), 0, width));
     let more = match (facts.manager, facts.scope) {
         (Manager::Systemd, Scope::User) => {
-            "It runs while you are logged in; `loginctl enable-linger` keeps it running from boot to shutdown."
+            "When you log out it ends; after `loginctl enable-linger` it runs from boot to shutdown."
         }
         (Manager::Cron, Scope::System) => "It runs as root; with --user it would run as you.",
         _ => "",

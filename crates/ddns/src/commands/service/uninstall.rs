@@ -6,13 +6,13 @@ use std::io;
 use ddns_core::service::access::user;
 use ddns_core::service::{self, Manager, Scope, Step, systemd};
 
-use super::facts::{Facts, Found, table};
+use super::facts::{Facts, Found, is_written_by_us};
 use super::{command, needs_root, steps, wrong};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
 
 pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
-    if let Some(code) = needs_root(facts, "uninstall").filter(|_| !is_print) {
+    if !is_print && let Some(code) = needs_root(facts, "uninstall") {
         return code;
     }
     let found = facts.installed();
@@ -22,11 +22,16 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
             complain(&[wrong(why.as_str(), "it stays: remove it yourself")]);
             return 1;
         }
-        Found::OfPackage(..) => vec![Step::run(&["systemctl", "disable", "--now", systemd::UNIT])],
-        Found::Ours(_) => {
-            let table = if facts.manager == Manager::Cron { table() } else { String::new() };
-            service::uninstall(facts.manager, facts.scope, &facts.home, &table)
+        Found::OfPackage(..) => {
+            let mut steps = vec![systemd::control(Scope::System, &["disable", "--now", systemd::UNIT])];
+            if is_written_by_us(systemd::DROP_IN) {
+                steps.push(Step::Remove(systemd::DROP_IN.to_owned()));
+                steps.push(systemd::control(Scope::System, &["daemon-reload"]));
+            }
+            steps
         }
+        // For cron that is the whole table.
+        Found::Ours(text) => service::uninstall(facts.manager, facts.scope, &facts.home, text),
     };
     if is_print {
         return print(&steps::shown(&steps));
