@@ -4,6 +4,7 @@
 pub mod days;
 pub mod filter;
 pub mod record;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ mod cli;
 mod clock;
 mod commands;
 mod environment;
+mod history;
 mod http;
 mod load;
 mod lookup;
@@ -39,6 +40,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Demo => wait_for(commands::demo::run()),
         Name::Watch => wait_for(watch::run(given.settings)),
         Name::Status => wait_for(commands::status::run(given)),
+        Name::History => wait_for(commands::history::run(given)),
         Name::Sync => wait_for(commands::sync::run(given)),
         Name::Init => wait_for(commands::init::run(given)),
         Name::Addresses => wait_for(commands::addresses::run(given)),

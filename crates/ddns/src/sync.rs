@@ -47,7 +47,7 @@ use updates::{AHEAD, Updates};
 
 pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use sender::{Sender, senders};
-pub(crate) use store::{Durability, Stamp, replace};
+pub(crate) use store::{Durability, Stamp, replace, unfit};
 pub(crate) use updates::moment_of;
 
 /// How often is looked whether another process has ended what it sends.

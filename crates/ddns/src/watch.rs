@@ -24,6 +24,7 @@ use ddns_core::schedule::lookups::Schedule;
 use crate::cli::Settings;
 use crate::clock::steady_time;
 use crate::environment::Environment;
+use crate::history::History;
 use crate::http::Client;
 use crate::load;
 use crate::output::log::Log;
@@ -77,15 +78,17 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     let senders = sync::senders(configs, &logs, service.client);
     let intervals: Vec<Duration> = configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect();
     let handover = std::mem::take(&mut service.handover);
-    let sync = Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals)))
+    let mut sync = Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals)))
         .with_pauses(handover.pauses)
         .with_memory(handover.memory);
+    sync.tell();
+    let history = History::new(&senders, service.environment);
     events.files.watch(service.files(configs));
     service.open_control(configs, events, log);
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
-    let mut event_loop = EventLoop::new(service, configs, &logs, sync, schedule);
+    let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history), schedule);
     event_loop.resume(handover.waiting, handover.is_stale);
     event_loop.run(events).await
 }

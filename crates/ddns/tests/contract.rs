@@ -112,6 +112,7 @@ mod commands {
     mod cli;
     mod completions;
     mod few_files;
+    mod history;
     mod init;
     mod listen;
     mod preview;

@@ -12,7 +12,7 @@ use super::fields::{Field, Key};
 use super::files::{Files, path_of};
 use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
-use super::value::{duration, is_auto, is_off};
+use super::value::{is_auto, is_off};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
 use crate::callback::Target;
@@ -20,6 +20,7 @@ use crate::callback::expect::Expect;
 use crate::net::family::Family;
 use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
 use crate::text::diagnostic::{Place, Severity};
+use crate::text::duration;
 use crate::text::json::{Node, Span, Value};
 
 /// `cache_max_age` for services of dyndns2, where none is set (H4).
@@ -206,7 +207,7 @@ impl Maker<'_, '_> {
     /// Zero where it is not set, or wrong.
     fn min_interval(&mut self) -> Duration {
         let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
-        duration(text).filter(|interval| *interval <= LONGEST_MIN_INTERVAL).unwrap_or_else(|| {
+        duration::parse(text).filter(|interval| *interval <= LONGEST_MIN_INTERVAL).unwrap_or_else(|| {
             let allowed = Field::of(Key::MinInterval).allowed();
             let message = format!("`min_interval` must be {allowed}, and at most 30 days, not `{text}`");
             self.reader.wrong_whole(Key::MinInterval, message, None);

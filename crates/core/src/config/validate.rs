@@ -10,13 +10,14 @@ use super::files::{Files, named, named_in};
 use super::layers::Layers;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
-use super::value::{duration, is_auto};
+use super::value::is_auto;
 use super::web::web;
 use super::{Concurrency, Config, Log};
 use crate::net::proxy::{Proxies, System};
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::{Diagnostic, Place, has_errors};
 use crate::text::diagnostics::Diagnostics;
+use crate::text::duration;
 use crate::text::log_format::{Level, LogFormat};
 
 /// A shorter interval is a mistake.
@@ -148,7 +149,7 @@ fn concurrency(reader: &mut Reader<'_>) -> Option<Concurrency> {
 /// `interval`: minutes, or a number with its unit.
 fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
     let text = reader.digits(Key::Interval)?;
-    let interval = duration(text);
+    let interval = duration::parse(text);
     let message = match interval {
         Some(interval) if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => return Some(interval),
         Some(interval) if interval < SHORTEST_INTERVAL => {

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::fields::{Key, Kind};
 use super::layers::Layers;
@@ -174,21 +173,6 @@ pub(super) fn headers(text: &str) -> Result<Vec<Member>, String> {
     members.collect()
 }
 
-/// A span of time: minutes, or a whole number with its unit.
-pub(super) fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
-        "s" => 1,
-        "" | "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return None,
-    };
-    let number: u64 = number.trim_end().parse().ok()?;
-    Some(Duration::from_secs(number.saturating_mul(unit)))
-}
-
 /// Whether it is as good as not set.
 pub(super) fn is_blank(value: &Value) -> bool {
     match value {
@@ -295,17 +279,5 @@ mod tests {
         assert!(pairs(" ").is_empty());
         assert!(headers("A: b\ns3cret").is_err_and(|why| why == "has no colon in line 2"));
         assert!(headers("{s3cret").is_err_and(|why| !why.contains("s3cret")));
-    }
-
-    #[test]
-    fn a_duration_has_a_unit_or_is_in_minutes() {
-        let cases = [("90s", 90), ("5", 300), ("5m", 300), (" 2 H ", 7200), ("1d", 86_400)];
-        for (text, seconds) in cases {
-            assert_eq!(duration(text), Some(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "m", "1.5h", "-5", "5x", "5 5", "99999999999999999999"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
-        assert_eq!(duration("18446744073709551615d"), Some(Duration::from_secs(u64::MAX)));
     }
 }

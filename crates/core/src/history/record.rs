@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use crate::net::family::Family;
-use crate::text::json::{Dialect, Value, parse, push_string};
+use crate::text::json::{Dialect, Value, parse, push_escaped};
 use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
 use crate::update::status::reason;
 
-/// No line of ours is longer: a reason is cut here.
+/// Most lines are no longer.
+const LIKELY: usize = 256;
+
+/// No line of ours is much longer: a reason is cut here.
 const LONGEST_REASON: usize = 300;
 
 /// What a record is about.
@@ -173,23 +177,83 @@ impl Record {
     /// The same line again, without its end.
     pub fn to_line(&self) -> String {
         let mut line = Line::new(String::new(), self.at, self.event, self.family);
-        line.text("domain", self.domain.as_deref());
-        line.text("endpoint", self.endpoint.as_deref());
-        line.ip("address", self.address);
-        line.ip("previous", self.previous);
-        line.number("status", self.status.map(u64::from));
-        line.number("ms", self.took);
-        line.number("attempt", Some(u64::from(self.attempt)).filter(|attempt| *attempt > 1));
-        line.number("until", self.until);
-        line.text("source", self.source.as_deref());
-        line.text("reason", self.reason.as_deref());
+        line.text(",\"domain\":\"", self.domain.as_deref());
+        line.text(",\"endpoint\":\"", self.endpoint.as_deref());
+        line.ip(",\"address\":\"", self.address);
+        line.ip(",\"previous\":\"", self.previous);
+        line.number(",\"status\":", self.status.map(u64::from));
+        line.number(",\"ms\":", self.took);
+        line.number(",\"attempt\":", Some(u64::from(self.attempt)).filter(|attempt| *attempt > 1));
+        line.number(",\"until\":", self.until);
+        line.text(",\"source\":\"", self.source.as_deref());
+        line.text(",\"reason\":\"", self.reason.as_deref());
         line.end()
     }
 }
 
-/// Adds the line of what happened. Nothing, where it says no more than the lines before it: a try that failed as the one
-/// before it has a line only when their number has doubled, so that a dead endpoint does not fill the history.
-pub fn push_line(out: &mut String, happened: &Happened) {
+/// Writes lines. Many updates that were accepted together have lines that differ little: what they share is kept as text.
+#[derive(Debug, Default)]
+pub struct Writer {
+    last: Option<Shared>,
+}
+
+/// What the last line had in common with the one that comes, perhaps.
+#[derive(Debug)]
+struct Shared {
+    key: (u64, Event, Family, IpAddr, Option<IpAddr>, Option<u16>),
+    endpoint: Option<Rc<str>>,
+    /// What stands before the domain, and between the domain and the time that it took.
+    head: String,
+    tail: String,
+}
+
+impl Writer {
+    /// Adds the line of what happened. Nothing, where it says no more than the lines before it: a try that failed as the
+    /// one before it has a line only when their number has doubled, so that a dead endpoint does not fill the history.
+    pub fn push(&mut self, out: &mut String, happened: &Happened) {
+        match &happened.what {
+            What::Settled(settled) if settled.attempt == 1 && settled.outcome.is_accepted() => {
+                self.push_accepted(out, happened.at, settled);
+            }
+            _ => push_line(out, happened),
+        }
+    }
+
+    fn push_accepted(&mut self, out: &mut String, at: u64, settled: &Settled) {
+        let Settled { family, ip, previous, outcome, .. } = settled;
+        let key = (at, Event::of(outcome), *family, *ip, *previous, outcome.status());
+        let is_same = |last: &Shared| last.key == key && last.endpoint == settled.endpoint;
+        let Shared { head, tail, .. } = match &mut self.last {
+            Some(last) if is_same(last) => last,
+            last => last.insert(Shared::new(key, settled.endpoint.clone())),
+        };
+        out.reserve(LIKELY);
+        out.push_str(head);
+        push_escaped(out, settled.domain.as_str());
+        out.push_str(tail);
+        push_number(out, milliseconds(settled));
+        out.push_str("}\n");
+    }
+}
+
+impl Shared {
+    fn new(key: (u64, Event, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
+        let (at, event, family, ip, previous, status) = key;
+        let head = Line::new(String::new(), at, event, family).0 + ",\"domain\":\"";
+        let mut tail = Line("\"".to_owned());
+        tail.text(",\"endpoint\":\"", endpoint.as_deref());
+        tail.ip(",\"address\":\"", Some(ip));
+        tail.ip(",\"previous\":\"", previous);
+        tail.number(",\"status\":", status.map(u64::from));
+        Self { key, endpoint, head, tail: tail.0 + ",\"ms\":" }
+    }
+}
+
+fn milliseconds(settled: &Settled) -> u64 {
+    u64::try_from(settled.took.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn push_line(out: &mut String, happened: &Happened) {
     let at = happened.at;
     let begin = |out: &mut String, event, family| Line::new(std::mem::take(out), at, event, family);
     let mut line;
@@ -199,42 +263,42 @@ pub fn push_line(out: &mut String, happened: &Happened) {
         What::Settled(settled) => {
             let outcome = &settled.outcome;
             line = begin(out, Event::of(outcome), settled.family);
-            line.text("domain", Some(settled.domain.as_str()));
-            line.text("endpoint", settled.endpoint.as_deref());
-            line.ip("address", Some(settled.ip));
-            line.ip("previous", settled.previous);
-            line.number("status", outcome.status().map(u64::from));
-            line.number("ms", Some(u64::try_from(settled.took.as_millis()).unwrap_or(u64::MAX)));
-            line.number("attempt", Some(u64::from(settled.attempt)).filter(|attempt| *attempt > 1));
+            line.text(",\"domain\":\"", Some(settled.domain.as_str()));
+            line.text(",\"endpoint\":\"", settled.endpoint.as_deref());
+            line.ip(",\"address\":\"", Some(settled.ip));
+            line.ip(",\"previous\":\"", settled.previous);
+            line.number(",\"status\":", outcome.status().map(u64::from));
+            line.number(",\"ms\":", Some(milliseconds(settled)));
+            line.number(",\"attempt\":", Some(u64::from(settled.attempt)).filter(|attempt| *attempt > 1));
             if !outcome.is_accepted() {
-                line.text("reason", Some(&cut(&reason(outcome))));
+                line.text(",\"reason\":\"", Some(&cut(&reason(outcome))));
             }
         }
         What::Held { domain, family, ip, until, why, .. } => {
             line = begin(out, Event::HeldBack, *family);
-            line.text("domain", Some(domain.as_str()));
-            line.ip("address", Some(*ip));
-            line.number("until", *until);
-            line.text("reason", Some(&cut(why)));
+            line.text(",\"domain\":\"", Some(domain.as_str()));
+            line.ip(",\"address\":\"", Some(*ip));
+            line.number(",\"until\":", *until);
+            line.text(",\"reason\":\"", Some(&cut(why)));
         }
         What::Address { family, ip, previous, source, .. } => {
             line = begin(out, Event::Address, *family);
-            line.ip("address", Some(*ip));
-            line.ip("previous", *previous);
-            line.text("source", Some(source));
+            line.ip(",\"address\":\"", Some(*ip));
+            line.ip(",\"previous\":\"", *previous);
+            line.text(",\"source\":\"", Some(source));
         }
         What::NoAddress { family, previous, .. } => {
             line = begin(out, Event::NoAddress, *family);
-            line.ip("previous", *previous);
+            line.ip(",\"previous\":\"", *previous);
         }
         What::SourceFailed { family, source, why, .. } => {
             line = begin(out, Event::SourceFailed, *family);
-            line.text("source", Some(source));
-            line.text("reason", Some(&cut(why)));
+            line.text(",\"source\":\"", Some(source));
+            line.text(",\"reason\":\"", Some(&cut(why)));
         }
         What::SourceRecovered { family, source, .. } => {
             line = begin(out, Event::SourceRecovered, *family);
-            line.text("source", Some(source));
+            line.text(",\"source\":\"", Some(source));
         }
     }
     *out = line.end();
@@ -245,45 +309,41 @@ fn cut(text: &str) -> String {
     text.chars().take(LONGEST_REASON).collect()
 }
 
-/// A line that is being written.
+/// A line that is being written. What is added begins with its name, as it stands in the line.
 struct Line(String);
 
 impl Line {
     fn new(mut out: String, at: u64, event: Event, family: Family) -> Self {
+        out.reserve(LIKELY);
         out.push_str("{\"at\":");
         push_number(&mut out, at);
         out.push_str(",\"event\":\"");
         out.push_str(event.name());
-        out.push_str("\",\"type\":\"");
-        out.push_str(family.record_type());
-        out.push('"');
+        out.push_str(match family {
+            Family::V4 => "\",\"type\":\"A\"",
+            Family::V6 => "\",\"type\":\"AAAA\"",
+        });
         Self(out)
-    }
-
-    fn name(&mut self, name: &str) {
-        self.0.push_str(",\"");
-        self.0.push_str(name);
-        self.0.push_str("\":");
     }
 
     fn text(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {
-            self.name(name);
-            push_string(&mut self.0, text);
+            self.0.push_str(name);
+            push_escaped(&mut self.0, text);
+            self.0.push('"');
         }
     }
 
     fn number(&mut self, name: &str, number: Option<u64>) {
         if let Some(number) = number {
-            self.name(name);
+            self.0.push_str(name);
             push_number(&mut self.0, number);
         }
     }
 
     fn ip(&mut self, name: &str, ip: Option<IpAddr>) {
         let Some(ip) = ip else { return };
-        self.name(name);
-        self.0.push('"');
+        self.0.push_str(name);
         match ip {
             IpAddr::V4(ip) => {
                 for (at, byte) in ip.octets().into_iter().enumerate() {
@@ -306,17 +366,10 @@ impl Line {
     }
 }
 
-/// A line has several: `format!` would take three times as long.
-fn push_number(out: &mut String, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+/// `format!` would take three times as long.
+fn push_number(out: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(out, number / 10);
     }
-    out.push_str(str::from_utf8(&digits[at..]).unwrap_or_default());
+    out.push(char::from(b'0' + (number % 10) as u8));
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::days::{DAYS, Day, Days, Mark};
 use super::filter::{Filter, Kind};
-use super::record::{Event, Record, push_line};
+use super::record::{Event, Record, Writer};
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};
@@ -35,7 +35,7 @@ fn settled(outcome: Outcome) -> Settled {
 
 fn line(what: What) -> String {
     let mut out = String::new();
-    push_line(&mut out, &Happened { at: NOW, what });
+    Writer::default().push(&mut out, &Happened { at: NOW, what });
     out
 }
 
@@ -101,6 +101,33 @@ fn i4_what_happened_is_one_line_of_json() {
         assert_eq!(line.lines().count(), 1);
         let read = Record::from_line(&line).expect("a record");
         assert_eq!(read.to_line(), expected, "what is read back is the same");
+    }
+}
+
+#[test]
+fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
+    let accepted = settled(Outcome::Accepted(204));
+    let name = |text: &str| Domain::parse(text).expect("a domain");
+    let all = [
+        (NOW, accepted.clone()),
+        (NOW, Settled { domain: name("b\"\\.example"), took: Duration::from_secs(3), ..accepted.clone() }),
+        (NOW + 1, accepted.clone()),
+        (NOW + 1, Settled { previous: None, ..accepted.clone() }),
+        (NOW + 1, Settled { endpoint: None, ..accepted.clone() }),
+        (NOW + 1, Settled { family: Family::V6, ip: ip("2001:db8::1"), ..accepted.clone() }),
+        (NOW + 1, settled(Outcome::Unchanged(204))),
+        (NOW + 1, settled(Outcome::Accepted(200))),
+        (NOW + 1, Settled { attempt: 2, ..settled(Outcome::Accepted(200)) }),
+        (NOW + 1, settled(Outcome::Refused(500))),
+    ];
+    let mut writer = Writer::default();
+    for (at, settled) in all {
+        let happened = Happened { at, what: What::Settled(settled) };
+        let (mut shared, mut alone) = (String::new(), String::new());
+        writer.push(&mut shared, &happened);
+        Writer::default().push(&mut alone, &happened);
+        assert_eq!(shared, alone);
+        assert_eq!(Record::from_line(&shared).map(|record| record.to_line() + "\n"), Some(shared));
     }
 }
 
@@ -232,7 +259,7 @@ proptest! {
         let outcome = Outcome::Failed { why: words.clone(), reached: false };
         let mut out = String::new();
         let settled = Settled { took: Duration::from_millis(took), ..settled(outcome) };
-        push_line(&mut out, &Happened { at, what: What::Settled(settled) });
+        Writer::default().push(&mut out, &Happened { at, what: What::Settled(settled) });
         prop_assert_eq!(out.matches('\n').count(), 1);
         let read = Record::from_line(&out).expect("a record");
         prop_assert_eq!((read.at, read.took), (at, Some(took)));

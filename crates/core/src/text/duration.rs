@@ -1,4 +1,4 @@
-//! The one way to print a duration.
+//! Durations: the one way to read them, and to print them.
 
 use std::time::Duration;
 
@@ -18,6 +18,21 @@ pub fn duration(duration: Duration) -> String {
 /// The same for whole seconds.
 pub fn seconds(seconds: u64) -> String {
     duration(Duration::from_secs(seconds))
+}
+
+/// A span of time: minutes, or a whole number with its unit.
+pub fn parse(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
+        "s" => 1,
+        "" | "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    let number: u64 = number.trim_end().parse().ok()?;
+    Some(Duration::from_secs(number.saturating_mul(unit)))
 }
 
 #[cfg(test)]
@@ -49,5 +64,17 @@ mod tests {
             assert_eq!(duration(Duration::from_millis(milliseconds)), expected, "{milliseconds}");
         }
         assert_eq!(duration(Duration::MAX), "213503982334601 days");
+    }
+
+    #[test]
+    fn a_duration_has_a_unit_or_is_in_minutes() {
+        let cases = [("90s", 90), ("5", 300), ("5m", 300), (" 2 H ", 7200), ("1d", 86_400)];
+        for (text, seconds) in cases {
+            assert_eq!(parse(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "m", "1.5h", "-5", "5x", "5 5", "99999999999999999999"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse("18446744073709551615d"), Some(Duration::from_secs(u64::MAX)));
     }
 }

@@ -9,6 +9,7 @@ pub(crate) enum Name {
     Demo,
     Watch,
     Status,
+    History,
     Sync,
     Service,
     Init,
@@ -142,6 +143,30 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[JSON, WIDE, flag("alive", "Only check whether the service responds")],
         word: None,
         example: "ddns status",
+    },
+    Command {
+        which: Name::History,
+        name: "history",
+        summary: "Show what was sent, what changed and what failed",
+        about: "Shows what runs and services wrote down beside their cache, the oldest first: every outcome of an update, \
+                every change of an address, every source that failed. Of a failure that repeats, the 2nd, 4th, 8th … try is \
+                shown. With a DOMAIN, only what concerns it.",
+        configured: true,
+        options: &[
+            option("since", "AGE", "Only what is not older: 30m, 12h, 7d"),
+            flag("failed", "Only what failed"),
+            flag("changed", "Only changes of an address"),
+            JSON,
+            WIDE,
+        ],
+        word: Some(Word {
+            name: "DOMAIN",
+            help: "A domain of the configuration",
+            one_of: &[],
+            is_required: false,
+            next: None,
+        }),
+        example: "ddns history home.example.com --since 7d",
     },
     Command {
         which: Name::Sync,
@@ -369,7 +394,7 @@ impl Command {
     pub(crate) fn config(&self) -> (char, Choice) {
         let (value, help) = match self.which {
             Name::Init => ("FILE", "The same as FILE"),
-            Name::Status | Name::Sync => ("FILE…", "Only the service that runs this configuration"),
+            Name::Status | Name::History | Name::Sync => ("FILE…", "Only the service that runs this configuration"),
             Name::Watch => return CONFIG,
             Name::Service => ("FILE…", "The configuration of the service"),
             _ => ("FILE…", "Configuration files, or http(s) URLs; several are allowed"),

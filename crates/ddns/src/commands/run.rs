@@ -8,6 +8,7 @@ use ddns_core::text::log_format::Level;
 use ddns_core::update::outcome::Tally;
 
 use crate::cli::Settings;
+use crate::history::History;
 use crate::load;
 use crate::output::log::Log;
 use crate::output::progress::Progress;
@@ -34,12 +35,18 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     if settings.retry_stopped {
         sync.retry_stopped();
     }
+    let mut history = History::new(&senders, &environment);
+    sync.tell();
     sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() {
         sync.step().await;
+        history.take(sync.news());
+        sync.forget_news();
     }
     let mut all = Tally::default();
-    for (tally, log) in sync.finish().iter().zip(&logs) {
+    let tallies = sync.finish();
+    history.save();
+    for (tally, log) in tallies.iter().zip(&logs) {
         log.line(level_of(*tally, log), || tally.to_string());
         all = all.plus(*tally);
     }

@@ -18,7 +18,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::complain;
-use crate::output::layout::broken;
+use crate::output::layout::{broken, table};
 use crate::output::print;
 use crate::sync::Caches;
 use crate::watch::{closed_folder, services};
@@ -130,11 +130,11 @@ fn shown(status: &Status, form: Form) -> String {
         text += &format!("{}{errors}\n", broken(note, 0, form.width));
     }
     let now = unix_time().seconds;
-    let mut table = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
+    let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
     let is_long = status.rows.len() > MOST_ROWS && !form.wide;
     // Of very many, those that are not up to date matter.
-    let rows = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
-    table.extend(rows.map(|row| {
+    let shown = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
+    rows.extend(shown.map(|row| {
         let accepted = row.accepted.map(|accepted| Duration::from_secs(now.saturating_sub(accepted.at)));
         let address = row.address.or(row.accepted.map(|accepted| accepted.ip));
         [
@@ -145,37 +145,11 @@ fn shown(status: &Status, form: Form) -> String {
             state(row),
         ]
     }));
-    let mut widths = [0; 4];
-    for row in &table {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    for row in &table {
-        text += &line(row, widths, form.width);
-    }
+    text += &table(&rows, form.width);
     if is_long {
-        text += &format!("{} more are up to date (--wide shows them)\n", status.rows.len() + 1 - table.len());
+        text += &format!("{} more are up to date (--wide shows them)\n", status.rows.len() + 1 - rows.len());
     }
     text
-}
-
-/// One row on one line; where that is too wide, what does not fit stands below.
-fn line(row: &[String; 5], widths: [usize; 4], width: usize) -> String {
-    let [domain, kind, address, accepted, state] = row;
-    let [first, second, third, fourth] = widths;
-    let line = format!("{domain:first$}  {kind:second$}  {address:third$}  {accepted:fourth$}  {state}");
-    let line = line.trim_end();
-    if line.chars().count() <= width {
-        return format!("{line}\n");
-    }
-    let below = format!("    {kind:second$}  {address:third$}  {accepted:fourth$}");
-    let rest = if below.chars().count() + 2 + state.chars().count() <= width {
-        format!("{below}  {state}\n")
-    } else {
-        format!("{}\n{}", below.trim_end(), broken(state, 4, width))
-    };
-    format!("{domain}\n{rest}")
 }
 
 fn state(row: &Row) -> String {

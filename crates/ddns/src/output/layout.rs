@@ -53,6 +53,33 @@ pub(crate) fn beside(head: &str, text: &str, column: usize, width: usize) -> Str
     if size < column { format!("{head}{}", text.get(size..).unwrap_or_default()) } else { format!("{head}\n{text}") }
 }
 
+/// A table: columns as wide as what stands in them; the last one is text.
+pub(crate) fn table(rows: &[[String; 5]], width: usize) -> String {
+    let mut widths = [0; 4];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    rows.iter().map(|cells| row(cells, widths, width)).collect()
+}
+
+/// One row on one line; where that is too wide, what does not fit stands below.
+fn row([a, b, c, d, last]: &[String; 5], [first, second, third, fourth]: [usize; 4], width: usize) -> String {
+    let line = format!("{a:first$}  {b:second$}  {c:third$}  {d:fourth$}  {last}");
+    let line = line.trim_end();
+    if line.chars().count() <= width {
+        return format!("{line}\n");
+    }
+    let below = format!("    {b:second$}  {c:third$}  {d:fourth$}");
+    let rest = if below.chars().count() + 2 + last.chars().count() <= width {
+        format!("{below}  {last}\n")
+    } else {
+        format!("{}\n{}", below.trim_end(), broken(last, 4, width))
+    };
+    format!("{a}\n{rest}")
+}
+
 /// A page that is laid out already, on a screen that may be narrower. Paragraphs are broken anew. Of other lines, what does
 /// not fit continues below, in the column in which the last part of the line begins.
 pub(crate) fn fitted(page: &str, width: usize) -> String {

@@ -16,9 +16,9 @@ use ddns_core::update::hold::Hold;
 use ddns_core::update::state::{Changed, Entry, EntryKey, State};
 
 use crate::output::log::Log;
-use file::{discard, is_writable, load, lock, parse, set_aside, unfit};
+use file::{discard, is_writable, load, lock, parse, set_aside};
 
-pub(crate) use file::{Durability, Stamp, replace};
+pub(crate) use file::{Durability, Stamp, replace, unfit};
 
 /// News is on the disk after this long at the latest.
 const SAVE_EVERY: Duration = Duration::from_secs(1);

@@ -114,7 +114,9 @@ fn i4_what_happens_is_told_once_and_only_to_whoever_wants_it() {
             number += 1;
             sync.look_up(&Due::everything(1));
             sync.looked_up(&finished(ip, Family::V4, number));
-            sync.take_happened().into_iter().map(|happened| happened.what).collect::<Vec<What>>()
+            let news = sync.news().iter().map(|happened| happened.what.clone()).collect::<Vec<What>>();
+            sync.forget_news();
+            news
         };
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
         let address = |new, previous: Option<&str>, was_missing| What::Address {
@@ -167,8 +169,8 @@ fn i4_an_outcome_is_told_with_what_was_accepted_before_and_how_often_it_was_trie
         let start = sync.queue.start(steady_time()).expect("a start");
         let (_, update) = sync.updates.update(0).expect("an update");
         sync.sent(&Sent::of(vec![(0, update)], start, Outcome::Unchanged(200)));
-        for happened in sync.take_happened() {
-            if let What::Settled(settled) = happened.what {
+        for happened in sync.news() {
+            if let What::Settled(settled) = happened.what.clone() {
                 assert_eq!(settled.endpoint.as_deref(), Some("http://127.0.0.1:9"));
                 let previous = settled.previous.map(|ip| ip.to_string());
                 seen.push((settled.outcome, settled.attempt, settled.is_repeat, previous));

@@ -86,15 +86,20 @@ impl Told {
 
 impl Sync<'_> {
     /// Tells from now on what happens.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nobody wants to know yet"))]
     pub(crate) fn tell(&mut self) {
         self.told = Some(Box::new(Told::new(self.senders.len())));
     }
 
-    /// What happened since this was last called; nothing where nobody wants to know.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nobody wants to know yet"))]
-    pub(crate) fn take_happened(&mut self) -> Vec<Happened> {
-        self.told.as_mut().map_or_else(Vec::new, |told| std::mem::take(&mut told.news))
+    /// What happened since it was last forgotten; nothing where nobody wants to know.
+    pub(crate) fn news(&self) -> &[Happened] {
+        self.told.as_ref().map_or(&[], |told| &told.news)
+    }
+
+    /// Forgets the news, and keeps its memory.
+    pub(crate) fn forget_news(&mut self) {
+        if let Some(told) = &mut self.told {
+            told.news.clear();
+        }
     }
 
     /// A lookup ended that is news for these senders.

@@ -1,4 +1,4 @@
-//! The control socket of a running service: a request is one line, `status` or `sync`; the response is one JSON text.
+//! The control socket of a running service: a request is one line, `status`, `history` or `sync`; the response is one JSON text.
 //!
 //! It is in a folder that is the user's own, and for the owner alone.
 
@@ -37,6 +37,8 @@ const MOST: usize = 32;
 pub(crate) enum Command {
     /// How every update stands.
     Status,
+    /// The files of its history.
+    History,
     /// To synchronize now; the response comes when that is done.
     Synchronize,
     /// The same, with what services refused for good.
@@ -47,6 +49,7 @@ impl Command {
     fn word(self) -> &'static str {
         match self {
             Self::Status => "status",
+            Self::History => "history",
             Self::Synchronize => "sync",
             Self::RetryStopped => "sync retry-stopped",
         }
@@ -146,7 +149,7 @@ async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
     let mut reader = BufReader::new(stream.take(LONGEST));
     let mut line = String::new();
     reader.read_line(&mut line).await.ok()?;
-    let command = [Command::Status, Command::Synchronize, Command::RetryStopped]
+    let command = [Command::Status, Command::History, Command::Synchronize, Command::RetryStopped]
         .into_iter()
         .find(|known| known.word() == line.trim())?;
     Some((command, reader.into_inner().into_inner()))

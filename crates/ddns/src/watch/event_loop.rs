@@ -23,6 +23,7 @@ use super::page;
 use super::reload::{Decision, Loaded, REJECTED, Reload};
 use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
+use crate::history::History;
 use crate::output::log::Log;
 use crate::sync::{LookedUp, Sync, jitter};
 use crate::web::Ask;
@@ -54,6 +55,7 @@ pub(super) struct EventLoop<'a, 's> {
     /// For what concerns the service: that of the first configuration.
     log: &'s Log<'s>,
     sync: Sync<'s>,
+    history: History<'s>,
     schedule: Schedule,
     reload: Reload<'a>,
     /// Requests that wait for the synchronization to end.
@@ -69,7 +71,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         service: &'s mut Service<'a>,
         configs: &'s Rc<Vec<Valid>>,
         logs: &'s [Log<'s>],
-        sync: Sync<'s>,
+        (sync, history): (Sync<'s>, History<'s>),
         schedule: Schedule,
     ) -> Self {
         Self {
@@ -78,6 +80,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             log: &logs[0],
             logs,
             sync,
+            history,
             schedule,
             reload: Reload::default(),
             waiting: Vec::new(),
@@ -103,7 +106,9 @@ impl<'a, 's> EventLoop<'a, 's> {
                 page::retry(self.configs, events, self.log);
                 tell(events);
             }
-            match self.next(events).await {
+            let next = self.next(events).await;
+            self.hand_on();
+            match next {
                 Next::Stepped => tell(events),
                 Next::Happened(Event::Stop) => return self.stop(events).await,
                 Next::Happened(event) => self.handle(event, events),
@@ -119,7 +124,7 @@ impl<'a, 's> EventLoop<'a, 's> {
     /// Ends for another configuration, and hands over what outlives this one.
     async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
         let drained = self.drain(events).await;
-        self.sync.finish();
+        self.finish();
         if drained == Drained::Stopped {
             self.service.systemd.stopping();
             self.log.info("stopped");
@@ -131,6 +136,20 @@ impl<'a, 's> EventLoop<'a, 's> {
         handover.memory = self.sync.take_memory();
         handover.is_stale = self.reload.is_pending();
         End::Reload(fresh)
+    }
+
+    /// Hands on what happened.
+    fn hand_on(&mut self) {
+        self.history.take(self.sync.news());
+        self.sync.forget_news();
+        self.history.save_due();
+    }
+
+    /// Saves what happened up to the end of this run.
+    fn finish(&mut self) {
+        self.hand_on();
+        self.sync.finish();
+        self.history.save();
     }
 
     /// Begins what is due: lookups, a sign of life for systemd, a reload.
@@ -208,6 +227,11 @@ impl<'a, 's> EventLoop<'a, 's> {
             Event::Synchronize => self.synchronize(now),
             Event::Control(request) => match request.command {
                 Command::Status => request.respond(pretty(&self.status().to_json())),
+                Command::History => {
+                    self.history.save();
+                    let paths = self.history.paths().into_iter().map(|path| Value::string(path.display().to_string()));
+                    request.respond(pretty(&Value::list(paths)));
+                }
                 command @ (Command::Synchronize | Command::RetryStopped) => {
                     if command == Command::RetryStopped {
                         self.sync.retry_stopped();
@@ -251,6 +275,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         self.is_busy = false;
         self.service.client.rest();
         self.sync.save();
+        self.history.save();
         let tally = self.sync.take_tally();
         let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", duration(next)));
         self.log.debug(|| format!("{tally}{next}"));
@@ -293,7 +318,7 @@ impl<'a, 's> EventLoop<'a, 's> {
     async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
         let drained = self.drain(events).await;
-        self.sync.finish();
+        self.finish();
         self.log.info("stopped");
         End::Stop(u8::from(drained == Drained::Stopped))
     }

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 
 use super::super::fields::{Field, Key};
-use super::super::value::duration;
 use super::Maker;
 use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
+use crate::text::duration;
 use crate::text::json::{Member, Node, Value, pretty};
 
 /// A part of `expect` that is wrong: where, why, and the way out.
@@ -104,7 +104,7 @@ fn condition(list: &str, node: &Node) -> Result<Condition, Wrong> {
                     condition.json.push((pointer, node.value.clone()));
                 }
             }
-            ("for", Value::String(text)) if list == "wait" => match duration(text) {
+            ("for", Value::String(text)) if list == "wait" => match duration::parse(text) {
                 Some(wait) => condition.wait_for = Some(wait),
                 None => return wrong(part, format!("`expect.wait.for`: `{text}` is not a time"), "e.g. 90s, 30m, 1h"),
             },

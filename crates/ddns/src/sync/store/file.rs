@@ -49,7 +49,7 @@ pub(crate) enum Durability {
 }
 
 /// Why a path cannot hold a cache at all: renaming over a device, say, would do harm.
-pub(super) fn unfit(path: &Path) -> Option<&'static str> {
+pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
     // Nor is it a link: in a folder that others may write to, it could lead to a file that is not ours.
     let is_strange = |metadata: Metadata| !metadata.is_file();
     if fs::symlink_metadata(path).is_ok_and(is_strange) {

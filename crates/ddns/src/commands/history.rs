@@ -1,0 +1,150 @@
+//! `ddns history`: what runs and services wrote down beside their caches (I4).
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::PathBuf;
+
+use ddns_core::history::filter::{Filter, Kind};
+use ddns_core::history::record::Record;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::duration;
+use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::update::domain::Domain;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::cli::{Form, Given};
+use crate::clock::unix_time;
+use crate::environment::Environment;
+use crate::history::{beside, records};
+use crate::http::Client;
+use crate::load;
+use crate::output::layout::{printable, table};
+use crate::output::{complain, fail, print};
+use crate::sync::cache_path;
+use crate::watch::{Command, closed_folder, request, services};
+
+/// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.
+pub(crate) async fn run(given: Given) -> u8 {
+    let filter = match filter(&given) {
+        Ok(filter) => filter,
+        Err(wrong) => return complain(&[wrong]),
+    };
+    let form = given.form();
+    let environment = Environment::read();
+    let paths = match paths(given, &environment).await {
+        Ok(paths) => paths,
+        Err(code) => return code,
+    };
+    if paths.is_empty() {
+        return fail("no history is kept: `cache` is off, and the history stands beside the cache");
+    }
+    match show(&paths, &filter, form) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => 0,
+        Err(error) => {
+            let folder = closed_folder(&environment).filter(|_| error.kind() == ErrorKind::PermissionDenied);
+            let hint = folder.map_or_else(String::new, |_| "; `sudo ddns history` may".to_owned());
+            fail(&format!("the history cannot be shown ({error}){hint}"))
+        }
+        Ok(code) => code,
+    }
+}
+
+/// The files of the running services; where none runs, those of the configurations.
+async fn paths(given: Given, environment: &Environment) -> Result<Vec<PathBuf>, u8> {
+    let mut paths = Vec::new();
+    for (socket, _) in services(environment, &given.settings.files).await {
+        let response = request(&socket, Command::History).await.unwrap_or_default();
+        if let Ok(Value::Array(files)) = parse(&response, Dialect::STRICT).map(|node| node.value) {
+            paths.extend(files.iter().filter_map(|file| file.value.text()).map(PathBuf::from));
+        }
+    }
+    if paths.is_empty() {
+        let client = Client::default();
+        let configs = match load::examine(given.settings, environment, &client).await.result {
+            Ok(configs) => configs,
+            Err(wrong) => return Err(complain(&wrong)),
+        };
+        let entries = configs.iter().flat_map(|(config, _)| &config.entries);
+        paths.extend(entries.filter_map(|entry| Some(beside(&cache_path(entry, environment)?))));
+        if configs.is_empty() {
+            paths.push(beside(&environment.standard_cache()));
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+fn filter(given: &Given) -> Result<Filter, Diagnostic> {
+    let wrong = |place: &str, message: String| {
+        Diagnostic::error(Place::Option(place.to_owned()), message).hint("`ddns help history` shows its use")
+    };
+    let domain = given.word().map(Domain::parse).transpose().map_err(|why| wrong("DOMAIN", why.to_string()))?;
+    let since = match given.value("since") {
+        None => 0,
+        Some(text) => {
+            let age = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
+            let age =
+                age.ok_or_else(|| wrong("--since", format!("`{}` is no age such as 12h or 7d", printable(text))))?;
+            unix_time().seconds.saturating_sub(age.as_secs())
+        }
+    };
+    let kind = match (given.has("failed"), given.has("changed")) {
+        (true, true) => return Err(wrong("--changed", "only one of --failed and --changed can be given".to_owned())),
+        (true, false) => Kind::Failed,
+        (false, true) => Kind::Changed,
+        (false, false) => Kind::All,
+    };
+    Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind })
+}
+
+fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
+    let records = records(paths, filter)?;
+    if form.json {
+        return show_json(records, BufWriter::new(io::stdout().lock())).map(|()| 0);
+    }
+    let records = records.collect::<io::Result<Vec<Record>>>()?;
+    if records.is_empty() {
+        let is_all = *filter == Filter::default();
+        let place = paths.first().filter(|_| is_all).map_or_else(String::new, |path| format!(" in {}", path.display()));
+        return Ok(print(&format!("No records{place}.\n")));
+    }
+    Ok(print(&shown(&records, form.width)))
+}
+
+/// A list with one record on each line, written while it is read.
+fn show_json(records: impl Iterator<Item = io::Result<Record>>, mut out: impl Write) -> io::Result<()> {
+    let mut between = "[\n";
+    for record in records {
+        write!(out, "{between}{}", record?.to_line())?;
+        between = ",\n";
+    }
+    writeln!(out, "{}", if between == "[\n" { "[]" } else { "\n]" })?;
+    out.flush()
+}
+
+fn shown(records: &[Record], width: usize) -> String {
+    let zone = TimeZone::system();
+    let first = records.iter().find_map(|record| record.endpoint.as_ref());
+    let is_one = records.iter().all(|record| record.endpoint.is_none() || record.endpoint.as_ref() == first);
+    let mut rows = vec![["TIME", "DOMAIN", "TYPE", "ADDRESS", "OUTCOME"].map(str::to_owned)];
+    rows.extend(records.iter().map(|record| {
+        let endpoint = record.endpoint.as_ref().filter(|_| !is_one);
+        let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
+        [
+            time(record.at, &zone),
+            printable(record.domain.as_deref().unwrap_or("(this host)")),
+            record.family.record_type().to_owned(),
+            record.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
+            printable(&(record.sentence() + &endpoint)),
+        ]
+    }));
+    table(&rows, width)
+}
+
+/// `2026-11-15 19:03:31`, where this host is.
+fn time(at: u64, zone: &TimeZone) -> String {
+    let seconds = i64::try_from(at).unwrap_or(i64::MAX);
+    let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_zoned(zone.clone());
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}

@@ -1,0 +1,183 @@
+//! The history (I4) in its file beside the cache: lines are added to it, and read back. It is bounded: one that is full
+//! becomes the old one, in the place of the one before it.
+//!
+//! Nothing here fails a synchronization: where the file cannot be written, there is one warning, and the lines are lost.
+
+mod file;
+mod read;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ddns_core::history::record::Writer;
+use ddns_core::net::family::Family;
+use ddns_core::update::happened::{Happened, What};
+
+use crate::environment::Environment;
+use crate::output::log::Log;
+use crate::sync::{Sender, cache_path};
+
+pub(crate) use file::beside;
+#[allow(unused_imports, reason = "for the page")]
+pub(crate) use read::newest;
+pub(crate) use read::records;
+
+/// A file is full with so many bytes...
+const FULL: u64 = 1 << 20;
+
+/// ...or with so many for each update, where that is more: one change of many domains must not push out all else.
+const FULL_FOR_EACH: u64 = 1 << 10;
+
+/// So much is written at once.
+const CHUNK: usize = 32 << 10;
+
+/// Lines are in the file after this long at the latest.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+
+/// The histories of all senders.
+pub(crate) struct History<'a> {
+    senders: &'a [Sender<'a>],
+    environment: &'a Environment,
+    /// Made when the first line comes: most runs have none.
+    files: Option<Files<'a>>,
+    oldest_unsaved: Option<Instant>,
+}
+
+struct Files<'a> {
+    all: Vec<Lines<'a>>,
+    /// By sender; none where its cache is off.
+    of: Vec<Option<usize>>,
+}
+
+/// One history, and what is not in its file yet.
+struct Lines<'a> {
+    path: PathBuf,
+    writer: Writer,
+    text: String,
+    full: u64,
+    has_warned: bool,
+    /// Of the first sender that uses it.
+    log: &'a Log<'a>,
+}
+
+impl<'a> History<'a> {
+    pub(crate) fn new(senders: &'a [Sender<'a>], environment: &'a Environment) -> Self {
+        Self { senders, environment, files: None, oldest_unsaved: None }
+    }
+
+    /// Takes in what happened.
+    pub(crate) fn take(&mut self, news: &[Happened]) {
+        if news.is_empty() {
+            return;
+        }
+        let files = self.files.get_or_insert_with(|| Files::of(self.senders, self.environment));
+        for happened in news {
+            files.push(happened);
+        }
+        self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    /// Writes what has waited long enough.
+    pub(crate) fn save_due(&mut self) {
+        if self.oldest_unsaved.is_some_and(|since| since.elapsed() >= SAVE_EVERY) {
+            self.save();
+        }
+    }
+
+    /// Writes everything.
+    pub(crate) fn save(&mut self) {
+        if self.oldest_unsaved.take().is_some()
+            && let Some(files) = &mut self.files
+        {
+            files.all.iter_mut().for_each(Lines::save);
+        }
+    }
+
+    /// The files of these senders, whether they are there or not.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let mut paths = Vec::new();
+        for sender in self.senders {
+            paths.extend(cache_path(sender.entry, self.environment).map(|cache| beside(&cache)));
+        }
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+}
+
+impl<'a> Files<'a> {
+    fn of(senders: &'a [Sender<'a>], environment: &Environment) -> Self {
+        let mut files = Self { all: Vec::new(), of: Vec::with_capacity(senders.len()) };
+        let mut updates: Vec<u64> = Vec::new();
+        for sender in senders {
+            let path = cache_path(sender.entry, environment).map(|cache| beside(&cache));
+            if path.is_none() {
+                sender.log.debug(|| "no history is kept: `cache` is off".to_owned());
+            }
+            let at = path.map(|path| {
+                let known = files.all.iter().position(|lines| lines.path == path);
+                known.unwrap_or_else(|| {
+                    let (writer, text) = (Writer::default(), String::new());
+                    files.all.push(Lines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
+                    updates.push(0);
+                    files.all.len() - 1
+                })
+            });
+            if let Some(at) = at {
+                updates[at] +=
+                    Family::ALL.map(|family| sender.entry.domains_of(family).len() as u64).iter().sum::<u64>();
+            }
+            files.of.push(at);
+        }
+        for (lines, updates) in files.all.iter_mut().zip(updates) {
+            lines.full = FULL.max(updates * FULL_FOR_EACH);
+        }
+        files
+    }
+
+    fn push(&mut self, happened: &Happened) {
+        match &happened.what {
+            What::Settled(settled) => self.push_to(self.of[settled.entry], happened),
+            What::Held { entry, .. } => self.push_to(self.of[*entry], happened),
+            What::Address { entries, .. }
+            | What::NoAddress { entries, .. }
+            | What::SourceFailed { entries, .. }
+            | What::SourceRecovered { entries, .. } => {
+                let mut files: Vec<usize> = entries.iter().filter_map(|entry| self.of[*entry]).collect();
+                files.sort_unstable();
+                files.dedup();
+                for file in files {
+                    self.push_to(Some(file), happened);
+                }
+            }
+        }
+    }
+
+    fn push_to(&mut self, file: Option<usize>, happened: &Happened) {
+        let Some(lines) = file.map(|file| &mut self.all[file]) else { return };
+        lines.writer.push(&mut lines.text, happened);
+        if lines.text.len() >= CHUNK {
+            lines.save();
+        }
+    }
+}
+
+impl Lines<'_> {
+    /// What cannot be written is lost: a disk that is full must not fill the memory, too.
+    fn save(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        let written = file::append(&self.path, &self.text, self.full);
+        self.text.clear();
+        match written {
+            Ok(()) => self.has_warned = false,
+            Err(_) if self.has_warned => {}
+            Err(error) => {
+                self.has_warned = true;
+                let path = self.path.display();
+                self.log.warning(format!("{path}: the history cannot be written ({error}); updates go on without it"));
+            }
+        }
+    }
+}

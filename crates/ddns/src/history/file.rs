@@ -1,0 +1,72 @@
+//! The file of a history: added to at its end, a whole number of lines in one write, by any number of processes.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, open};
+
+use crate::sync::unfit;
+
+/// The history that belongs to a cache.
+pub(crate) fn beside(cache: &Path) -> PathBuf {
+    with(cache, ".history")
+}
+
+/// The full one that was there before.
+pub(crate) fn old(path: &Path) -> PathBuf {
+    with(path, ".old")
+}
+
+fn with(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Adds lines. Where they would make it longer than `full`, it becomes the old one first.
+pub(super) fn append(path: &Path, lines: &str, full: u64) -> io::Result<()> {
+    let (mut file, mut size) = opened(path)?;
+    if size > 0 && size + lines.len() as u64 > full {
+        rotate(path, &file)?;
+        (file, size) = opened(path)?;
+    }
+    // A process that was killed, or found the disk full, may have left half a line.
+    let mut last = [b'\n'];
+    if size > 0 && file.read_at(&mut last, size - 1).is_ok() && last != [b'\n'] {
+        return file.write_all(format!("\n{lines}").as_bytes());
+    }
+    file.write_all(lines.as_bytes())
+}
+
+/// The file and its size, made where it is missing.
+fn opened(path: &Path) -> io::Result<(File, u64)> {
+    if let Some(why) = unfit(path) {
+        return Err(io::Error::other(format!("it {why}")));
+    }
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let try_open = || open(path, flags, Mode::RUSR | Mode::WUSR);
+    let file = match try_open() {
+        Err(rustix::io::Errno::NOENT) => {
+            if let Some(folder) = path.parent() {
+                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            }
+            try_open()?
+        }
+        opened => opened?,
+    };
+    let file = File::from(file);
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok((file, metadata.size())) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// Makes the file the old one, unless another process has just done so.
+fn rotate(path: &Path, file: &File) -> io::Result<()> {
+    // Without locks, two that do so at the same moment lose a file; nothing else is at stake.
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Ok(());
+    }
+    let (own, there) = (file.metadata()?, fs::metadata(path)?);
+    if (own.dev(), own.ino()) == (there.dev(), there.ino()) { fs::rename(path, old(path)) } else { Ok(()) }
+}

@@ -1,0 +1,101 @@
+//! Reading a history: the old file first, line by line. What is not a whole record is left out.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use ddns_core::history::filter::Filter;
+use ddns_core::history::record::Record;
+use rustix::fs::{Mode, OFlags, open};
+
+use super::file::old;
+
+/// A line that is longer is not ours.
+const LONGEST: u64 = 16 << 10;
+
+#[allow(dead_code, reason = "for the page")]
+/// For [`newest`], no more of a file is read than its end.
+const MOST: u64 = 64 << 20;
+
+/// A file that can be read; none where there is none.
+fn readable(path: &Path) -> io::Result<Option<File>> {
+    let file = match open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        opened => File::from(opened?),
+    };
+    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// The lines of a history, oldest first.
+fn lines(path: &Path) -> io::Result<impl Iterator<Item = io::Result<String>> + use<>> {
+    // In this order none is missed where one becomes the old one meanwhile, and none is read twice.
+    let current = readable(path)?;
+    let place = |file: &File| file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let before = readable(&old(path))?.filter(|before| current.as_ref().and_then(place) != place(before));
+    Ok(before.into_iter().chain(current).flat_map(|file| {
+        let mut reader = BufReader::new(file);
+        std::iter::from_fn(move || next_line(&mut reader).transpose())
+    }))
+}
+
+/// The next line that is not too long; none at the end.
+fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    let mut is_rest = false;
+    loop {
+        line.clear();
+        let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let is_end = line.ends_with(b"\n") || (read as u64) < LONGEST;
+        if is_end && !is_rest {
+            return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
+        }
+        is_rest = !is_end;
+    }
+}
+
+/// The records of several histories that a filter takes, by their times.
+pub(crate) fn records<'f>(
+    paths: &[PathBuf],
+    filter: &'f Filter,
+) -> io::Result<impl Iterator<Item = io::Result<Record>> + use<'f>> {
+    let mut sources = Vec::new();
+    for path in paths {
+        let wanted = lines(path)?.filter_map(|line| match line {
+            Ok(line) if !filter.may_take(&line) => None,
+            Ok(line) => Record::from_line(&line).filter(|record| filter.takes(record)).map(Ok),
+            Err(error) => Some(Err(error)),
+        });
+        sources.push(wanted.peekable());
+    }
+    Ok(std::iter::from_fn(move || {
+        let time = |record: &io::Result<Record>| record.as_ref().map_or(0, |record| record.at);
+        let next = sources.iter_mut().enumerate().filter_map(|(at, source)| Some((time(source.peek()?), at))).min()?;
+        sources[next.1].next()
+    }))
+}
+
+/// The newest records of a history that a filter takes, the newest first; `most` of them.
+#[allow(dead_code, reason = "for the page")]
+pub(crate) fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Record>> {
+    let mut found = Vec::new();
+    for path in [path.to_owned(), old(path)] {
+        let Some(mut file) = readable(&path)? else { continue };
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(MOST)))?;
+        let mut text = Vec::new();
+        file.take(MOST).read_to_end(&mut text)?;
+        for line in text.rsplit(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()) {
+            if found.len() >= most {
+                return Ok(found);
+            }
+            if !line.is_empty() && filter.may_take(line) {
+                found.extend(Record::from_line(line).filter(|record| filter.takes(record)));
+            }
+        }
+    }
+    Ok(found)
+}
