@@ -5,13 +5,16 @@ mod file;
 mod variables;
 
 use std::fs;
+use std::io;
+use std::path::{PathBuf, absolute};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ddns_core::config::Cache;
+use ddns_core::config::fields::{FIELDS, Field, Key, Scope};
 use ddns_core::config::files::{self, Files};
-use ddns_core::config::raw::{self, Document};
+use ddns_core::config::raw::{self, Document, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::config::{Cache, starter};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
@@ -22,6 +25,9 @@ use crate::cli::Settings;
 use crate::environment::Environment;
 use crate::http::{Client, read_ca};
 use crate::output::complain;
+
+/// What a configuration is called that stands in no file.
+pub(crate) const OUTSIDE: &str = "environment and options";
 
 /// Everything that was read, and what was made of it.
 pub(crate) struct Examined {
@@ -57,12 +63,7 @@ pub(crate) async fn examine(
     client: &Client,
 ) -> Examined {
     let mut diagnostics = Vec::new();
-    let mut around = Surroundings {
-        options,
-        environment: variables::settings(environment, &mut diagnostics),
-        proxies: Arc::new(environment.proxies()),
-        files: Files::default(),
-    };
+    let mut around = around(options, environment, &mut diagnostics);
     let named_outside: Vec<String> =
         [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
     read_files(&mut around.files, named_outside, environment);
@@ -94,7 +95,7 @@ pub(crate) async fn examine(
         }
     }
     if files.is_empty() {
-        match validate("environment and options", None, &around) {
+        match validate(OUTSIDE, None, &around) {
             Ok(config) => valid.push(config),
             Err(wrong) => diagnostics.extend(wrong),
         }
@@ -110,6 +111,51 @@ pub(crate) async fn examine(
         Ok(valid)
     };
     Examined { documents, around, result }
+}
+
+/// What files are layered with.
+fn around(options: Raw, environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Surroundings {
+    Surroundings {
+        options,
+        environment: variables::settings(environment, diagnostics),
+        proxies: Arc::new(environment.proxies()),
+        files: Files::default(),
+    }
+}
+
+/// The same for a text that is not loaded: what is wrong with the environment was reported before.
+pub(crate) fn surroundings(settings: &Settings, environment: &Environment) -> Surroundings {
+    around(settings.options.clone(), environment, &mut Vec::new())
+}
+
+/// Where the first configuration is to be written, if a page is wanted and there is nothing else to run.
+pub(crate) fn set_up_target(settings: &Settings, environment: &Environment) -> Option<PathBuf> {
+    let around = surroundings(settings, environment);
+    let is_set = |key| around.options.get(key).is_some() || around.environment.get(key).is_some();
+    let is_entry = |field: &&Field| field.scope == Scope::Entry;
+    if !is_set(Key::Web) || FIELDS.iter().filter(is_entry).any(|field| is_set(field.key)) {
+        return None;
+    }
+    let named = match settings.files.as_slice() {
+        [] => configured_files(environment, &mut Vec::new()),
+        files => files.to_vec(),
+    };
+    let path = match named.as_slice() {
+        [] if default_file(environment).is_none() => PathBuf::from("config.json"),
+        [only] if !only.contains("://") => PathBuf::from(only),
+        _ => return None,
+    };
+    let is_missing = fs::symlink_metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    is_missing.then(|| absolute(&path).unwrap_or(path))
+}
+
+/// The page of a service that has no configuration yet, with an example in its place.
+pub(crate) fn before_set_up(settings: &Settings, environment: &Environment) -> Loaded {
+    let mut diagnostics = Vec::new();
+    let mut around = around(starter::completed(&settings.options), environment, &mut diagnostics);
+    let named: Vec<String> = [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
+    read_files(&mut around.files, named, environment);
+    validate(OUTSIDE, None, &around).map(|valid| vec![valid])
 }
 
 /// Reads the files that hold values (H13), each once.

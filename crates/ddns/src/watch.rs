@@ -13,6 +13,7 @@ mod page;
 mod readable;
 mod reload;
 mod service;
+mod set_up;
 mod systemd;
 
 use std::rc::Rc;
@@ -42,18 +43,35 @@ const INTERVAL: Duration = Duration::from_secs(300);
 
 /// Runs until a signal stops it. 0 then; 1 where another service uses its cache; 2 for a wrong configuration.
 pub(crate) async fn run(settings: Settings) -> u8 {
-    match load::begin(settings.clone()).await {
-        Ok((configs, environment, client)) => serve(settings, configs, environment, client).await,
-        Err(code) => code,
+    let (environment, client) = (Environment::read(), Client::default());
+    if let Some(target) = load::set_up_target(&settings, &environment) {
+        return set_up::run(settings, environment, client, target).await;
+    }
+    match load::load(settings.clone(), &environment, &client).await {
+        Ok(configs) => serve(settings, configs, environment, client).await,
+        Err(wrong) => complain(&wrong),
     }
 }
 
 /// The same with configurations that are loaded already.
 pub(crate) async fn serve(settings: Settings, configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
-    let (mut events, no_notifications) = match Events::new() {
-        Ok(events) => events,
-        Err(error) => return fail(&format!("timers and signals cannot be set up ({error})")),
-    };
+    match Events::new() {
+        Ok(events) => serve_with(events, settings, configs, environment, client).await,
+        Err(error) => no_events(&error),
+    }
+}
+
+fn no_events(error: &std::io::Error) -> u8 {
+    fail(&format!("timers and signals cannot be set up ({error})"))
+}
+
+async fn serve_with(
+    (mut events, no_notifications): (Events, Option<std::io::Error>),
+    settings: Settings,
+    configs: Vec<Valid>,
+    environment: Environment,
+    client: Client,
+) -> u8 {
     let mut service = Service::new(settings, &environment, &client, no_notifications);
     if let Err(wrong) = page::wanted(&configs) {
         return complain(&wrong);

@@ -2,6 +2,7 @@
 //! asks the event loop, which responds between two of its steps.
 
 mod api;
+mod configuration;
 mod events;
 mod guard;
 mod login;
@@ -10,11 +11,14 @@ mod pages;
 pub(crate) mod password;
 mod reply;
 mod route;
+mod save;
+mod sent;
 mod server;
 mod site;
 mod sources;
 pub(crate) mod tls;
 pub(crate) mod views;
+mod wizard;
 
 pub(crate) use server::Server;
-pub(crate) use site::Ask;
+pub(crate) use site::{Ask, Configured};

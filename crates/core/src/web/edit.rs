@@ -4,6 +4,7 @@
 //! back by their places ([`restore`]) unless somebody else would get them ([`reach`]), nothing is added that reads, writes or
 //! runs something on the host ([`power`]), and the result is checked as any configuration is.
 
+mod append;
 mod comments;
 mod hide;
 mod power;
@@ -19,6 +20,7 @@ use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Span, parse};
 use crate::text::secrets::{MASK, Secrets};
 
+pub use append::appended;
 use restore::Restored;
 
 /// A configuration's text as a browser may see it: every secret is `***`; everything else is as it was, byte for byte.

@@ -16,6 +16,7 @@ use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Tally;
 use ddns_core::update::status::Status;
 use futures_util::future::{Either, select};
+use tokio::sync::oneshot;
 
 use super::control::Command;
 use super::events::{Event, Events};
@@ -24,9 +25,10 @@ use super::reload::{Decision, Loaded, REJECTED, Reload};
 use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
 use crate::history::History;
+use crate::load::surroundings;
 use crate::output::log::Log;
 use crate::sync::{LookedUp, Sync, jitter};
-use crate::web::Ask;
+use crate::web::{Ask, Configured};
 
 /// Requests under way have so long to end when the service stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -60,6 +62,8 @@ pub(super) struct EventLoop<'a, 's> {
     reload: Reload<'a>,
     /// Requests that wait for the synchronization to end.
     waiting: Vec<Waiting>,
+    /// Those on the page who wait for the configuration to be loaded.
+    reloading: Vec<oneshot::Sender<Vec<String>>>,
     /// Whether something was looked up or sent since it was last at rest.
     is_busy: bool,
     next_watchdog: Option<Duration>,
@@ -84,6 +88,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             schedule,
             reload: Reload::default(),
             waiting: Vec::new(),
+            reloading: Vec::new(),
             is_busy: true,
             next_watchdog: None,
         }
@@ -244,6 +249,13 @@ impl<'a, 's> EventLoop<'a, 's> {
                 let _ = respond.send(self.status());
             }
             Event::Web(Ask::Warn(text)) => self.log.warning(text),
+            Event::Web(Ask::Configured(respond)) => {
+                let _ = respond.send(self.configured());
+            }
+            Event::Web(Ask::Reload(done)) => {
+                self.reloading.push(done);
+                self.reload.begin(self.service, true);
+            }
             Event::Web(Ask::Synchronize { retry_stopped, done }) => {
                 if retry_stopped {
                     self.sync.retry_stopped();
@@ -261,6 +273,18 @@ impl<'a, 's> EventLoop<'a, 's> {
             Event::Files => self.reload.schedule(now),
             Event::Reload => self.reload.begin(self.service, true),
             Event::Time | Event::Stop => {}
+        }
+    }
+
+    fn configured(&self) -> Configured {
+        let rows = self.sync.rows();
+        let address =
+            |family: Family| rows.iter().filter(|row| row.kind == family.record_type()).find_map(|row| row.address);
+        Configured {
+            names: self.configs.iter().map(|(config, _)| config.name.clone()).collect(),
+            around: surroundings(&self.service.settings, self.service.environment),
+            addresses: Family::ALL.map(address),
+            set_up: None,
         }
     }
 
@@ -304,7 +328,12 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     /// What was loaded, where it is different and can be used.
     fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
-        match self.reload.decide(loaded, self.configs, self.service, self.log) {
+        let decision = self.reload.decide(loaded, self.configs, self.service, self.log);
+        for done in std::mem::take(&mut self.reloading) {
+            let is_rejected = matches!(decision, Decision::Rejected);
+            let _ = done.send(if is_rejected { self.reload.errors.clone() } else { Vec::new() });
+        }
+        match decision {
             Decision::Use(fresh) => return Some(fresh),
             Decision::Unchanged => {
                 self.logs.iter().for_each(Log::open_file);

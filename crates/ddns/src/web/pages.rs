@@ -15,7 +15,7 @@ use crate::clock::{local_offset, unix_time};
 use crate::lookup::report::Report;
 
 /// Where the service ends while a page is made.
-const GONE: &str = "the service ends: try again when it runs";
+pub(super) const GONE: &str = "the service ends: try again when it runs";
 
 /// Of updates with the same name and type, so many have details.
 const MOST_ALIKE: usize = 100;
@@ -33,6 +33,9 @@ fn clock() -> Clock<'static> {
 
 pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     let Some(status) = site.status().await else { return Reply::text(503, GONE) };
+    if status.configs.is_empty() && site.configured().await.is_some_and(|configured| configured.set_up.is_some()) {
+        return Reply::see("/setup");
+    }
     let query = Query::read(|name| request.queried(name));
     let view = overview::overview(&status, &query);
     let frame = frame(request, "Overview", Some(Tab::Overview));

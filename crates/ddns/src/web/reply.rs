@@ -80,6 +80,13 @@ impl Request {
         value_of(std::str::from_utf8(&self.body).ok()?, name)
     }
 
+    /// Every field of a form, in order.
+    pub(super) fn fields(&self) -> Vec<(String, String)> {
+        let pairs = std::str::from_utf8(&self.body).unwrap_or_default().split('&');
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        pairs.map(|(name, value)| (decoded(name).into_owned(), decoded(value).into_owned())).collect()
+    }
+
     /// A header that stands there once; none where it is not text.
     pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
         single(&self.headers, name)

@@ -11,7 +11,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 use super::reply::{Reply, Request};
 use super::site::Site;
 use super::views::assets::Asset;
-use super::{api, guard, login, pages};
+use super::{api, configuration, guard, login, pages, wizard};
 use crate::clock::steady_time;
 
 type Handler = for<'a> fn(&'a Rc<Site>, &'a Request) -> LocalBoxFuture<'a, Reply>;
@@ -52,6 +52,13 @@ const ROUTES: &[Route] = {
         row(People, GET, "/requests", |site, request| Box::pin(pages::requests(site, request))),
         row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
         row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
+        row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),
+        row(People, POST, "/configuration", |site, request| Box::pin(configuration::take(site, request))),
+        row(People, POST, "/configuration/check", |site, request| Box::pin(configuration::check_text(site, request))),
+        row(People, GET, "/recipes", |site, request| Box::pin(wizard::begin(site, request))),
+        row(People, POST, "/recipes", |site, request| Box::pin(wizard::go_on(site, request))),
+        row(People, GET, "/setup", |site, request| Box::pin(wizard::begin(site, request))),
+        row(People, POST, "/setup", |site, request| Box::pin(wizard::go_on(site, request))),
         row(Anybody, GET, "/login", |_, request| Box::pin(ready(login::page(request)))),
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),

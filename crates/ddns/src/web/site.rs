@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
-use ddns_core::config::validate::Valid;
+use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::web::Web;
 use ddns_core::net::family::Family;
 use ddns_core::text::json::Value;
@@ -22,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use super::events::Changes;
 use super::sources::Sources;
 use crate::clock::steady_time;
+use crate::load::OUTSIDE;
 use crate::sync::preview::Previews;
 
 /// What the page asks of the service. Whoever asked may be gone when the response comes.
@@ -36,6 +37,10 @@ pub(crate) enum Ask {
     Previews(Wanted, oneshot::Sender<Previews>),
     /// The configurations that the service runs on.
     Configs(oneshot::Sender<Rc<Vec<Valid>>>),
+    /// What the service runs on.
+    Configured(oneshot::Sender<Configured>),
+    /// To load the configuration now; the response is what is wrong with it.
+    Reload(oneshot::Sender<Vec<String>>),
 }
 
 /// Which updates are wanted.
@@ -55,6 +60,25 @@ impl Wanted {
             Some((name, kind)) => domain.as_str() == name && family.record_type() == kind,
             None => self.filter.includes(domain.as_str()),
         }
+    }
+}
+
+/// What a service runs on.
+pub(crate) struct Configured {
+    /// The configurations, as they are called.
+    pub(crate) names: Vec<String>,
+    /// What each of them is layered with.
+    pub(crate) around: Surroundings,
+    /// The addresses that were found last, by [`Family::index`](ddns_core::net::family::Family::index).
+    pub(crate) addresses: [Option<IpAddr>; 2],
+    /// Where the first configuration is to be written; none where there is one.
+    pub(crate) set_up: Option<String>,
+}
+
+impl Configured {
+    /// The file of a number, or its address; none where the configuration stands in none.
+    pub(super) fn file(&self, number: usize) -> Option<&String> {
+        self.names.get(number).filter(|name| *name != OUTSIDE)
     }
 }
 
@@ -156,6 +180,16 @@ impl Site {
 
     pub(super) fn warn(&self, text: String) {
         let _ = self.asks.send(Ask::Warn(text));
+    }
+
+    /// What the service runs on; none where it ends.
+    pub(super) async fn configured(&self) -> Option<Configured> {
+        self.ask(Ask::Configured).await
+    }
+
+    /// Loads the configuration; what is wrong with it.
+    pub(super) async fn reload(&self) -> Option<Vec<String>> {
+        self.ask(Ask::Reload).await
     }
 
     async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod assets;
+pub(crate) mod configuration;
 pub(crate) mod details;
 pub(crate) mod history;
 pub(crate) mod layout;
@@ -11,6 +12,7 @@ pub(crate) mod overview;
 pub(crate) mod parts;
 pub(crate) mod requests;
 pub(crate) mod strip;
+pub(crate) mod wizard;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,91 @@
+//! A service without a configuration: its page asks for one (I1). Once there is one, the service runs on it, and the page with it.
+
+use std::path::{Path, PathBuf};
+
+use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::update::status::Status;
+
+use super::events::{Event, Events};
+use super::page;
+use super::systemd::Systemd;
+use super::{no_events, serve_with};
+use crate::cli::Settings;
+use crate::environment::Environment;
+use crate::http::Client;
+use crate::load::{self, before_set_up, surroundings};
+use crate::output::complain;
+use crate::output::log::Log;
+use crate::web::{Ask, Configured};
+
+/// Waits until a configuration is written to `target`, then serves it. 2 where the page may not be opened, 1 where it cannot be.
+pub(super) async fn run(settings: Settings, environment: Environment, client: Client, target: PathBuf) -> u8 {
+    let mut all = match Events::new() {
+        Ok(all) => all,
+        Err(error) => return no_events(&error),
+    };
+    let example = match before_set_up(&settings, &environment) {
+        Ok(example) => example,
+        Err(wrong) => return complain(&wrong),
+    };
+    if let Err(wrong) = page::wanted(&example) {
+        return complain(&wrong);
+    }
+    let Some(first) = example.first() else { return 1 };
+    let log = Log::of_service(first, &environment);
+    let (events, _) = &mut all;
+    page::open(&example, events, &log);
+    if events.web.is_none() {
+        return 1;
+    }
+    log.info(format!("there is no configuration: the page asks for one, which will be {}", target.display()));
+    events.files.watch([target.clone()]);
+    Systemd::new(&environment).ready("waiting for a configuration");
+    let configs = loop {
+        match events.next(None).await {
+            Event::Stop => {
+                log.info("stopped");
+                return 0;
+            }
+            Event::Web(Ask::Reload(done)) => match load::load(settings.clone(), &environment, &client).await {
+                Ok(configs) => {
+                    let _ = done.send(Vec::new());
+                    break configs;
+                }
+                Err(wrong) => {
+                    let _ = done.send(wrong.iter().map(Diagnostic::one_line).collect());
+                }
+            },
+            Event::Web(ask) => respond(ask, &settings, &environment, &target, &log),
+            // Somebody wrote it without the page.
+            Event::Files if Path::new(&target).exists() => {
+                match load::load(settings.clone(), &environment, &client).await {
+                    Ok(configs) => break configs,
+                    Err(wrong) => wrong.iter().for_each(|diagnostic| log.error(diagnostic.one_line())),
+                }
+            }
+            _ => {}
+        }
+    };
+    log.info(format!("there is a configuration now: {}", target.display()));
+    drop(log);
+    serve_with(all, settings, configs, environment, client).await
+}
+
+/// What can be said without a configuration. Who asks for more is told that the service has none.
+fn respond(ask: Ask, settings: &Settings, environment: &Environment, target: &Path, log: &Log<'_>) {
+    match ask {
+        Ask::Status(respond) => {
+            let _ = respond.send(Status { process: Some(std::process::id()), ..Status::default() });
+        }
+        Ask::Configured(respond) => {
+            let _ = respond.send(Configured {
+                names: Vec::new(),
+                around: surroundings(settings, environment),
+                addresses: [None; 2],
+                set_up: Some(target.display().to_string()),
+            });
+        }
+        Ask::Warn(text) => log.warning(text),
+        _ => {}
+    }
+}

@@ -1,0 +1,105 @@
+//! A configuration file as the page reads and replaces it: whole or not at all, with mode and owner as they were.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Gid, Uid};
+
+use crate::load::read_text;
+
+/// A file that was read.
+pub(super) struct Opened {
+    pub(super) text: String,
+    /// Another one when the file is another. Says nothing about the text: it holds secrets.
+    pub(super) version: String,
+}
+
+/// Why a file was not replaced.
+pub(super) enum Refused {
+    /// It is not the one that was edited.
+    Changed,
+    /// A phrase that follows its name.
+    Failed(String),
+}
+
+/// Reads a file, or says why it cannot be read: a phrase that follows its name.
+pub(super) fn open(name: &str) -> Result<Opened, String> {
+    let version = fs::metadata(name).map(|metadata| version(&metadata)).unwrap_or_default();
+    Ok(Opened { text: read_text(name)?, version })
+}
+
+fn version(metadata: &Metadata) -> String {
+    let Some(size) = i64::try_from(metadata.size()).ok() else { return String::new() };
+    let numbers = [size, metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+    let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:x}")).collect();
+    format!("{:x}-{:x}-{}", metadata.dev(), metadata.ino(), numbers.join("-"))
+}
+
+/// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced.
+pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Refused> {
+    let failed = |error: io::Error| Refused::Failed(format!("cannot be written ({error})"));
+    let path = fs::canonicalize(name).map_err(failed)?;
+    let before = fs::metadata(&path).map_err(failed)?;
+    if version(&before) != edited {
+        return Err(Refused::Changed);
+    }
+    let new = beside(&path).map_err(failed)?;
+    let written = write(&new, &before, text).and_then(|()| {
+        let is_same = fs::metadata(&path).is_ok_and(|now| version(&now) == edited);
+        if is_same { fs::rename(&new, &path).map(|()| true) } else { Ok(false) }
+    });
+    match written {
+        Ok(true) => {
+            // The file is there in any case; whether its name survives a power cut is up to the disk.
+            let _ = path.parent().map(File::open).transpose().ok().flatten().map(|folder| folder.sync_all());
+            Ok(())
+        }
+        Ok(false) => {
+            let _ = fs::remove_file(&new);
+            Err(Refused::Changed)
+        }
+        Err(error) => {
+            let _ = fs::remove_file(&new);
+            Err(failed(error))
+        }
+    }
+}
+
+/// A name in the same folder that nobody else has.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random))))
+}
+
+fn write(new: &Path, before: &Metadata, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) != (before.uid(), before.gid()) {
+        let (user, group) = (Uid::from_raw(before.uid()), Gid::from_raw(before.gid()));
+        rustix::fs::fchown(&file, Some(user), Some(group))
+            .map_err(|_| io::Error::other("it belongs to another user or group, which would be lost"))?;
+    }
+    file.set_permissions(fs::Permissions::from_mode(before.mode() & 0o7777))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Writes a new file that nobody else can read; never takes the place of one. Fails with a phrase that follows its name.
+pub(super) fn create(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let made = folder.map_or(Ok(()), fs::create_dir_all);
+    let opened = made.and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path));
+    let written = opened.and_then(|mut file| {
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        // Half a configuration is none, and this one is ours.
+        written.inspect_err(|_| drop(fs::remove_file(path)))
+    });
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => "exists already and is not overwritten".to_owned(),
+        _ => format!("cannot be written ({error})"),
+    })
+}

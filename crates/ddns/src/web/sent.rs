@@ -1,0 +1,110 @@
+//! What configurations would send, redacted, and what differs between two of them. Nothing is looked up and nothing is sent.
+
+use std::net::IpAddr;
+
+use ddns_core::callback::{Batch, Request, Timestamp};
+use ddns_core::config::{Config, Entry};
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Route;
+use ddns_core::update::Update;
+
+use crate::http::USER_AGENT;
+
+/// A request as it may be seen.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    /// The number of its entry.
+    pub(super) entry: usize,
+    /// The updates that it is about.
+    pub(crate) about: String,
+    pub(crate) origin: String,
+    pub(crate) shown: String,
+    /// Secrets included, to see that one changed.
+    pub(super) whole: Option<Request>,
+}
+
+/// What an edit changes.
+pub(crate) struct Changes {
+    pub(crate) added: Vec<Sent>,
+    pub(crate) removed: Vec<Sent>,
+    /// Before and after.
+    pub(crate) changed: Vec<(Sent, Sent)>,
+    /// How many stay as they are.
+    pub(crate) same: usize,
+}
+
+/// Every request of a configuration with these addresses, by [`Family::index`]; those for documentation where one is not known.
+pub(super) fn all(config: &Config, addresses: [Option<IpAddr>; 2], now: Timestamp) -> Vec<Sent> {
+    let address = |family: Family| addresses[family.index()].unwrap_or_else(|| family.documentation());
+    let mut all = Vec::new();
+    for (number, entry) in config.entries.iter().enumerate() {
+        let update = |(family, place): &(Family, usize)| {
+            entry.update(&entry.domains_of(*family)[*place], *family, address(*family))
+        };
+        let single = || {
+            let of = |family: Family| (0..entry.domains_of(family).len()).map(move |place| vec![(family, place)]);
+            Family::ALL.into_iter().flat_map(of).collect()
+        };
+        for group in entry.groups().unwrap_or_else(single) {
+            let updates: Vec<Update<'_>> = group.iter().map(update).collect();
+            all.extend(Batch::of(&updates).map(|batch| sent((number, entry), batch, &updates, now)));
+        }
+    }
+    all
+}
+
+fn sent((number, entry): (usize, &Entry), batch: Batch<'_>, updates: &[Update<'_>], now: Timestamp) -> Sent {
+    let about: Vec<String> =
+        updates.iter().map(|update| format!("{} {}", update.domain, update.family.record_type())).collect();
+    let whole = entry.callback.render(batch, now).ok();
+    let route = whole.as_ref().and_then(|sent| entry.proxies.routes(&sent.url).next());
+    let server = route.and_then(|route| match route {
+        Route::Via(server) => Some(&**server),
+        Route::Direct | Route::Unusable(..) => None,
+    });
+    let origin = whole.as_ref().map(|sent| sent.url.origin()).unwrap_or_default();
+    let shown = match entry.callback.redacted(batch, now, USER_AGENT, false) {
+        Ok(request) => {
+            let request = request.through(server, false);
+            let mut lines = request.lines();
+            lines.extend(request.proxy.map(|proxy| format!("(through {})", proxy.address)));
+            lines.join("\n")
+        }
+        Err(why) => format!("nothing: {why}"),
+    };
+    Sent { entry: number, about: about.join(", "), origin, shown, whole }
+}
+
+/// What differs between what was sent and what would be.
+pub(super) fn changes(before: Vec<Sent>, now: Vec<Sent>) -> Changes {
+    let mut left: Vec<Option<Sent>> = before.into_iter().map(Some).collect();
+    let mut changes = Changes { added: Vec::new(), removed: Vec::new(), changed: Vec::new(), same: 0 };
+    // The order is mostly the same: the next one is looked at first.
+    let mut next = 0;
+    let mut others = Vec::new();
+    for sent in now {
+        let is_same = |other: &Option<Sent>| {
+            other.as_ref().is_some_and(|other| {
+                other.about == sent.about && other.whole == sent.whole && other.shown == sent.shown
+            })
+        };
+        let at = (next..left.len()).chain(0..next.min(left.len())).find(|at| is_same(&left[*at]));
+        match at {
+            Some(at) => {
+                left[at] = None;
+                next = at + 1;
+                changes.same += 1;
+            }
+            None => others.push(sent),
+        }
+    }
+    for sent in others {
+        let was = left.iter_mut().find(|other| other.as_ref().is_some_and(|other| other.about == sent.about));
+        match was.and_then(Option::take) {
+            Some(before) => changes.changed.push((before, sent)),
+            None => changes.added.push(sent),
+        }
+    }
+    changes.removed = left.into_iter().flatten().collect();
+    changes
+}

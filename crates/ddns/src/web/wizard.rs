@@ -1,0 +1,418 @@
+//! From a service to its configuration, step by step (H12): *Recipes* shows the text of it, set-up sends it once, saves it and
+//! runs it. Every step is a form; what was typed goes from one to the next inside of it, never in an address.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ddns_core::address::local::is_private;
+use ddns_core::callback::expect::Verdict;
+use ddns_core::config::fields::Key;
+use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::{Config, starter, value};
+use ddns_core::net::family::Family;
+use ddns_core::net::proxy::Proxies;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
+use ddns_core::text::json::{Node, Value};
+use ddns_core::update::domain::Domain;
+use ddns_core::web::check::has_errors;
+use ddns_core::web::edit::{Edit, Judged, appended, judge};
+
+use super::pages::{GONE, frame};
+use super::reply::{Reply, Request};
+use super::save;
+use super::sent::{self, Sent};
+use super::site::{Configured, Site};
+use super::views::layout::Tab;
+use super::views::parts::Tone;
+use super::views::wizard::{self as view, Asked, Found, Mode, Responded, Typed};
+use crate::clock::unix_time;
+use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::lookup::{look_up_entries, own_address};
+use crate::output::report::with_reason;
+
+/// How long a service may take to answer a lookup.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// So many requests are sent at once to see whether the service takes them.
+const MOST_SENT: usize = 2;
+
+/// The name that stands for no recipe.
+const OWN: &str = "own";
+
+fn mode(request: &Request) -> Mode {
+    if request.path == "/setup" { Mode::SetUp } else { Mode::Recipes }
+}
+
+fn page(request: &Request, status: u16, content: &maud::Markup) -> Reply {
+    let (title, tab) = match mode(request) {
+        Mode::SetUp => ("Set-up", None),
+        Mode::Recipes => ("Recipes", Some(Tab::Recipes)),
+    };
+    let mut frame = frame(request, title, tab);
+    frame.is_live = false;
+    Reply::page(status, frame.around(content))
+}
+
+/// The list of services, or the questions of one.
+pub(super) async fn begin(site: &Site, request: &Request) -> Reply {
+    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    if mode(request) == Mode::SetUp && configured.set_up.is_none() {
+        return Reply::see("/");
+    }
+    let Some(name) = request.queried("name") else {
+        let word = request.queried("find").unwrap_or_default();
+        let recipes: Vec<Recipe> = recipe::built_in().filter(|recipe| recipe.matches(word.trim())).collect();
+        let target = configured.set_up.as_deref();
+        return page(request, 200, &view::list(mode(request), word.trim(), &recipes, target));
+    };
+    let mut typed = Typed { name, ..Typed::default() };
+    typed.sources = Family::ALL.map(suggested_source);
+    ask(request, &typed, &[], None)
+}
+
+/// Takes answers, and goes on to what is left.
+pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
+    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    if mode(request) == Mode::SetUp && configured.set_up.is_none() {
+        return Reply::see("/");
+    }
+    let mut typed = typed(request);
+    let text = match filled(request, &mut typed).await {
+        Ok(text) => text,
+        Err(reply) => return reply,
+    };
+    // A text from a browser, as an edit of an empty file: it names no file and runs nothing.
+    let edit = Edit { name: "config.json", old: "{}", edited: &text, around: &configured.around };
+    let Judged { result, findings } = judge(&edit);
+    let Some((_, config)) = result.filter(|_| !has_errors(&findings)) else {
+        let why: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+        return ask(request, &typed, &[], Some(&why.join("; ")));
+    };
+    match mode(request) {
+        Mode::Recipes => recipe_done(site, request, &configured, &typed, &text).await,
+        Mode::SetUp => set_up(site, request, &configured, &typed, &text, &config).await,
+    }
+}
+
+/// What a family's address comes from, most likely.
+fn suggested_source(family: Family) -> String {
+    let is_public = own_address(family).is_some_and(|ip| !is_private(ip));
+    if is_public { "default" } else { "public" }.to_owned()
+}
+
+fn typed(request: &Request) -> Typed {
+    let field = |name: &str| request.field(name).unwrap_or_default();
+    let answers = request.fields().into_iter();
+    Typed {
+        name: field("name"),
+        domains: [field("ipv4"), field("ipv6")],
+        sources: [field("index4"), field("index6")],
+        address: field("id"),
+        body: field("body"),
+        answers: answers.filter_map(|(name, text)| Some((name.strip_prefix("answer.")?.to_owned(), text))).collect(),
+    }
+}
+
+/// The page with the questions; `wrong` are names of fields and what is wrong with each.
+fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
+    let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
+    let own = Family::ALL.map(own_address);
+    if typed.name == OWN {
+        return page(request, status, &view::own(mode(request), typed, wrong, notice, &request.token, own));
+    }
+    let Ok(recipe) = recipe::named(&typed.name) else {
+        return page(request, 404, &view::unknown(mode(request)));
+    };
+    // Without domains a form knows only what is asked once.
+    let domains = parsed_domains(&recipe, typed).unwrap_or_default();
+    let Ok(form) = Form::new(&recipe, domains) else { return page(request, 404, &view::unknown(mode(request))) };
+    let slots = form.unanswered();
+    let asked = slots.iter().filter_map(|slot| {
+        let question = form.question(slot)?;
+        let name = slot.to_string();
+        let known = typed.answers.iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
+        let why = wrong.iter().find(|(known, _)| *known == format!("answer.{name}")).map(|(_, why)| why.clone());
+        Some(Asked {
+            label: form.label(slot),
+            help: question.help.clone(),
+            is_secret: question.secret,
+            value: known.or_else(|| form.suggested(slot)).unwrap_or_default(),
+            wrong: why,
+            name,
+        })
+    });
+    let asked: Vec<Asked> = asked.collect();
+    page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
+}
+
+/// The domains of the families that a service takes; what is wrong otherwise: the field and why.
+fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (String, String)> {
+    let mut domains: [Vec<Domain>; 2] = Default::default();
+    for family in Family::ALL.into_iter().filter(|family| recipe.takes(*family)) {
+        let field = ["ipv4", "ipv6"][family.index()];
+        for item in value::list(&typed.domains[family.index()]).unwrap_or_default() {
+            let text = item.value.text().unwrap_or_default();
+            let wrong = |why| (field.to_owned(), format!("{text} is not a domain name: {why}"));
+            domains[family.index()].push(Domain::parse(text).map_err(|why| wrong(why.to_string()))?);
+        }
+    }
+    Ok(domains)
+}
+
+/// The text that the answers make; the page that asks for what is missing otherwise.
+async fn filled(request: &Request, typed: &mut Typed) -> Result<String, Reply> {
+    if typed.name == OWN {
+        return own_text(request, typed);
+    }
+    let recipe = recipe::named(&typed.name).map_err(|_| page(request, 404, &view::unknown(mode(request))))?;
+    let domains = parsed_domains(&recipe, typed).map_err(|wrong| ask(request, typed, &[wrong], None))?;
+    if domains.iter().all(Vec::is_empty) {
+        let first = Family::ALL.into_iter().find(|family| recipe.takes(*family)).map_or(0, Family::index);
+        let wrong = (["ipv4", "ipv6"][first].to_owned(), "Name at least one domain.".to_owned());
+        return Err(ask(request, typed, &[wrong], None));
+    }
+    let mut form = Form::new(&recipe, domains).map_err(|why| ask(request, typed, &[], Some(&why)))?;
+    form.check_domains().map_err(|why| ask(request, typed, &[], Some(&why)))?;
+    answer(&mut form, typed).map_err(|wrong| ask(request, typed, &wrong, None))?;
+    look_up(request, &mut form, typed).await?;
+    let mut settings = Vec::new();
+    for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
+        let source = typed.sources[family.index()].trim();
+        let is_needed = recipe.takes(family) && !typed.domains[family.index()].trim().is_empty();
+        if is_needed && !source.is_empty() && source != "default" {
+            settings.push((name.to_owned(), Value::string(source)));
+        }
+    }
+    Ok(form.configuration(&settings, None).text)
+}
+
+/// Takes the answers that are there; fails with what is missing or wrong.
+fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)>> {
+    let mut wrong = Vec::new();
+    for slot in form.unanswered() {
+        let name = slot.to_string();
+        let given = typed.answers.iter().find(|(known, _)| *known == name).map(|(_, text)| text.trim());
+        let default = form.question(&slot).and_then(|question| question.default.clone());
+        let text = given.filter(|text| !text.is_empty()).map(str::to_owned).or(default);
+        let taken = match (text, given) {
+            (Some(text), _) => form.answer(&slot, &text),
+            (None, Some(_)) => Err("This is needed.".to_owned()),
+            // It was not asked yet.
+            (None, None) => Err(String::new()),
+        };
+        if let Err(why) = taken {
+            wrong.push((format!("answer.{name}"), why));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// Looks up what the service knows, each after it was shown, or takes what was typed instead.
+async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed) -> Result<(), Reply> {
+    let agreed = request.field("look");
+    let mut last: Option<(Inquiry, String)> = None;
+    while let Some(inquiry) = form.inquiry() {
+        let inquiry = inquiry.map_err(|why| ask(request, typed, &[], Some(&why)))?;
+        let (slot, name) = (inquiry.slot.clone(), inquiry.slot.to_string());
+        let given = typed.answers.iter().find(|(known, text)| *known == name && !text.trim().is_empty());
+        if let Some((_, text)) = given {
+            form.answer(&slot, text).map_err(|why| lookup_page(request, form, typed, &inquiry, Some(&why)))?;
+            continue;
+        }
+        let answer = match &last {
+            Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
+            _ if agreed.as_deref() == Some(name.as_str()) => sent_inquiry(&inquiry).await,
+            _ => return Err(lookup_page(request, form, typed, &inquiry, None)),
+        };
+        let found = answer.and_then(|answer| form.found(&slot, &answer).map(|()| answer));
+        match found {
+            Ok(answer) => {
+                typed.answers.push((name, form.known(&slot)));
+                last = Some((inquiry, answer));
+            }
+            Err(why) => return Err(lookup_page(request, form, typed, &inquiry, Some(&why))),
+        }
+    }
+    Ok(())
+}
+
+fn lookup_page(request: &Request, form: &Form<'_>, typed: &Typed, inquiry: &Inquiry, wrong: Option<&str>) -> Reply {
+    let slot: &Slot = &inquiry.slot;
+    let (label, name) = (form.label(slot), slot.to_string());
+    let content = view::lookup(mode(request), typed, &label, &name, &inquiry.shown.join("\n"), wrong, &request.token);
+    page(request, if wrong.is_some() { 422 } else { 200 }, &content)
+}
+
+/// The body of the response, or why there is none.
+async fn sent_inquiry(inquiry: &Inquiry) -> Result<String, String> {
+    let proxies = Proxies::new(Vec::new(), &Arc::new(crate::environment::Environment::read().proxies()));
+    let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies: &proxies, ssl: &Ssl::Auto, from: None };
+    let response = Client::default().send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
+    if !(200..300).contains(&response.status) {
+        return Err(format!("the service responded with {}", with_reason(response.status)));
+    }
+    if !response.is_whole {
+        return Err(format!("its answer was cut off, or is longer than {} KiB", BODY_LIMIT / 1024));
+    }
+    String::from_utf8(response.body).map_err(|_| "its answer is not text".to_owned())
+}
+
+/// The text for an address of the user's own, without a recipe.
+fn own_text(request: &Request, typed: &Typed) -> Result<String, Reply> {
+    let mut settings = Raw::default();
+    let texts = [
+        (Key::Id, &typed.address),
+        (Key::Token, &typed.body),
+        (Key::Ipv4, &typed.domains[0]),
+        (Key::Ipv6, &typed.domains[1]),
+        (Key::Index4, &typed.sources[0]),
+        (Key::Index6, &typed.sources[1]),
+    ];
+    for (key, text) in texts.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
+        settings.set(key, Node::synthetic(Value::string(text.trim())), Origin::Option(String::new()));
+    }
+    let mut wrong = Vec::new();
+    if typed.address.trim().is_empty() {
+        wrong.push(("id".to_owned(), "This is needed.".to_owned()));
+    }
+    if starter::lacks_domains(&settings) {
+        wrong.push(("ipv4".to_owned(), "Name at least one domain.".to_owned()));
+    }
+    if let (true, Err(all)) = (wrong.is_empty(), starter::checked(&settings)) {
+        let why: Vec<String> = all.into_iter().map(|diagnostic| diagnostic.message).collect();
+        return Err(ask(request, typed, &[], Some(&why.join("; "))));
+    }
+    if wrong.is_empty() { Ok(starter::text(&settings)) } else { Err(ask(request, typed, &wrong, None)) }
+}
+
+/// Shows the text, and adds it to a file where that is wanted.
+async fn recipe_done(site: &Site, request: &Request, configured: &Configured, typed: &Typed, text: &str) -> Reply {
+    let file = configured.file(0).filter(|name| !name.contains("://") && site.web.borrow().allow_edit);
+    let shown = |status, notice| {
+        let content = view::recipe_done(typed, text, file.map(String::as_str), notice, &request.token);
+        page(request, status, &content)
+    };
+    let Some(name) = file.filter(|_| request.field("step").as_deref() == Some("add")) else {
+        return shown(200, None);
+    };
+    let added = save::open(name).and_then(|opened| {
+        let new = appended(&opened.text, text)?;
+        let edit = Edit { name, old: &opened.text, edited: &new, around: &configured.around };
+        let Judged { result, findings } = judge(&edit);
+        let Some((new, _)) = result else {
+            let why: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+            return Err(format!("would not be valid: {}", why.join("; ")));
+        };
+        match save::replace(name, &opened.version, &new) {
+            Ok(()) => Ok(()),
+            Err(save::Refused::Changed) => Err("was changed on the host at the same moment".to_owned()),
+            Err(save::Refused::Failed(why)) => Err(why),
+        }
+    });
+    if let Err(why) = added {
+        return shown(422, Some((Tone::Bad, format!("Nothing was added: {name} {why}."))));
+    }
+    match site.reload().await {
+        None => Reply::text(503, GONE),
+        Some(errors) if errors.is_empty() => Reply::see("/configuration"),
+        Some(errors) => shown(
+            500,
+            Some((
+                Tone::Bad,
+                format!("It was added, but the service keeps the previous configuration: {}", errors.join("; ")),
+            )),
+        ),
+    }
+}
+
+/// The last step of set-up: what was found, what would be sent, what came back, and saving it.
+async fn set_up(
+    site: &Site,
+    request: &Request,
+    configured: &Configured,
+    typed: &Typed,
+    text: &str,
+    config: &Config,
+) -> Reply {
+    let step = request.field("step");
+    let target = configured.set_up.as_deref().unwrap_or_default();
+    let mut notice = None;
+    if step.as_deref() == Some("save") {
+        match save_first(site, target, text).await {
+            Ok(()) => return Reply::see("/"),
+            Err(why) => notice = Some((Tone::Bad, why)),
+        }
+    }
+    let client = Client::default();
+    let lookups = look_up_entries(&[config], [None; 2], &client).await;
+    let mut found: Vec<Found> = Vec::new();
+    let mut addresses = [None; 2];
+    for family in Family::ALL {
+        let Some(lookup) = lookups.iter().find_map(|pair| pair[family.index()].as_ref()) else { continue };
+        addresses[family.index()] = lookup.address();
+        let result = match lookup.found() {
+            Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
+            None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
+        };
+        found.push(Found { family, result });
+    }
+    let has_address = addresses.iter().any(Option::is_some);
+    let requests = sent::all(config, addresses, unix_time());
+    let mut responses = Vec::new();
+    if step.as_deref() == Some("send") && has_address {
+        for sent in requests.iter().take(MOST_SENT) {
+            responses.push(send_once(config, sent, addresses, &client).await);
+        }
+    }
+    let content = view::set_up(typed, target, &found, &requests, &responses, notice, &request.token);
+    page(request, 200, &content)
+}
+
+/// Sends a request, and says what came back.
+async fn send_once(
+    config: &Config,
+    sent: &Sent,
+    addresses: [Option<std::net::IpAddr>; 2],
+    client: &Client,
+) -> Responded {
+    let secrets = config.secrets();
+    let failed = |why: &str| Responded { is_accepted: false, status: why.to_owned(), body: String::new() };
+    let (Some(entry), Some(whole)) = (config.entries.get(sent.entry), &sent.whole) else {
+        return failed("There is no request: a value makes its address impossible.");
+    };
+    let how = How {
+        limit: entry.timeout,
+        want: Want::Body,
+        over: Over::Any,
+        proxies: &entry.proxies,
+        ssl: &entry.ssl,
+        from: None,
+    };
+    match client.send(whole, how).await {
+        Err(failure) => failed(&secrets.mask(&failure.why)),
+        Ok(response) => {
+            let is_success = (200..300).contains(&response.status);
+            let addresses: Vec<_> = addresses.into_iter().flatten().collect();
+            let is_accepted = entry.callback.expect.as_ref().map_or(is_success, |expect| {
+                let all = expect.judge(response.status, &response.body, 1, &addresses);
+                all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
+            });
+            let body = String::from_utf8_lossy(&response.body);
+            Responded { is_accepted, status: with_reason(response.status), body: secrets.mask(&body).into_owned() }
+        }
+    }
+}
+
+/// Writes the first configuration and runs it; fails with a sentence, and leaves no file then.
+async fn save_first(site: &Site, target: &str, text: &str) -> Result<(), String> {
+    let path = Path::new(target);
+    save::create(path, text).map_err(|why| format!("Nothing was saved: {target} {why}."))?;
+    let Some(errors) = site.reload().await else { return Err(GONE.to_owned()) };
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let _ = std::fs::remove_file(path);
+    Err(format!("Nothing was saved: {}", errors.join("; ")))
+}
