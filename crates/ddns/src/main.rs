@@ -13,6 +13,7 @@ mod lookup;
 mod output;
 mod signals;
 mod sync;
+mod unseen;
 mod watch;
 mod web;
 

@@ -27,6 +27,7 @@ use crate::lookup::{Query, look_up, own_address};
 use crate::output::complain;
 use crate::output::layout::{broken, width_of};
 use crate::output::print;
+use crate::unseen;
 
 /// Shown where no address was found: addresses for documentation.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
@@ -187,6 +188,15 @@ fn line() -> Result<String, String> {
         Ok(0) => Err("the input ended before the last question".to_owned()),
         // What is not text is refused: the control character makes it a wrong answer.
         Ok(_) => Ok(String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned())),
+        Err(error) => Err(format!("the answer cannot be read ({error})")),
+    }
+}
+
+/// Asks for an answer that must not be seen.
+fn secret_line(question: &str) -> Result<String, String> {
+    match unseen::line(|| show(question)) {
+        Ok(Some(line)) => Ok(line),
+        Ok(None) => Err("the input ended before the last question".to_owned()),
         Err(error) => Err(format!("the answer cannot be read ({error})")),
     }
 }

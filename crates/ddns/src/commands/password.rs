@@ -3,16 +3,10 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::output::{complain, fail, print};
+use crate::unseen;
 use crate::web::password::{LONGEST, hash};
-
-/// What ends the typing of a line, at a terminal that hands on every key.
-const INTERRUPT: u8 = 3;
-const END: u8 = 4;
-const BACKSPACE: [u8; 2] = [8, 127];
-const CLEAR: u8 = 21;
 
 /// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
 /// broken off; 2 where there is no password, or the two differ.
@@ -54,33 +48,6 @@ fn asked() -> io::Result<Option<[String; 2]>> {
     Ok(typed("Again: ")?.map(|second| [first, second]))
 }
 
-/// One line, unseen. The terminal hands on every key, so that nothing can end the program before it is as it was.
 fn typed(question: &str) -> io::Result<Option<String>> {
-    let before = tcgetattr(io::stdin())?;
-    let mut unseen: Termios = before.clone();
-    unseen.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
-    let _ = write!(io::stderr(), "{question}");
-    tcsetattr(io::stdin(), OptionalActions::Flush, &unseen)?;
-    let line = keys();
-    tcsetattr(io::stdin(), OptionalActions::Now, &before)?;
-    let _ = writeln!(io::stderr());
-    line
-}
-
-fn keys() -> io::Result<Option<String>> {
-    let mut line = Vec::new();
-    for key in io::stdin().lock().bytes() {
-        match key? {
-            b'\r' | b'\n' => return Ok(Some(String::from_utf8_lossy(&line).into_owned())),
-            INTERRUPT | END => return Ok(None),
-            key if BACKSPACE.contains(&key) => {
-                // The bytes of one letter.
-                while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
-            }
-            CLEAR => line.clear(),
-            key if line.len() <= LONGEST => line.push(key),
-            _ => {}
-        }
-    }
-    Ok(None)
+    unseen::line(|| drop(write!(io::stderr(), "{question}")))
 }

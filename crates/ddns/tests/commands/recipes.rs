@@ -184,8 +184,9 @@ fn h12_a_recipe_asks_at_a_terminal_and_shows_what_it_looks_up() {
     // Domains of both families, then the recipe's questions: one answer is wrong, one is the suggestion.
     let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", "", "yes"];
     let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
-    let run = run.expect(0);
+    let run = run.expect(0).never_prints("s3cret").never_prints("S3cret");
     for part in [
+        "Token (not shown): \n",
         "Not possible: `token`",
         "Zone [example.com]: ",
         "GET ",
@@ -202,4 +203,30 @@ fn h12_a_recipe_asks_at_a_terminal_and_shows_what_it_looks_up() {
     run.expect(0);
     assert!(sandbox.read("other.json").contains("/zones/7?name=__DOMAIN__"));
     assert_eq!(service.callbacks().len(), 1);
+}
+
+/// Whether it was answered or broken off.
+#[test]
+fn h12_a_secret_is_typed_unseen_and_the_terminal_is_as_it_was() {
+    let (sandbox, service) = (Sandbox::new(), service());
+    sandbox.write("my.json", OWN);
+    let line = format!(
+        "stty >before; {} init --recipe ./my.json --offline --ipv4 home.example.com --index4 '{}' --set base={}; \
+         code=$?; stty >after; exit $code",
+        env!("CARGO_BIN_EXE_ddns"),
+        service.index4(),
+        service.url("/")
+    );
+    for (answers, code) in [(vec!["s3crex\x7ft", "", "7"], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
+        let Some(run) = at_terminal(&sandbox, 80, &["sh", "-c", &line], &answers) else { return };
+        let run = run.expect(code).never_prints("s3cre");
+        assert!(run.stdout.contains("Token (not shown): "), "{}", run.stdout);
+        assert_eq!(sandbox.read("before"), sandbox.read("after"), "{answers:?}");
+        if code == 0 {
+            assert!(sandbox.read("config.json").contains("s3cret"));
+            std::fs::remove_file(sandbox.path("config.json")).expect("it was written");
+        } else {
+            assert!(run.stdout.contains("nothing was written") && !sandbox.path("config.json").exists());
+        }
+    }
 }

@@ -18,7 +18,7 @@ use ddns_core::recipe::{Filled, Form, Inquiry, Recipe, Slot};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::domain::Domain;
 
-use super::{Looked, Target, converse, line, look, show, shown};
+use super::{Looked, Target, converse, line, look, secret_line, show, shown};
 use crate::cli::Given;
 use crate::commands::recipes::load;
 use crate::environment::Environment;
@@ -172,16 +172,25 @@ fn unanswered(form: &Form<'_>, missing: &[Slot]) -> Broken {
     )
 }
 
+fn asked(question: &str) -> Result<String, String> {
+    show(question);
+    line()
+}
+
 /// Asks until the answer is one.
 fn ask(form: &mut Form<'_>, slot: &Slot) -> Result<(), Broken> {
     let label = form.label(slot);
     let help = form.question(slot).map(|question| question.help.as_str()).unwrap_or_default();
     let help = if help.is_empty() { String::new() } else { broken(&format!("{label}: {help}."), 0) };
     let suggested = form.suggested(slot);
-    let brackets = suggested.as_ref().map(|text| format!(" [{text}]")).unwrap_or_default();
+    let is_secret = form.question(slot).is_some_and(|question| question.secret);
+    let mut brackets = suggested.as_ref().map(|text| format!(" [{text}]")).unwrap_or_default();
+    if is_secret {
+        brackets += " (not shown)";
+    }
     loop {
-        show(&format!("\n{help}{label}{brackets}: "));
-        let typed = line().map_err(|why| ended(&why))?;
+        let question = format!("\n{help}{label}{brackets}: ");
+        let typed = if is_secret { secret_line(&question) } else { asked(&question) }.map_err(|why| ended(&why))?;
         let answer = match (typed.trim(), &suggested) {
             ("", Some(suggested)) => suggested.clone(),
             (typed, _) => typed.to_owned(),
@@ -242,8 +251,7 @@ async fn lookups(
 }
 
 fn is_agreed() -> Result<bool, Broken> {
-    show("\nSend it? [yes]: ");
-    let typed = line().map_err(|why| ended(&why))?;
+    let typed = asked("\nSend it? [yes]: ").map_err(|why| ended(&why))?;
     Ok(typed.trim().is_empty() || typed.trim().to_ascii_lowercase().starts_with('y'))
 }
 
