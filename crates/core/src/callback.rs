@@ -12,6 +12,7 @@ pub mod expect;
 mod header;
 mod hidden;
 mod key;
+mod notice;
 mod piece;
 mod redacted;
 mod redirect;
@@ -26,6 +27,7 @@ pub use body::{Body, Format};
 pub use combine::{Batch, Combine};
 pub use header::{Header, HeaderError};
 pub use hidden::{hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text, placeholders_in};
+pub use notice::{Notice, Subject};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
@@ -90,13 +92,13 @@ impl Callback {
         self.method.unwrap_or_else(|| Method::of_body(self.body.is_some()))
     }
 
-    /// The request for an update. Fails where a value makes it impossible.
+    /// The request for an update, or a notification. Fails where a value makes it impossible.
     pub fn render<'a>(
         &'a self,
-        batch: impl Into<Batch<'a>>,
+        subject: impl Into<Subject<'a>>,
         moment: impl Into<Moment>,
     ) -> Result<Request, RenderError> {
-        let values = self.variables.with(batch.into(), moment.into());
+        let values = self.variables.with(subject.into(), moment.into());
         let url = self.target.render(&values, Show::All).map_err(RenderError::Address)?;
         self.request(url, &values, Show::All)
     }
@@ -150,6 +152,11 @@ impl Callback {
         key::of_domain(callback, self.variables.own(domain, family))
     }
 
+    /// The key of what a notification remembers of an entry (I5), which is named by a text.
+    pub fn fingerprint_for(&self, salt: &[u8], entry: &str) -> Fingerprint {
+        key::of_entry(self.fingerprint(salt), entry)
+    }
+
     /// What a domain has for itself, as a text that is equal for equal values.
     pub fn own_text(&self, domain: &Domain, family: Family) -> String {
         key::own_text(self.variables.own(domain, family))
@@ -179,6 +186,12 @@ impl Callback {
         })
     }
 
+    /// Whether a placeholder is part of its requests.
+    pub fn uses(&self, name: &str) -> bool {
+        let is_it = |variable: &Variable| self.variables.name_of(*variable) == name;
+        self.pieces().any(|piece| matches!(piece, Piece::Variable(_, variable) if is_it(variable)))
+    }
+
     /// Every piece of its requests.
     fn pieces(&self) -> impl Iterator<Item = &Piece> {
         let headers = self.headers.iter().flat_map(|header| &header.pieces);
@@ -186,24 +199,24 @@ impl Callback {
         self.target.pieces.iter().chain(headers).chain(body)
     }
 
-    /// The request for an update as it may be seen, or why there is none. With `reveal` nothing is redacted.
+    /// The request as it may be seen, or why there is none. With `reveal` nothing is redacted.
     pub fn redacted<'a>(
         &'a self,
-        batch: impl Into<Batch<'a>>,
+        subject: impl Into<Subject<'a>>,
         moment: impl Into<Moment>,
         user_agent: &str,
         reveal: bool,
     ) -> Result<Redacted, String> {
-        let (batch, moment) = (batch.into(), moment.into());
+        let (subject, moment) = (subject.into(), moment.into());
         let why = |why: RenderError| {
             let why = why.to_string();
             if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
         };
-        let sent = self.render(batch, moment).map_err(why)?;
+        let sent = self.render(subject, moment).map_err(why)?;
         if reveal {
             return Ok(Redacted::whole(sent, user_agent));
         }
-        let values = self.variables.with(batch, moment);
+        let values = self.variables.with(subject, moment);
         // A port that is a value of `extra` is not a number once it is redacted.
         let url = self.target.render(&values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));

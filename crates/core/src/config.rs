@@ -11,6 +11,7 @@ pub mod interview;
 pub mod layers;
 pub mod lint;
 pub mod listing;
+pub(crate) mod notify;
 pub mod raw;
 mod read;
 pub mod reference;
@@ -31,6 +32,7 @@ use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
+use crate::notify::Events;
 use crate::text::log_format::{Level, LogFormat};
 use crate::text::secrets::Secrets;
 use crate::update::Update;
@@ -56,6 +58,8 @@ pub struct Config {
     pub files: Vec<String>,
     /// What to send where; one entry for a plain file, one for each of `providers`.
     pub entries: Vec<Entry>,
+    /// `notify`
+    pub notify: Vec<Notification>,
 }
 
 impl Config {
@@ -67,7 +71,11 @@ impl Config {
             let sources = entry.sources.iter().flatten().flat_map(Source::secrets);
             entry.callback.secrets().into_iter().chain(entry.proxies.secrets()).chain(sources)
         });
-        Secrets::new(secrets, &public)
+        let of_notify = self
+            .notify
+            .iter()
+            .flat_map(|notification| notification.callback.secrets().into_iter().chain(notification.proxies.secrets()));
+        Secrets::new(secrets.chain(of_notify), &public)
     }
 }
 
@@ -159,6 +167,23 @@ impl Entry {
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]
     }
+}
+
+/// A callback that tells what happens (I5).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification {
+    /// What to send, and where.
+    pub callback: Callback,
+    /// `on`
+    pub on: Events,
+    /// `after`: failures in a row before it is told that an update fails.
+    pub after: u32,
+    /// `proxy`, with what the environment adds to it.
+    pub proxies: Proxies,
+    /// `ssl`
+    pub ssl: Ssl,
+    /// `timeout`, over all tries.
+    pub timeout: Duration,
 }
 
 /// What domains in one request have in common: families, zone, `extra` and `interface_id` of their own.

@@ -7,6 +7,7 @@ pub mod outcome;
 pub mod plan;
 pub mod state;
 pub mod status;
+pub mod streak;
 
 use std::fmt;
 use std::net::IpAddr;

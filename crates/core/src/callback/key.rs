@@ -54,6 +54,11 @@ pub(super) fn of_domain<'a>(callback: Fingerprint, own: impl Iterator<Item = (&'
     if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
 }
 
+/// The key of what a notification remembers of one entry (I5): by the key of its callback, and what names the entry.
+pub(super) fn of_entry(callback: Fingerprint, entry: &str) -> Fingerprint {
+    hash(callback.as_bytes(), entry)
+}
+
 /// What a domain has for itself, as records.
 pub(super) fn own_text<'a>(own: impl Iterator<Item = (&'a str, &'a Value)>) -> String {
     let mut records = String::new();

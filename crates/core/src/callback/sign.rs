@@ -5,10 +5,8 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::net::family::Family;
 use crate::text::hex;
 use crate::text::secrets::MASK;
-use crate::update::domain::Domain;
 use crate::update::state::Fingerprint;
 
 /// What stands before the key.
@@ -73,9 +71,9 @@ pub(super) fn headers(keys: &[SigningKey], id: &str, seconds: u64, body: Option<
     HEADERS.into_iter().map(str::to_owned).zip(values).collect()
 }
 
-/// The `webhook-id` of an update: by its key in the cache and the number of its mark. It holds no full stop.
-pub fn message_id(callback: Fingerprint, domain: &Domain, family: Family, number: u32) -> String {
-    let about = format!("{} {} {number}", domain.as_str(), family.record_type());
+/// The `webhook-id` of a message: by the key of its callback in the cache, and what it is about: for an update its name, type
+/// and the number of its mark. It holds no full stop.
+pub fn message_id(callback: Fingerprint, about: &str) -> String {
     let hash = Sha256::new().chain_update(callback.as_bytes()).chain_update(about).finalize();
     format!("msg_{}", hex::text(&hash[..16]))
 }
@@ -139,16 +137,15 @@ mod tests {
     #[test]
     fn h11_an_id_belongs_to_one_update_and_one_mark() {
         let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
-        let domain = |name: &str| Domain::parse(name).expect("a domain");
         let ids = [
-            message_id(callback, &domain("a.example"), Family::V4, 1),
-            message_id(callback, &domain("a.example"), Family::V4, 2),
-            message_id(callback, &domain("a.example"), Family::V6, 1),
-            message_id(callback, &domain("b.example"), Family::V4, 1),
+            message_id(callback, "a.example A 1"),
+            message_id(callback, "a.example A 2"),
+            message_id(callback, "a.example AAAA 1"),
+            message_id(callback, "b.example A 1"),
         ];
         for (at, id) in ids.iter().enumerate() {
             assert!(id.starts_with("msg_") && !id.contains('.') && !ids[..at].contains(id), "{ids:?}");
         }
-        assert_eq!(ids[0], message_id(callback, &domain("a.example"), Family::V4, 1));
+        assert_eq!(ids[0], message_id(callback, "a.example A 1"));
     }
 }

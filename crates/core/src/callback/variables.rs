@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::combine::{Batch, Combine};
+use super::notice::Subject;
 use super::sign::message_id;
 use crate::net::family::Family;
 use crate::text::json::Value;
@@ -64,6 +65,8 @@ pub(super) enum Variable {
     Ipv6,
     Ips,
     Domains,
+    Event,
+    Message,
     /// One of `extra`, by its place.
     Extra(usize),
 }
@@ -87,6 +90,18 @@ const YIELDING: [(&str, Variable); 8] = [
     ("__IPV6__", Variable::Ipv6),
     ("__IPS__", Variable::Ips),
     ("__DOMAINS__", Variable::Domains),
+];
+
+/// Those of a notification (I5): all others have no value there.
+const OF_NOTICE: [(&str, Variable); 8] = [
+    ("__EVENT__", Variable::Event),
+    ("__MESSAGE__", Variable::Message),
+    ("__DOMAINS__", Variable::Domains),
+    ("__DOMAIN__", Variable::Domain),
+    ("__IP__", Variable::Ip),
+    ("__OLDIP__", Variable::OldIp),
+    ("__RECORDTYPE__", Variable::RecordType),
+    ("__TIMESTAMP__", Variable::Timestamp),
 ];
 
 impl Variable {
@@ -115,6 +130,8 @@ pub struct Variables {
     extra: Vec<(String, Value)>,
     /// `extra` of domains, over that of all: places in `extra`, and values. By [`Family::index`].
     own: [HashMap<Domain, Vec<(usize, Value)>>; 2],
+    /// Whether they are those of a notification.
+    is_notice: bool,
 }
 
 impl Variables {
@@ -124,6 +141,11 @@ impl Variables {
     /// `ttl` and `line`; none where they are not set.
     pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
         Self { ttl, line, ..Self::default() }
+    }
+
+    /// Those of a notification (I5).
+    pub fn of_notice() -> Self {
+        Self { is_notice: true, ..Self::default() }
     }
 
     /// With the zones of the domains (H8).
@@ -156,12 +178,13 @@ impl Variables {
 
     /// Every name that has a value, for messages.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let yielding = YIELDING.iter().filter(|(_, variable)| self.exists(*variable));
-        BUILT_IN.iter().chain(yielding).map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
+        let yielding = YIELDING.iter().filter(|(_, variable)| !self.is_notice && self.exists(*variable));
+        let built_in: &[(&str, Variable)] = if self.is_notice { &OF_NOTICE } else { &BUILT_IN };
+        built_in.iter().chain(yielding).map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
     }
 
     pub(super) fn name_of(&self, variable: Variable) -> &str {
-        let mut built_in = BUILT_IN.iter().chain(&YIELDING);
+        let mut built_in = BUILT_IN.iter().chain(&YIELDING).chain(&OF_NOTICE);
         match variable {
             Variable::Extra(at) => self.extra.get(at).map_or(MASK, |(name, _)| name),
             other => built_in.find(|(_, variable)| *variable == other).map_or(MASK, |(name, _)| name),
@@ -247,11 +270,18 @@ impl Variables {
     pub(super) fn find(&self, name: &str) -> Option<Variable> {
         let of = |table: &[(&str, Variable)]| table.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
         let extra = || self.extra.iter().position(|(known, _)| known == name).map(Variable::Extra);
+        if self.is_notice {
+            return extra().or_else(|| of(&OF_NOTICE));
+        }
         of(&BUILT_IN).or_else(extra).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
     }
 
-    pub(super) fn with<'a>(&'a self, batch: Batch<'a>, moment: Moment) -> Values<'a> {
-        Values { update: *batch.first, batch, moment, variables: self }
+    pub(super) fn with<'a>(&'a self, subject: Subject<'a>, moment: Moment) -> Values<'a> {
+        let first = match subject {
+            Subject::Updates(batch) => Some(*batch.first),
+            Subject::Notice(_) => None,
+        };
+        Values { first, subject, moment, variables: self }
     }
 
     /// `ttl`; none where it is not set.
@@ -312,8 +342,9 @@ pub(super) fn scalar_text(value: &Value) -> Cow<'_, str> {
 
 /// The values of one request; made text where they are used.
 pub(super) struct Values<'a> {
-    update: Update<'a>,
-    batch: Batch<'a>,
+    /// The update that is named where only one can be; none for a notification.
+    first: Option<Update<'a>>,
+    subject: Subject<'a>,
     moment: Moment,
     variables: &'a Variables,
 }
@@ -321,30 +352,44 @@ pub(super) struct Values<'a> {
 impl Values<'_> {
     /// The value as text; what is not set is the empty text (C5).
     pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
-        match variable {
-            Variable::Domain => self.update.domain.as_str().into(),
-            Variable::Ip => self.update.ip.to_string().into(),
-            Variable::RecordType => self.update.family.record_type().into(),
-            Variable::Ttl => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
-            Variable::Line => self.variables.line.as_deref().unwrap_or_default().into(),
-            Variable::Timestamp => self.moment.now.to_string().into(),
-            Variable::OldIp => self.moment.accepted.map(|ip| ip.to_string()).unwrap_or_default().into(),
-            Variable::Zone => self.zone().as_str().into(),
-            Variable::Host => match self.subdomain() {
+        match (variable, self.first) {
+            (Variable::Ttl, _) => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
+            (Variable::Line, _) => self.variables.line.as_deref().unwrap_or_default().into(),
+            (Variable::Timestamp, _) => self.moment.now.to_string().into(),
+            (Variable::Extra(at), _) => self.extra(at).map_or("".into(), scalar_text),
+            (_, None) => match self.subject {
+                Subject::Notice(notice) => notice.text(variable).unwrap_or_default().into(),
+                Subject::Updates(_) => "".into(),
+            },
+            (Variable::Domain, Some(update)) => update.domain.as_str().into(),
+            (Variable::Ip, Some(update)) => update.ip.to_string().into(),
+            (Variable::RecordType, Some(update)) => update.family.record_type().into(),
+            (Variable::OldIp, _) => self.moment.accepted.map(|ip| ip.to_string()).unwrap_or_default().into(),
+            (Variable::Zone, Some(update)) => self.zone(update.domain).as_str().into(),
+            (Variable::Host, Some(update)) => match self.subdomain(update.domain) {
                 "" => "@".into(),
                 subdomain => subdomain.into(),
             },
-            Variable::Subdomain => self.subdomain().into(),
-            Variable::Ipv4 => self.address(Family::V4),
-            Variable::Ipv6 => self.address(Family::V6),
-            Variable::Ips => self.addresses().into(),
-            Variable::Domains => self.domains().into(),
-            Variable::Extra(at) => self.extra(at).map_or("".into(), scalar_text),
+            (Variable::Subdomain, Some(update)) => self.subdomain(update.domain).into(),
+            (Variable::Ipv4, _) => self.address(Family::V4),
+            (Variable::Ipv6, _) => self.address(Family::V6),
+            (Variable::Ips, _) => self.addresses().into(),
+            (Variable::Domains, _) => self.domains().into(),
+            (Variable::Event | Variable::Message, _) => "".into(),
         }
     }
 
+    /// The updates that it is about.
+    fn updates(&self) -> impl Iterator<Item = &Update<'_>> {
+        let batch = match self.subject {
+            Subject::Updates(batch) => Some(batch),
+            Subject::Notice(_) => None,
+        };
+        batch.into_iter().flat_map(Batch::iter)
+    }
+
     fn found(&self, family: Family) -> Option<IpAddr> {
-        self.batch.iter().find(|update| update.family == family).map(|update| update.ip)
+        self.updates().find(|update| update.family == family).map(|update| update.ip)
     }
 
     /// The address of a family, or what stands in its place.
@@ -363,7 +408,7 @@ impl Values<'_> {
 
     fn domains(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
-        for update in self.batch.iter() {
+        for update in self.updates() {
             if !names.contains(&update.domain.as_str()) {
                 names.push(update.domain.as_str());
             }
@@ -374,7 +419,12 @@ impl Values<'_> {
     /// The `webhook-id` of the request.
     pub(super) fn message(&self) -> String {
         let (callback, number) = self.moment.message;
-        message_id(callback, self.update.domain, self.update.family, number)
+        let about = match (self.first, self.subject) {
+            (None, Subject::Notice(notice)) => format!("{} {number}", notice.event),
+            (Some(update), _) => format!("{} {} {number}", update.domain, update.family.record_type()),
+            _ => String::new(),
+        };
+        message_id(callback, &about)
     }
 
     /// Whole seconds since the epoch.
@@ -384,18 +434,18 @@ impl Values<'_> {
 
     /// The value of one of `extra`; a domain's own counts first.
     fn extra(&self, at: usize) -> Option<&Value> {
-        let own = self.variables.own[self.update.family.index()].get(self.update.domain);
+        let own = self.first.and_then(|update| self.variables.own[update.family.index()].get(update.domain));
         let own = own.and_then(|own| own.iter().find(|(known, _)| *known == at)).map(|(_, value)| value);
         own.or_else(|| self.variables.extra.get(at).map(|(_, value)| value))
     }
 
-    /// The zone of the domain. One outside of all zones is refused when the configuration is read.
-    fn zone(&self) -> &Domain {
-        self.variables.zone_of(self.update.domain).unwrap_or(self.update.domain)
+    /// The zone of a domain. One outside of all zones is refused when the configuration is read.
+    fn zone<'d>(&'d self, domain: &'d Domain) -> &'d Domain {
+        self.variables.zone_of(domain).unwrap_or(domain)
     }
 
-    fn subdomain(&self) -> &str {
-        subdomain(self.update.domain, self.zone()).unwrap_or_default()
+    fn subdomain<'d>(&'d self, domain: &'d Domain) -> &'d str {
+        subdomain(domain, self.zone(domain)).unwrap_or_default()
     }
 
     /// The value as JSON of its own kind, for a placeholder outside quotes (C7).
@@ -404,7 +454,9 @@ impl Values<'_> {
             Variable::Ttl => self.variables.ttl.map_or(Value::Null, |ttl| Value::Number(ttl.to_string())),
             Variable::Line => self.variables.line.clone().map_or(Value::Null, Value::String),
             Variable::Timestamp => Value::Number(self.moment.now.to_string()),
-            Variable::OldIp => self.moment.accepted.map_or(Value::Null, |ip| Value::String(ip.to_string())),
+            Variable::OldIp if self.first.is_some() => {
+                self.moment.accepted.map_or(Value::Null, |ip| Value::String(ip.to_string()))
+            }
             Variable::Extra(at) => self.extra(at).cloned().unwrap_or(Value::Null),
             Variable::Domain
             | Variable::Ip
@@ -415,7 +467,10 @@ impl Values<'_> {
             | Variable::Ipv4
             | Variable::Ipv6
             | Variable::Ips
-            | Variable::Domains => Value::String(self.text(variable).into_owned()),
+            | Variable::Domains
+            | Variable::OldIp
+            | Variable::Event
+            | Variable::Message => Value::String(self.text(variable).into_owned()),
         }
     }
 }

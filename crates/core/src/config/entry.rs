@@ -83,7 +83,7 @@ impl Maker<'_, '_> {
         } else if cache == Some(Cache::Off) && expects_memory {
             self.warn_forgetful(Key::Expect);
         }
-        let timeout = self.reader.number(Key::Timeout, |seconds: &f64| *seconds > 0.0 && *seconds <= 3600.0);
+        let timeout = self.timeout();
         if self.errors() > before {
             return None;
         }
@@ -202,6 +202,11 @@ impl Maker<'_, '_> {
         let name = Field::of(key).name;
         let message = format!("`cache` is off: what `{name}` demands is forgotten when ddns ends");
         self.reader.warn_whole(key, message, "leave `cache` on");
+    }
+
+    /// In seconds.
+    pub(super) fn timeout(&mut self) -> Option<f64> {
+        self.reader.number(Key::Timeout, |seconds: &f64| *seconds > 0.0 && *seconds <= 3600.0)
     }
 
     /// Zero where it is not set, or wrong.

@@ -39,6 +39,7 @@ pub enum Key {
     LogFile,
     LogFormat,
     LogDatefmt,
+    Notify,
     Providers,
     Schema,
 }
@@ -76,6 +77,8 @@ pub enum Kind {
     FlagObjectOrText,
     /// A list of objects.
     Objects,
+    /// A list of objects, or one object.
+    Callbacks,
 }
 
 impl Kind {
@@ -158,6 +161,7 @@ impl Field {
             (_, Kind::Headers) => "an object of strings",
             (_, Kind::Objects) => "a list of objects",
             (_, Kind::FlagObjectOrText) => "`true`, an address to listen on, or an object",
+            (_, Kind::Callbacks) => "an object, or a list of objects",
         }
     }
 }
@@ -213,11 +217,11 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 34] = {
+pub const FIELDS: [Field; 35] = {
     use Key as K;
     use Kind::{
-        Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText, Objects,
-        Sources, Text, Whole, WholeOrText,
+        Callbacks, Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText,
+        Objects, Sources, Text, Whole, WholeOrText,
     };
     use Scope::{Entry, File};
 
@@ -316,6 +320,9 @@ pub const FIELDS: [Field; 34] = {
             .aliases(&["log.datefmt", "log_datefmt"])
             .default("%Y-%m-%dT%H:%M:%S%z")
             .help("FORMAT", "Format of the time in a log line, as in strftime"),
+        field(K::Notify, "notify", ("DDNS_NOTIFY", "notify"), Callbacks, File)
+            .secret()
+            .help("JSON", "Callbacks that tell what happens: `id` and the like, `on` (`changed`, `failed`, …) and `after`"),
         field(K::Providers, "providers", ("", ""), Objects, File)
             .in_files_only()
             .help("", "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"),

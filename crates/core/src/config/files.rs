@@ -9,7 +9,7 @@ use super::web;
 use crate::text::json::{Dialect, Node, Value, parse};
 
 /// The fields in which a file may be named.
-const FIELDS: [Key; 4] = [Key::Extra, Key::Ipv4, Key::Ipv6, Key::Sign];
+const FIELDS: [Key; 5] = [Key::Extra, Key::Ipv4, Key::Ipv6, Key::Sign, Key::Notify];
 
 /// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
 #[derive(Default)]
@@ -70,7 +70,9 @@ pub fn named_in(written: &Written) -> Vec<String> {
 /// Every file that one layer names.
 pub fn named(layer: &Raw) -> Vec<String> {
     let mut paths = Vec::new();
-    for setting in FIELDS.into_iter().filter_map(|key| layer.get(key)).filter(|setting| !setting.is_fetched()) {
+    let made = |key| layer.get(key).map(|setting| (key, setting));
+    for (key, setting) in FIELDS.into_iter().filter_map(made).filter(|(_, setting)| !setting.is_fetched()) {
+        let collect = if key == Key::Notify { collect_in_callbacks } else { collect };
         match &setting.node.value {
             // Options and variables hold texts alone.
             Value::String(text) if text.contains("\"file\"") => {
@@ -84,6 +86,18 @@ pub fn named(layer: &Raw) -> Vec<String> {
     let web = layer.get(Key::Web).filter(|setting| !setting.is_fetched());
     paths.extend(web.into_iter().flat_map(web::paths));
     paths
+}
+
+/// In a notification, the fields that may name a file.
+fn collect_in_callbacks(node: &Node, paths: &mut Vec<String>) {
+    match &node.value {
+        Value::Array(items) => items.iter().for_each(|item| collect_in_callbacks(item, paths)),
+        Value::Object(members) => {
+            let named = members.iter().filter(|member| matches!(member.key.as_str(), "extra" | "sign"));
+            named.for_each(|member| collect(&member.node, paths));
+        }
+        _ => {}
+    }
 }
 
 fn collect(node: &Node, paths: &mut Vec<String>) {

@@ -7,13 +7,14 @@ use super::raw::{Raw, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
 use super::value::domain_name;
-use super::{Config, Entry};
-use crate::callback::Timestamp;
+use super::{Config, Entry, Notification};
+use crate::callback::{Notice, Timestamp};
 use crate::net::family::Family;
 use crate::net::url::Url;
+use crate::notify::Event;
 use crate::text::diagnostic::{Diagnostic, Place, Severity};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::Span;
+use crate::text::json::{Node, Span};
 use crate::update::domain::Domain;
 
 /// The warnings about one valid configuration and the text that it was made of.
@@ -34,7 +35,42 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
             warn_twice(&mut reader, key);
         }
     }
+    let mut reader = Reader { layers: around.layers(&empty, file), diagnostics: &mut warnings };
+    let objects = if config.notify.is_empty() { Vec::new() } else { reader.objects(Key::Notify) };
+    for (object, notification) in objects.iter().zip(&config.notify) {
+        warn_about(&mut reader, object, notification);
+    }
     warnings.into_vec(&Place::file(&config.name))
+}
+
+/// A notification that says less than its reader needs, or sends keys unencrypted.
+fn warn_about(reader: &mut Reader<'_>, object: &Node, Notification { callback, on, .. }: &Notification) {
+    let mut warn = |message: String, hint: &str| {
+        reader.note(Severity::Warning, Key::Notify, object.span, &message, Some(hint.to_owned()));
+    };
+    let url = callback.render(&Notice::default(), Timestamp { seconds: 0, micros: 0 }).ok().map(|request| request.url);
+    if let Some(host) = url.filter(|url| !callback.target.is_secure() && !url.is_local()).map(|url| url.host)
+        && !callback.secrets().is_empty()
+    {
+        let message = format!("`notify`: an unencrypted http address: anyone on the path to {host} can read your keys");
+        warn(message, "use https:// if the service supports it");
+    }
+    if on.iter().count() > 1 && !callback.uses("__EVENT__") && !callback.uses("__MESSAGE__") {
+        let message = "`notify`: neither __EVENT__ nor __MESSAGE__ is sent: its reader cannot tell what happened";
+        warn(message.to_owned(), "put __MESSAGE__ into `id` or `token`, or name one event in `on`");
+    }
+    let has_updates = on.iter().any(|event| event != Event::Synchronized);
+    for name in ["__DOMAINS__", "__DOMAIN__", "__IP__", "__OLDIP__", "__RECORDTYPE__"] {
+        let is_set = has_updates && (name != "__OLDIP__" || on.has(Event::Changed));
+        if callback.uses(name) && !is_set {
+            let words: Vec<&str> = on.iter().map(Event::as_str).collect();
+            warn(format!("`notify`: {name} is always empty on {}", words.join(", ")), "use __MESSAGE__");
+        }
+    }
+    let counts = on.has(Event::Failed) || on.has(Event::Recovered);
+    if !counts && object.value.members().is_some_and(|members| members.iter().any(|member| member.key == "after")) {
+        warn("`notify`: `after` has no effect without `failed` or `recovered` in `on`".to_owned(), "leave it out");
+    }
 }
 
 /// Keys that are sent unencrypted.

@@ -6,6 +6,7 @@
 use super::entry::combine::combine;
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
 use super::layers::Layers;
+use super::notify;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
@@ -95,17 +96,48 @@ fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, all: bool) -> 
         Origin::Environment(name) | Origin::Option(name) => name.clone(),
     };
     let is_in_file = matches!(setting.origin, Origin::File(_));
-    Some(Row { name: setting.name, value: redacted(field, setting, layers), origin, is_in_file })
+    let value =
+        if field.key == Key::Notify { notify(setting, layers) } else { redacted(field, setting, layers, false) };
+    Some(Row { name: setting.name, value, origin, is_in_file })
+}
+
+/// Notifications: each as the fields that it has, in an order of ours.
+fn notify(setting: &Setting, layers: &Layers<'_>) -> String {
+    let mut wrong = Diagnostics::default();
+    let objects = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.objects(Key::Notify);
+    if wrong.errors() > 0 {
+        return MASK.to_owned();
+    }
+    let shown = objects.iter().map(|object| {
+        let own = notify::own(object, setting);
+        let layers = Layers(vec![&own]);
+        let set = notify::fields().filter_map(|field| Some((field, own.get(field.key)?)));
+        let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, true)));
+        let conditions = object.value.members().unwrap_or_default().iter();
+        let conditions = conditions.filter(|member| matches!(member.key.as_str(), "on" | "after"));
+        let conditions = conditions.map(|member| (member.key.as_str(), words(&member.node.value)));
+        let all: Vec<String> = conditions.chain(fields).map(|(name, value)| format!("{name} {value}")).collect();
+        all.join(", ")
+    });
+    shown.collect::<Vec<_>>().join("; ")
+}
+
+/// A word, or several.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Array(items) => items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(" "),
+        other => plain(other),
+    }
 }
 
 /// A value as it may be seen.
-fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>) -> String {
+fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, is_notice: bool) -> String {
     let node = &setting.node;
     match (field.key, &node.value) {
-        (Key::Id, Value::String(text)) => outline(text, &variables(layers)),
+        (Key::Id, Value::String(text)) => outline(text, &variables(layers, is_notice)),
         (Key::Endpoint, Value::String(text)) => outline_literal(text),
-        (Key::Token, _) => token(node, layers),
-        (Key::Headers, _) => headers(layers),
+        (Key::Token, _) => token(node, layers, is_notice),
+        (Key::Headers, _) => headers(layers, is_notice),
         (Key::Extra, _) => extra(layers),
         (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
         (Key::Proxy, _) => joined(field.key, layers, proxy),
@@ -172,8 +204,8 @@ fn proxy(node: &Node) -> String {
     if before.is_empty() { host.to_owned() } else { format!("{scheme}{MASK}@{host}") }
 }
 
-fn token(node: &Node, layers: &Layers<'_>) -> String {
-    let (variables, unknown) = (variables(layers), &mut Vec::new());
+fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
+    let (variables, unknown) = (variables(layers, is_notice), &mut Vec::new());
     let format = layers.get(Key::Format).and_then(|setting| setting.node.value.text()).unwrap_or_default();
     let body = match Format::parse(format).unwrap_or_default() {
         Format::Json => match document(node) {
@@ -193,13 +225,13 @@ fn token(node: &Node, layers: &Layers<'_>) -> String {
 }
 
 /// Names, and what may be seen of the values.
-fn headers(layers: &Layers<'_>) -> String {
+fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
     let mut wrong = Diagnostics::default();
     let members = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.headers(Key::Headers);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
-    let variables = variables(layers);
+    let variables = variables(layers, is_notice);
     let headers = members.iter().map(|member| {
         let value = member.node.value.text()?;
         Header::new(&member.key, value, &variables, &mut Vec::new()).ok()
@@ -240,7 +272,17 @@ fn object(members: impl Iterator<Item = (String, String)>) -> String {
 }
 
 /// The placeholders that have names.
-fn variables(layers: &Layers<'_>) -> Variables {
+fn variables(layers: &Layers<'_>, is_notice: bool) -> Variables {
+    let mut variables = if is_notice { Variables::of_notice() } else { of_updates(layers) };
+    for (name, _) in extra_members(layers).unwrap_or_default() {
+        if is_placeholder_name(&name) {
+            let _ = variables.add(&name, Value::string(MASK));
+        }
+    }
+    variables
+}
+
+fn of_updates(layers: &Layers<'_>) -> Variables {
     let mut unused = Diagnostics::default();
     let mut reader = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
     // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
@@ -248,11 +290,6 @@ fn variables(layers: &Layers<'_>) -> Variables {
     let mut variables = Variables::default().with_zones(zones).with_combine(combine(&mut reader));
     for name in own_names(layers) {
         variables.declare(&name);
-    }
-    for (name, _) in extra_members(layers).unwrap_or_default() {
-        if is_placeholder_name(&name) {
-            let _ = variables.add(&name, Value::string(MASK));
-        }
     }
     variables
 }

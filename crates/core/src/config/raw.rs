@@ -86,6 +86,11 @@ impl Raw {
         self.settings.push((key, Setting { name, node, origin }));
     }
 
+    /// These settings alone.
+    pub(crate) fn only(&self, keys: &[Key]) -> Self {
+        Self { settings: self.settings.iter().filter(|(key, _)| keys.contains(key)).cloned().collect() }
+    }
+
     /// How many bytes of a file the settings take.
     fn size(&self) -> usize {
         self.settings.iter().map(|(_, setting)| setting.node.span.end - setting.node.span.start).sum()

@@ -254,6 +254,33 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Objects, one of them, or a string that holds either. Each comes with its place.
+    pub(super) fn objects(&mut self, key: Key) -> Vec<Node> {
+        let Some(setting) = self.given(key) else { return Vec::new() };
+        let node = match &setting.node.value {
+            Value::String(text) => match parse(text, Dialect::IN_TEXT) {
+                Ok(node) => node.at(setting.node.span),
+                Err(error) => {
+                    let (name, at) = (Field::of(key).name, error.span.start + 1);
+                    let message = format!("`{name}` is not JSON: at character {at}, {}", error.message);
+                    self.wrong(key, &setting.node, message, None);
+                    return Vec::new();
+                }
+            },
+            _ => setting.node.clone(),
+        };
+        let items = match node.value {
+            Value::Array(items) => items,
+            value => vec![Node { span: node.span, value }],
+        };
+        let (objects, others): (Vec<Node>, Vec<Node>) =
+            items.into_iter().partition(|item| item.value.members().is_some());
+        for item in &others {
+            self.wrong_type(key, item);
+        }
+        objects
+    }
+
     /// An object, or a string that holds one.
     pub(super) fn object(&mut self, key: Key) -> Option<Node> {
         let setting = self.given(key)?;

@@ -1,8 +1,10 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
 use super::fields::{FIELDS, Field, Key, Kind, Scope, file_variables};
+use super::notify;
 use super::value::natural;
 use crate::callback::{Format, Method};
+use crate::notify::Event;
 use crate::text::json::{Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
@@ -104,6 +106,26 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Object) => {
             members.extend([("type", Value::string("object")), ("additionalProperties", scalar_or_file())]);
         }
+        (_, Kind::Callbacks) => {
+            let own = notify::fields().map(|field| (field.name, described(field, true)));
+            let words = Value::object([("enum", Value::list(Event::ALL.map(|event| Value::string(event.as_str()))))]);
+            let events = Value::object([("type", Value::string("array")), ("items", words.clone())]);
+            let on = Value::object([
+                ("description", Value::string("What to tell; not set: all but `synchronized`")),
+                ("anyOf", Value::list([words, events])),
+            ]);
+            let after = Value::object([
+                ("description", Value::string("Failures in a row before `failed` is told; not set: 3")),
+                ("type", Value::string("integer")),
+                ("minimum", Value::Number("1".into())),
+            ]);
+            let object = Value::object([
+                ("type", Value::string("object")),
+                ("properties", Value::object(own.chain([("on", on), ("after", after)]))),
+            ]);
+            let list = Value::object([("type", Value::string("array")), ("items", object.clone())]);
+            members.push(("anyOf", Value::list([object, list, strings()])));
+        }
         (_, Kind::Objects) => {}
     }
     if !field.default.is_empty() && !in_entry {
@@ -175,7 +197,8 @@ const BELOW: &str = "`DDNS_CONFIG` names
 configuration files, as `-c` does.
 
 Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
-`concurrency`, `interval` and `web` apply to the whole file and belong outside.
+`concurrency`, `interval`, `web` and `notify` apply to the whole file and belong outside. [notifications.md](notifications.md)
+explains `notify`.
 ";
 
 /// The text of `docs/configuration.md`.

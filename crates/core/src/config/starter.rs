@@ -197,6 +197,7 @@ fn example(field: &Field) -> String {
         Key::Web => "\"127.0.0.1:9876\"",
         Key::LogFile => "\"ddns.log\"",
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
+        Key::Notify => "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }",
         Key::Providers => "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]",
         Key::Schema => "\"ddns.schema.json\"",
         _ => return compact(&natural(field.kind, &Value::string(field.default))),

@@ -8,6 +8,7 @@ use super::entry::Maker;
 use super::fields::{Field, Key};
 use super::files::{Files, named, named_in};
 use super::layers::Layers;
+use super::notify::notify;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
 use super::value::is_auto;
@@ -75,13 +76,21 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
         let maker = Maker { reader, start, system: &around.proxies, files: &around.files };
         valid.extend(maker.entry());
     }
+    let whole = around.layers(&empty, &file);
+    let notify = if whole.get(Key::Notify).is_some() {
+        notify(around, &file, (&valid, interval.is_some()), &mut diagnostics)
+    } else {
+        Vec::new()
+    };
     let diagnostics = diagnostics.into_vec(&place);
     match (log, concurrency) {
         (Some(mut log), Some(concurrency)) if !has_errors(&diagnostics) => {
             if is_debug {
                 log.level = Level::Debug;
             }
-            Ok((Config { name: name.to_owned(), log, concurrency, interval, web, files, entries: valid }, diagnostics))
+            let name = name.to_owned();
+            let config = Config { name, log, concurrency, interval, web, files, entries: valid, notify };
+            Ok((config, diagnostics))
         }
         _ => Err(diagnostics),
     }

@@ -201,7 +201,7 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
             flag(text).map(Value::Bool).or(object)
         }
         Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
-        Kind::Object => json().ok(),
+        Kind::Object | Kind::Callbacks => json().ok(),
         Kind::Headers => headers(text).ok().map(Value::Object),
         Kind::ObjectOrText => json().ok().filter(|json| json.members().is_some()),
         Kind::Text | Kind::Objects => None,

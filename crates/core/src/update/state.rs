@@ -6,8 +6,10 @@
 //! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
 //! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
 //! goes on with the address that was sent, until when its request may be under way, the number of the process, and, where it
-//! is signed, the number of the message. Where services stop updates or ask for pauses, `holds` follows the entries.
+//! is signed, the number of the message. Where services stop updates or ask for pauses, `holds` follows the entries; where
+//! notifications count failures, `streaks` follows that.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -22,12 +24,16 @@ use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::hold::Hold;
 use crate::update::outcome::Outcome;
+use crate::update::streak::Streak;
 
 /// The form of the text that this version writes.
 const VERSION: &str = "2";
 
 /// What stands between the entries and what keeps updates from being sent.
 const HOLDS: &str = ",\n\"holds\":";
+
+/// What stands before the failures in a row that notifications count.
+const STREAKS: &str = ",\n\"streaks\":";
 
 /// The form with another kind of keys for callbacks: it is read, and its entries do not count.
 const OLD_VERSION: &str = "1";
@@ -176,6 +182,8 @@ pub struct State {
     callbacks: BTreeMap<Fingerprint, Entries>,
     /// What keeps updates from being sent: few have one.
     holds: BTreeMap<Fingerprint, Holds>,
+    /// Failures in a row, by the key of a notification: only where updates fail.
+    streaks: BTreeMap<Fingerprint, Streaks>,
 }
 
 /// What is remembered of one callback: by [`Family::index`].
@@ -184,13 +192,35 @@ type Entries = [FxHashMap<Domain, Entry>; 2];
 /// What keeps the updates of one callback from being sent: by [`Family::index`].
 type Holds = [FxHashMap<Domain, Hold>; 2];
 
-/// The entries that changed since the file was written.
-pub type Changed = FxHashSet<EntryKey>;
+/// What one notification counts: by [`Family::index`].
+type Streaks = [FxHashMap<Domain, Streak>; 2];
+
+/// What changed since the file was written.
+#[derive(Debug, Default)]
+pub struct Changed {
+    /// Entries, and what keeps updates from being sent.
+    pub entries: FxHashSet<EntryKey>,
+    /// Failures in a row.
+    pub streaks: FxHashSet<EntryKey>,
+}
+
+impl Changed {
+    /// Whether nothing did.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.streaks.is_empty()
+    }
+
+    /// Everything was written.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.streaks.clear();
+    }
+}
 
 impl State {
     /// Nothing remembered yet.
     pub fn new(salt: Vec<u8>) -> Self {
-        Self { salt, callbacks: BTreeMap::new(), holds: BTreeMap::new() }
+        Self { salt, callbacks: BTreeMap::new(), holds: BTreeMap::new(), streaks: BTreeMap::new() }
     }
 
     /// The salt for [`crate::callback::Callback::fingerprint`].
@@ -210,16 +240,22 @@ impl State {
 
     /// Remembers what keeps an update from being sent.
     pub fn set_hold(&mut self, key: &EntryKey, hold: Hold) {
-        if hold == Hold::default() {
-            if let Some(families) = self.holds.get_mut(&key.callback) {
-                families[key.family.index()].remove(&key.domain);
-                if families.iter().all(FxHashMap::is_empty) {
-                    self.holds.remove(&key.callback);
-                }
-            }
-        } else {
-            self.holds.entry(key.callback).or_default()[key.family.index()].insert(key.domain.clone(), hold);
-        }
+        put(&mut self.holds, key, hold);
+    }
+
+    /// The failures in a row of an update; none where it is fine.
+    pub fn streak(&self, key: &EntryKey) -> Option<Streak> {
+        self.streaks.get(&key.callback)?[key.family.index()].get(&key.domain).copied()
+    }
+
+    /// Whether a notification counts failures of any update.
+    pub fn has_streaks(&self, notification: Fingerprint) -> bool {
+        self.streaks.contains_key(&notification)
+    }
+
+    /// Remembers the failures in a row of an update.
+    pub fn set_streak(&mut self, key: &EntryKey, streak: Streak) {
+        put(&mut self.streaks, key, streak);
     }
 
     /// What is remembered of one update.
@@ -241,7 +277,7 @@ impl State {
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a); of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &Changed, own: u32, now: u64) {
-        for key in changed {
+        for key in &changed.entries {
             let (mut entry, theirs) = (ours.entry(key), self.entry(key));
             if entry.in_doubt.is_some() {
                 let is_later = |accepted: &Accepted| entry.accepted.is_none_or(|ours| ours.at < accepted.at);
@@ -254,6 +290,9 @@ impl State {
             let mut hold = ours.hold(key);
             hold.merge(&self.hold(key));
             self.set_hold(key, hold);
+        }
+        for key in &changed.streaks {
+            self.set_streak(key, ours.streak(key).unwrap_or_default());
         }
     }
 
@@ -279,6 +318,10 @@ impl State {
             }
         }
         self.holds.retain(|_, families| families.iter().any(|holds| !holds.is_empty()));
+        for streaks in self.streaks.values_mut().flatten() {
+            streaks.retain(|_, streak| now.saturating_sub(streak.at) < keep);
+        }
+        self.streaks.retain(|_, families| families.iter().any(|streaks| !streaks.is_empty()));
     }
 
     /// The text of the cache file.
@@ -318,46 +361,27 @@ impl State {
             text += "}";
         }
         text += "}";
-        self.push_holds(&mut text);
+        push_values(&mut text, HOLDS, &self.holds, Hold::push_text);
+        push_values(&mut text, STREAKS, &self.streaks, |streak, text| *text += &streak.to_text());
         text += "}\n";
         text
-    }
-
-    /// Adds `holds`, where there are any: the form without them is the common one, and is read line by line.
-    fn push_holds(&self, text: &mut String) {
-        if self.holds.is_empty() {
-            return;
-        }
-        *text += HOLDS;
-        let mut between = "{\n ";
-        for (callback, families) in &self.holds {
-            for family in Family::ALL {
-                let sorted: BTreeMap<&Domain, &Hold> = families[family.index()].iter().collect();
-                for (domain, hold) in sorted {
-                    *text += between;
-                    push_string(text, &format!("{callback} {domain} {}", family.record_type()));
-                    text.push(':');
-                    hold.push_text(text);
-                    between = ",\n ";
-                }
-            }
-        }
-        text.push('}');
     }
 
     /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
     /// no entries: everything is sent once more.
     pub fn from_text(text: &str) -> Option<Self> {
-        let entries = |text: &str| Self::from_lines(text).or_else(|| Self::from_document(text));
-        let Some((before, holds)) = text.rsplit_once(HOLDS) else { return entries(text) };
-        let mut state = entries(&format!("{before}}}\n"))?;
-        let holds = parse(holds.strip_suffix("}\n")?, Dialect::STRICT).ok()?;
-        let Value::Object(members) = holds.value else { return None };
-        for member in members {
-            let mut name = member.key.split(' ');
-            let (callback, domain) = (Fingerprint::parse(name.next()?)?, Domain::parse(name.next()?).ok()?);
-            let key = EntryKey { callback, domain, family: Family::of_record(name.next()?)? };
+        // Only the last of them ends so: without them nothing is searched for.
+        let has_streaks = text.ends_with("]}}\n");
+        let (rest, streaks) = if has_streaks { parted(text, STREAKS)? } else { (Cow::Borrowed(text), Vec::new()) };
+        let (rest, holds) = parted(&rest, HOLDS)?;
+        let mut state = Self::from_lines(&rest).or_else(|| Self::from_document(&rest))?;
+        for member in holds {
+            let key = key_of(&member.key)?;
             state.set_hold(&key, Hold::from_value(&member.node.value)?);
+        }
+        for member in streaks {
+            let key = key_of(&member.key)?;
+            state.set_streak(&key, Streak::from_value(&member.node.value)?);
         }
         Some(state)
     }
@@ -428,6 +452,64 @@ impl State {
             state.callbacks.clear();
         }
         Some(state)
+    }
+}
+
+/// Adds what there is besides the entries: the form without it is the common one, and is read line by line.
+fn push_values<T>(
+    text: &mut String,
+    name: &str,
+    values: &BTreeMap<Fingerprint, [FxHashMap<Domain, T>; 2]>,
+    push: impl Fn(&T, &mut String),
+) {
+    if values.is_empty() {
+        return;
+    }
+    *text += name;
+    let mut between = "{\n ";
+    for (callback, families) in values {
+        for family in Family::ALL {
+            let sorted: BTreeMap<&Domain, &T> = families[family.index()].iter().collect();
+            for (domain, value) in sorted {
+                *text += between;
+                push_string(text, &format!("{callback} {domain} {}", family.record_type()));
+                text.push(':');
+                push(value, text);
+                between = ",\n ";
+            }
+        }
+    }
+    text.push('}');
+}
+
+/// A text without the part that a name begins, and the members of that part. None where it is damaged.
+fn parted<'a>(text: &'a str, name: &str) -> Option<(Cow<'a, str>, Vec<Member>)> {
+    let Some((before, part)) = text.rsplit_once(name) else { return Some((Cow::Borrowed(text), Vec::new())) };
+    match parse(part.strip_suffix("}\n")?, Dialect::STRICT).ok()?.value {
+        Value::Object(members) => Some((Cow::Owned(format!("{before}}}\n")), members)),
+        _ => None,
+    }
+}
+
+fn key_of(text: &str) -> Option<EntryKey> {
+    let mut name = text.split(' ');
+    let (callback, domain) = (Fingerprint::parse(name.next()?)?, Domain::parse(name.next()?).ok()?);
+    Some(EntryKey { callback, domain, family: Family::of_record(name.next()?)? })
+}
+
+/// Puts a value in its place; one that says nothing takes none.
+fn put<T: Default + PartialEq>(
+    values: &mut BTreeMap<Fingerprint, [FxHashMap<Domain, T>; 2]>,
+    EntryKey { callback, domain, family }: &EntryKey,
+    value: T,
+) {
+    if value != T::default() {
+        values.entry(*callback).or_default()[family.index()].insert(domain.clone(), value);
+    } else if let Some(families) = values.get_mut(callback) {
+        families[family.index()].remove(domain);
+        if families.iter().all(FxHashMap::is_empty) {
+            values.remove(callback);
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use ddns_core::update::hold::Hold;
 use ddns_core::update::state::{Changed, Entry, EntryKey, State};
+use ddns_core::update::streak::Streak;
 
 use crate::output::log::Log;
 use file::{discard, is_writable, load, lock, parse, set_aside};
@@ -138,14 +139,21 @@ impl Store {
     /// Remembers an entry; it is on the disk after the next [`Store::save`].
     pub(crate) fn set(&mut self, key: EntryKey, entry: Entry) {
         self.state.set(&key, entry);
-        self.unsaved.insert(key);
+        self.unsaved.entries.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }
 
     /// Remembers what keeps an update from being sent; it is on the disk after the next [`Store::save`].
     pub(crate) fn set_hold(&mut self, key: &EntryKey, hold: Hold) {
         self.state.set_hold(key, hold);
-        self.unsaved.insert(key.clone());
+        self.unsaved.entries.insert(key.clone());
+        self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    /// Remembers failures in a row; they are on the disk after the next [`Store::save`].
+    pub(crate) fn set_streak(&mut self, key: EntryKey, streak: Streak) {
+        self.state.set_streak(&key, streak);
+        self.unsaved.streaks.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }
 
@@ -188,7 +196,7 @@ impl Store {
             self.has_warned = false;
         } else {
             let is_mark = |key: &EntryKey| self.state.entry(key).in_doubt.is_some_and(|doubt| doubt.by == self.own);
-            if self.unsaved.iter().any(is_mark) {
+            if self.unsaved.entries.iter().any(is_mark) {
                 discard(&path);
                 self.seen = None;
             }

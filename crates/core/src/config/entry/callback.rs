@@ -22,6 +22,18 @@ impl Maker<'_, '_> {
         for name in own_names(&self.reader.layers) {
             variables.declare(&name);
         }
+        let callback = self.callback_with(variables)?;
+        self.check_combine(&callback);
+        Some(callback)
+    }
+
+    /// The same for a notification, which has placeholders of its own (I5).
+    pub(in super::super) fn notice(&mut self) -> Option<Callback> {
+        let variables = self.with_extra(Variables::of_notice());
+        self.callback_with(variables)
+    }
+
+    fn callback_with(&mut self, variables: Variables) -> Option<Callback> {
         let mut unknown = Vec::new();
         let target = self.target(&variables, &mut unknown);
         let headers = self.headers(&variables, &mut unknown);
@@ -30,9 +42,7 @@ impl Maker<'_, '_> {
         let method = self.method(body.is_some());
         self.warn_unknown(&unknown, &variables);
         let expect = self.expect();
-        let callback = Callback { target: target?, method, headers, body, sign, variables, expect };
-        self.check_combine(&callback);
-        Some(callback)
+        Some(Callback { target: target?, method, headers, body, sign, variables, expect })
     }
 
     /// `method`; none where the body decides (A2).
@@ -126,7 +136,12 @@ impl Maker<'_, '_> {
             Some(Value::Number(number)) => Some(number.clone()),
             _ => self.reader.text(Key::Line),
         };
-        let mut variables = Variables::new(ttl, line).with_zones(self.zones()).with_combine(combine(&mut self.reader));
+        let variables = Variables::new(ttl, line).with_zones(self.zones()).with_combine(combine(&mut self.reader));
+        self.with_extra(variables)
+    }
+
+    /// With the values of `extra`; those that are wrong are among the errors.
+    fn with_extra(&mut self, mut variables: Variables) -> Variables {
         let members = match self.reader.object(Key::Extra).map(|node| node.value) {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),

@@ -131,7 +131,8 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
     let on_disk = |entry| state_with("a.example", entry);
     let merged = |theirs: Entry, ours: Entry| {
         let mut state = on_disk(theirs);
-        state.merge(&on_disk(ours), &Changed::from_iter([key("a.example")]), OWN, 1000);
+        let changed = Changed { entries: [key("a.example")].into_iter().collect(), ..Changed::default() };
+        state.merge(&on_disk(ours), &changed, OWN, 1000);
         state.entry(&key("a.example"))
     };
     let ours = marked(accepted(7, 900), 8, 1030, OWN);

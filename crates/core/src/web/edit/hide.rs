@@ -32,6 +32,8 @@ pub(super) enum Nature {
     Parts(&'static [&'static str]),
     /// Objects with fields of their own.
     Entries,
+    /// The same, or one of them, with fewer fields.
+    Notifications,
 }
 
 pub(super) fn nature(key: Key) -> Nature {
@@ -67,6 +69,7 @@ pub(super) fn nature(key: Key) -> Nature {
         Key::Extra | Key::Sign => Nature::Secret,
         Key::Web => Nature::Parts(&web::PARTS),
         Key::Providers => Nature::Entries,
+        Key::Notify => Nature::Notifications,
     }
 }
 
@@ -181,6 +184,17 @@ impl Hider<'_> {
         }
     }
 
+    /// A callback, and when it is sent.
+    fn notification(&mut self, node: &Node) {
+        let Value::Object(members) = &node.value else { return self.everything(node) };
+        let (when, callback): (Vec<Member>, Vec<Member>) =
+            members.iter().cloned().partition(|member| matches!(member.key.as_str(), "on" | "after"));
+        for member in &when {
+            self.open(&member.node);
+        }
+        self.object(&Node { span: node.span, value: Value::Object(callback) }, Format::Json);
+    }
+
     fn log(&mut self, members: &[Member]) {
         for member in members {
             match field(&format!("log.{}", member.key)) {
@@ -196,6 +210,8 @@ impl Hider<'_> {
         }
         match (nature(of.key), &node.value) {
             (Nature::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
+            (Nature::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
+            (Nature::Notifications, Value::Object(_)) => self.notification(node),
             (Nature::Parts(names), Value::Object(members)) => {
                 for member in members {
                     let is_known = names.contains(&member.key.as_str());

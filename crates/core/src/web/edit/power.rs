@@ -23,7 +23,7 @@ enum Power {
     Path,
     /// Reads files that parts of it name (H13).
     Values,
-    /// Decides who may do what on the page: nothing of it changes.
+    /// Decides who may do what on the page, or who is told what: nothing of it changes.
     Locked,
     /// Entries with fields of their own.
     Entries,
@@ -58,7 +58,8 @@ fn power(key: Key) -> Power {
         Key::Index4 | Key::Index6 => Power::Programs,
         Key::Ssl | Key::Cache | Key::LogFile => Power::Path,
         Key::Ipv4 | Key::Ipv6 | Key::Extra | Key::Sign => Power::Values,
-        Key::Web => Power::Locked,
+        // What it sends goes to services of its own.
+        Key::Web | Key::Notify => Power::Locked,
         Key::Providers => Power::Entries,
     }
 }

@@ -10,6 +10,7 @@ use super::{Edit, Finding, error, whole};
 use crate::callback::{Target, placeholders_in};
 use crate::config::fields::{Field, Key};
 use crate::config::layers::Layers;
+use crate::config::notify;
 use crate::config::raw::{self, Document, Origin, Raw, Setting, Written};
 use crate::config::value;
 use crate::net::url::Url;
@@ -170,7 +171,20 @@ impl Reach {
                 reach.add((layer, Some(key)), setting, &other, shown);
             }
         }
+        reach.add_notifications(written, edit);
         reach
+    }
+
+    /// A notification has a receiver of its own, but may inherit the way there.
+    fn add_notifications(&mut self, written: &Written, edit: &Edit<'_>) {
+        let around = edit.around;
+        let all = Layers(vec![&around.options, &written.file, &around.environment]);
+        let Some(setting) = all.get(Key::Notify) else { return };
+        let inherited = all.0.iter().map(|layer| layer.only(&notify::INHERITED)).collect::<Vec<Raw>>();
+        for own in notify::each(setting) {
+            let layers = Layers(vec![&inherited[0], &own, &inherited[1], &inherited[2]]);
+            self.add((Layer::File, Some(Key::Notify)), setting, &receiver(&layers), Some(setting.node.span));
+        }
     }
 
     fn add(&mut self, place: Place, setting: &Setting, receiver: &Receiver, shown: Option<Span>) {

@@ -1,0 +1,64 @@
+//! What a request is about: updates, or what happened to some (I5).
+
+use super::combine::Batch;
+use super::variables::Variable;
+use crate::update::Update;
+
+/// What a notification says: the texts of its placeholders.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notice {
+    /// `__EVENT__`: one word.
+    pub event: &'static str,
+    /// `__MESSAGE__`: a sentence on one line.
+    pub message: String,
+    /// `__DOMAINS__` and `__DOMAIN__`: each once, with commas.
+    pub domains: String,
+    /// `__IP__`: each address once, with commas; empty where there is none.
+    pub ips: String,
+    /// `__OLDIP__`: the addresses before, in the same way.
+    pub old_ips: String,
+    /// `__RECORDTYPE__`: `A`, `AAAA` or `A,AAAA`.
+    pub record_types: String,
+}
+
+impl Notice {
+    /// The text of a placeholder; none for those that have nothing to do with it.
+    pub(super) fn text(&self, variable: Variable) -> Option<&str> {
+        match variable {
+            Variable::Event => Some(self.event),
+            Variable::Message => Some(&self.message),
+            Variable::Domain | Variable::Domains => Some(&self.domains),
+            Variable::Ip => Some(&self.ips),
+            Variable::OldIp => Some(&self.old_ips),
+            Variable::RecordType => Some(&self.record_types),
+            _ => None,
+        }
+    }
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    /// Updates.
+    Updates(Batch<'a>),
+    /// What happened.
+    Notice(&'a Notice),
+}
+
+impl<'a> From<Batch<'a>> for Subject<'a> {
+    fn from(batch: Batch<'a>) -> Self {
+        Self::Updates(batch)
+    }
+}
+
+impl<'a> From<&'a Update<'a>> for Subject<'a> {
+    fn from(update: &'a Update<'a>) -> Self {
+        Self::Updates(Batch::from(update))
+    }
+}
+
+impl<'a> From<&'a Notice> for Subject<'a> {
+    fn from(notice: &'a Notice) -> Self {
+        Self::Notice(notice)
+    }
+}

@@ -1,0 +1,221 @@
+//! `notify`: callbacks that tell what happens (I5), or everything that is wrong with them.
+
+use std::time::Duration;
+
+use super::entry::Maker;
+use super::fields::{FIELDS, Field, Key};
+use super::layers::Layers;
+use super::raw::{Origin, Raw, Setting, Start};
+use super::read::Reader;
+use super::validate::Surroundings;
+use super::{Cache, Entry, Notification};
+use crate::notify::{DEFAULT_AFTER, Event, Events};
+use crate::text::diagnostic::{Severity, nearest};
+use crate::text::diagnostics::Diagnostics;
+use crate::text::json::{Member, Node, Span, Value};
+
+/// The fields of an entry that a notification has, too.
+const FIELDS_OF: [Key; 12] = [
+    Key::Id,
+    Key::Endpoint,
+    Key::Token,
+    Key::Method,
+    Key::Headers,
+    Key::Format,
+    Key::Extra,
+    Key::Sign,
+    Key::Expect,
+    Key::Proxy,
+    Key::Ssl,
+    Key::Timeout,
+];
+
+/// The fields that it inherits.
+pub(crate) const INHERITED: [Key; 3] = [Key::Proxy, Key::Ssl, Key::Timeout];
+
+/// No configuration has more.
+const MOST: usize = 20;
+
+/// More failures in a row than this are a mistake.
+const MOST_FAILURES: u32 = 1000;
+
+/// The fields of a notification, by name.
+pub(super) fn fields() -> impl Iterator<Item = &'static Field> {
+    FIELDS_OF.iter().map(|key| Field::of(*key))
+}
+
+/// What each notification sets of the fields of an entry.
+pub(crate) fn each(setting: &Setting) -> Vec<Raw> {
+    let mut layer = Raw::default();
+    layer.set(Key::Notify, setting.node.clone(), setting.origin.clone());
+    let mut unused = Diagnostics::default();
+    let objects = Reader { layers: Layers(vec![&layer]), diagnostics: &mut unused }.objects(Key::Notify);
+    objects.iter().map(|node| own(node, setting)).collect()
+}
+
+/// What a notification sets of the fields of an entry.
+pub(super) fn own(node: &Node, setting: &Setting) -> Raw {
+    let mut own = Raw::default();
+    for member in node.value.members().unwrap_or_default() {
+        if let Some(field) = fields().find(|field| field.name == member.key) {
+            own.set(field.key, member.node.clone(), setting.origin.clone());
+        }
+    }
+    own
+}
+
+/// The notifications; those that are wrong are among the errors. `entries` are those of the file, and whether it keeps running.
+pub(super) fn notify(
+    around: &Surroundings,
+    file: &Raw,
+    (entries, is_service): (&[Entry], bool),
+    diagnostics: &mut Diagnostics,
+) -> Vec<Notification> {
+    let empty = Raw::default();
+    let layers = around.layers(&empty, file);
+    let Some(setting) = layers.get(Key::Notify) else { return Vec::new() };
+    let mut reader = Reader { layers, diagnostics };
+    let objects = reader.objects(Key::Notify);
+    if objects.len() > MOST {
+        reader.wrong_whole(Key::Notify, format!("`notify` has {} items; {MOST} are possible", objects.len()), None);
+        return Vec::new();
+    }
+    if !is_service && entries.iter().any(|entry| entry.cache == Cache::Off) {
+        let message = "`cache` is off: a single run does not know what `notify` told before, nor which address was \
+                       accepted, so it tells of no change and counts no failures of runs before";
+        reader.warn_whole(Key::Notify, message, "leave `cache` on");
+    }
+    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(&INHERITED));
+    let objects = objects.iter();
+    objects.filter_map(|node| notification(node, setting, &inherited, around, diagnostics)).collect()
+}
+
+fn notification(
+    node: &Node,
+    setting: &Setting,
+    [options, file, environment]: &[Raw; 3],
+    around: &Surroundings,
+    diagnostics: &mut Diagnostics,
+) -> Option<Notification> {
+    let before = diagnostics.errors();
+    let own = own(node, setting);
+    let mut conditions = Conditions { on: Events::DEFAULT, after: DEFAULT_AFTER };
+    for member in node.value.members().unwrap_or_default() {
+        let mut notes = Notes { setting, diagnostics };
+        match member.key.as_str() {
+            "on" => conditions.on = notes.on(&member.node).unwrap_or(conditions.on),
+            "after" => conditions.after = notes.after(&member.node).unwrap_or(conditions.after),
+            name if fields().all(|field| field.name != name) => notes.unknown(member),
+            _ => {}
+        }
+    }
+    let start = match &setting.origin {
+        Origin::File(document) => {
+            Start::Entry(document.clone(), Span { start: node.span.start, end: node.span.start + 1 })
+        }
+        _ => Start::Whole(setting.place(Field::of(Key::Notify), node.span)),
+    };
+    let reader = Reader { layers: Layers(vec![options, &own, file, environment]), diagnostics };
+    let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files };
+    let callback = maker.notice();
+    let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.target));
+    let (ssl, timeout) = (maker.ssl(), maker.timeout());
+    if diagnostics.errors() > before {
+        return None;
+    }
+    Some(Notification {
+        callback: callback?,
+        on: conditions.on,
+        after: conditions.after,
+        proxies,
+        ssl: ssl?,
+        timeout: Duration::from_secs_f64(timeout?),
+    })
+}
+
+/// `on` and `after`
+struct Conditions {
+    on: Events,
+    after: u32,
+}
+
+/// Notes what is wrong with what only notifications have.
+struct Notes<'a> {
+    setting: &'a Setting,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Notes<'_> {
+    fn note(&mut self, severity: Severity, at: &Node, message: &str, hint: Option<String>) {
+        let (setting, mut hint) = (self.setting, hint);
+        let mut make = || (setting.place(Field::of(Key::Notify), at.span), hint.take());
+        self.diagnostics.add(severity, at.span, message, &mut make);
+    }
+
+    /// Events, or one of them.
+    fn on(&mut self, node: &Node) -> Option<Events> {
+        let words = Event::ALL.map(Event::as_str);
+        let all = words.map(|word| format!("`{word}`")).join(", ");
+        let items: &[Node] = match &node.value {
+            Value::Null => return None,
+            Value::Array(items) => items,
+            _ => std::slice::from_ref(node),
+        };
+        let mut events = Events::NONE;
+        for item in items {
+            let text = item.value.text().unwrap_or_default();
+            for word in text.split([',', ';']).map(str::trim) {
+                if let Some(event) = Event::parse(word) {
+                    events = events.with(event);
+                    continue;
+                }
+                let message = match &item.value {
+                    Value::String(_) => format!("`notify`: `on` has no event `{word}`"),
+                    other => format!("`notify`: `on` must be events, not {}", other.kind()),
+                };
+                let near = nearest(word, words).map(|near| format!("did you mean `{near}`? "));
+                let hint = format!("{}use any of {all}", near.unwrap_or_default());
+                self.note(Severity::Error, item, &message, Some(hint));
+            }
+        }
+        if items.is_empty() {
+            let hint = format!("use any of {all}, or leave `on` out");
+            self.note(Severity::Error, node, "`notify`: `on` is empty: nothing would be told", Some(hint));
+        }
+        Some(events)
+    }
+
+    fn after(&mut self, node: &Node) -> Option<u32> {
+        let text = match &node.value {
+            Value::Null => return None,
+            Value::Number(text) | Value::String(text) => text.trim(),
+            _ => "",
+        };
+        let number = text.parse().ok().filter(|number| (1..=MOST_FAILURES).contains(number));
+        if number.is_none() {
+            let message = format!("`notify`: `after` must be a whole number from 1 to {MOST_FAILURES}");
+            self.note(Severity::Error, node, &message, Some("it counts failures in a row".to_owned()));
+        }
+        number
+    }
+
+    fn unknown(&mut self, Member { key, key_span, .. }: &Member) {
+        let place = Node { span: *key_span, value: Value::Null };
+        if FIELDS.iter().any(|field| field.name == key) {
+            let message = format!("`notify`: `{key}` has no effect in a notification");
+            self.note(Severity::Warning, &place, &message, Some("leave it out".to_owned()));
+            return;
+        }
+        let near = match key.as_str() {
+            "url" | "address" | "webhook" => Some("id"),
+            "body" | "data" | "json" | "payload" => Some("token"),
+            "events" | "when" | "event" => Some("on"),
+            _ => nearest(key, fields().map(|field| field.name).chain(["on", "after"])),
+        };
+        let message = format!("`notify`: unknown field `{key}`: it has no effect");
+        self.note(Severity::Warning, &place, &message, near.map(|near| format!("did you mean `{near}`?")));
+    }
+}
+
+#[cfg(test)]
+mod tests;

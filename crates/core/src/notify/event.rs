@@ -1,0 +1,80 @@
+//! What a notification may be about.
+
+/// Failures in a row before `failed` is told, where `after` is not set.
+pub const DEFAULT_AFTER: u32 = 3;
+
+/// Something to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// An endpoint accepted another address than before.
+    Changed,
+    /// An update failed so often in a row.
+    Failed,
+    /// One that was told to fail is fine again.
+    Recovered,
+    /// A service refused an update for good (H5).
+    Stopped,
+    /// A synchronization ended, and everything is up to date: for services that expect a sign of life.
+    Synchronized,
+}
+
+impl Event {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Changed, Self::Failed, Self::Recovered, Self::Stopped, Self::Synchronized];
+
+    /// The word of the configuration, and `__EVENT__`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Failed => "failed",
+            Self::Recovered => "recovered",
+            Self::Stopped => "stopped",
+            Self::Synchronized => "synchronized",
+        }
+    }
+
+    /// A word in any case.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.as_str().eq_ignore_ascii_case(word.trim()))
+    }
+
+    /// Whether it is about an update that fails.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Stopped)
+    }
+}
+
+/// A set of events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Events([bool; 5]);
+
+impl Events {
+    /// Where `on` is not set: whatever concerns an update.
+    pub const DEFAULT: Self = Self([true, true, true, true, false]);
+
+    /// None.
+    pub const NONE: Self = Self([false; 5]);
+
+    /// With one more.
+    #[must_use]
+    pub fn with(mut self, event: Event) -> Self {
+        self.0[event as usize] = true;
+        self
+    }
+
+    /// Whether an event is one of them.
+    pub fn has(self, event: Event) -> bool {
+        self.0[event as usize]
+    }
+
+    /// All of them, in the order of [`Event::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Event> {
+        Event::ALL.into_iter().filter(move |event| self.has(*event))
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}

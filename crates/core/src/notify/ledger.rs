@@ -1,0 +1,316 @@
+//! What is to be told, and what was: one ledger for each notification. Time is a parameter: a duration since some fixed
+//! moment, and seconds since the epoch where it is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::event::{Event, Events};
+use crate::net::family::Family;
+use crate::update::domain::Domain;
+use crate::update::streak::Streak;
+
+/// A service sends two notifications of one kind at least so long apart: what happens meanwhile is told together.
+pub const PAUSE: Duration = Duration::from_secs(60);
+
+/// After each notification that could not be sent the pause is twice as long, so often.
+const MOST_DOUBLINGS: u32 = 6;
+
+/// So many times it is tried to tell of changed addresses; they are not in the cache.
+const MOST_TRIES: u32 = 10;
+
+/// What is told first, where several things are to be told.
+const ORDER: [Event; 5] = [Event::Failed, Event::Stopped, Event::Recovered, Event::Changed, Event::Synchronized];
+
+/// One update: its entry by its number, and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct About {
+    /// Counted over all configurations.
+    pub entry: usize,
+    /// The domain.
+    pub domain: Domain,
+    /// The record type.
+    pub family: Family,
+}
+
+/// What happened to an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// The endpoint accepted another address than before; none where it never had one.
+    Changed {
+        /// The address.
+        ip: IpAddr,
+        /// The one before.
+        previous: Option<IpAddr>,
+    },
+    /// It was accepted.
+    Accepted,
+    /// It failed, for this reason.
+    Failed(String),
+    /// The service refused it for good, with these words.
+    Stopped(String),
+}
+
+/// How an update stands that failed before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Which one.
+    pub about: About,
+    /// Its failures.
+    pub streak: Streak,
+    /// The address that it should have; none where none was found.
+    pub ip: Option<IpAddr>,
+    /// Whether the endpoint has this address.
+    pub is_fine: bool,
+}
+
+/// One update in a notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Which one.
+    pub about: About,
+    /// The address that it has or should have; none where none was found.
+    pub ip: Option<IpAddr>,
+    /// The address before; none where there was none, or it does not matter.
+    pub previous: Option<IpAddr>,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Why it failed; empty where that is not known.
+    pub why: String,
+}
+
+/// A notification that is to be sent now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// What it is about.
+    pub event: Event,
+    /// The updates that it is about; none for a sign of life.
+    pub lines: Vec<Line>,
+}
+
+/// Streaks that changed, and what they are of.
+pub type Changes = Vec<(About, Streak)>;
+
+/// What one notification has to tell, beside what the streaks say.
+#[derive(Debug)]
+pub struct Ledger {
+    on: Events,
+    after: u32,
+    /// Addresses before and now, until they are told.
+    changed: BTreeMap<About, (Option<IpAddr>, IpAddr)>,
+    /// Why updates failed last.
+    reasons: BTreeMap<About, String>,
+    is_synchronized: bool,
+    /// What is being sent.
+    under_way: Option<Told>,
+    /// Not before then, by event.
+    not_before: [Duration; 5],
+    /// How many could not be sent in a row.
+    unsent: u32,
+    /// When what must wait may be told.
+    wake_at: Option<Duration>,
+}
+
+impl Ledger {
+    /// Nothing happened yet.
+    pub fn new(on: Events, after: u32) -> Self {
+        Self {
+            on,
+            after,
+            changed: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            is_synchronized: false,
+            under_way: None,
+            not_before: [Duration::ZERO; 5],
+            unsent: 0,
+            wake_at: None,
+        }
+    }
+
+    /// Takes in what happened to an update. Its streak then.
+    #[must_use]
+    pub fn take(&mut self, about: &About, news: News, streak: Streak, now: u64) -> Streak {
+        let (why, streak) = match news {
+            News::Changed { ip, previous } => {
+                self.change(about, ip, previous);
+                (None, streak.fine(now))
+            }
+            News::Accepted => (None, streak.fine(now)),
+            News::Failed(why) => (Some(why), streak.failed(now)),
+            News::Stopped(why) => (Some(why), streak.stopped(now)),
+        };
+        match why {
+            Some(why) => self.reasons.insert(about.clone(), why),
+            None => self.reasons.remove(about),
+        };
+        streak
+    }
+
+    /// Of several changes the address before the first and that of the last are told; back and forth is no change.
+    fn change(&mut self, about: &About, ip: IpAddr, previous: Option<IpAddr>) {
+        if !self.on.has(Event::Changed) {
+            return;
+        }
+        let before = self.changed.remove(about).map_or(previous, |(before, _)| before);
+        if before != Some(ip) {
+            self.changed.insert(about.clone(), (before, ip));
+        }
+    }
+
+    /// A synchronization ended, and everything is up to date.
+    pub fn synchronized(&mut self) {
+        self.is_synchronized = self.on.has(Event::Synchronized);
+    }
+
+    /// Pauses no longer: whoever tells it ends.
+    pub fn hurry(&mut self) {
+        self.not_before = [Duration::ZERO; 5];
+    }
+
+    /// When to review again, if nothing happens before.
+    pub fn wake_at(&self) -> Option<Duration> {
+        self.wake_at.filter(|_| self.under_way.is_none())
+    }
+
+    /// What is to be sent now, one at a time, and streaks that changed. `waiting` are updates that wait for an endpoint that
+    /// fails: they are told with those that failed.
+    #[must_use]
+    pub fn review(
+        &mut self,
+        mut standings: Vec<Standing>,
+        waiting: impl FnOnce() -> Vec<(About, Option<IpAddr>)>,
+        now: Duration,
+        unix: u64,
+    ) -> (Changes, Option<Told>) {
+        let mut changes = Changes::new();
+        for standing in &mut standings {
+            let before = standing.streak;
+            let streak = if standing.is_fine && before.failures > 0 { before.fine(unix) } else { before };
+            standing.streak = self.without_telling(streak);
+            if standing.streak != before {
+                changes.push((standing.about.clone(), standing.streak));
+            }
+        }
+        self.wake_at = None;
+        if self.under_way.is_some() {
+            return (changes, None);
+        }
+        let (mut told, mut waiting) = (None, Some(waiting));
+        for event in ORDER {
+            if !self.is_due(event, &standings) {
+                continue;
+            }
+            let not_before = self.not_before[event as usize];
+            if event != Event::Synchronized && now < not_before {
+                self.wake_at = Some(self.wake_at.map_or(not_before, |at| at.min(not_before)));
+            } else if told.is_none() {
+                let waiting = if event == Event::Failed { waiting.take().map(|waiting| waiting()) } else { None };
+                told = Some(Told { event, lines: self.lines(event, &standings, &waiting.unwrap_or_default()) });
+            } else {
+                // It is next.
+                self.wake_at = Some(now);
+            }
+        }
+        self.is_synchronized = false;
+        if let Some(told) = &told {
+            self.not_before[told.event as usize] = now + PAUSE;
+            // What only waits has failed as well: it is fine again when it is accepted.
+            for line in told.lines.iter().filter(|line| told.event == Event::Failed && line.failures == 0) {
+                changes.push((line.about.clone(), Streak::default().failed(unix)));
+            }
+            self.under_way = Some(told.clone());
+        }
+        (changes, told)
+    }
+
+    /// The streak where nobody wants to be told about it.
+    fn without_telling(&self, streak: Streak) -> Streak {
+        match self.event_of(streak) {
+            Some(event) if !self.on.has(event) => streak.told(event.is_failure()),
+            _ => streak,
+        }
+    }
+
+    /// What is to be told because of a streak.
+    fn event_of(&self, streak: Streak) -> Option<Event> {
+        match streak {
+            _ if streak.is_recovered() => Some(Event::Recovered),
+            Streak { is_told: true, .. } | Streak { failures: 0, .. } => None,
+            Streak { is_stopped: true, .. } if self.on.has(Event::Stopped) => Some(Event::Stopped),
+            // It is not tried again: however many were wanted, this was the last failure.
+            Streak { is_stopped: true, .. } => Some(Event::Failed),
+            _ if streak.failures >= self.after => Some(Event::Failed),
+            _ => None,
+        }
+    }
+
+    fn is_due(&self, event: Event, standings: &[Standing]) -> bool {
+        match event {
+            Event::Changed => !self.changed.is_empty(),
+            Event::Synchronized => self.is_synchronized,
+            _ => standings.iter().any(|standing| self.event_of(standing.streak) == Some(event)),
+        }
+    }
+
+    /// What a notification names. Where one update failed often enough, everything that fails is named with it.
+    fn lines(&self, event: Event, standings: &[Standing], waiting: &[(About, Option<IpAddr>)]) -> Vec<Line> {
+        let is_meant = |standing: &&Standing| {
+            let Streak { failures, is_told, .. } = standing.streak;
+            match self.event_of(standing.streak) {
+                Some(own) => own == event,
+                None => event == Event::Failed && failures > 0 && !is_told,
+            }
+        };
+        let line = |about: &About, ip, failures| {
+            let why = self.reasons.get(about).cloned().unwrap_or_default();
+            Line { about: about.clone(), ip, previous: None, failures, why }
+        };
+        if event == Event::Changed {
+            let all = self.changed.iter();
+            return all.map(|(about, (before, ip))| Line { previous: *before, ..line(about, Some(*ip), 0) }).collect();
+        }
+        let mut lines: Vec<Line> = standings
+            .iter()
+            .filter(is_meant)
+            .map(|standing| line(&standing.about, standing.ip, standing.streak.failures))
+            .collect();
+        // Those that failed often have the reasons.
+        lines.sort_by_key(|line| std::cmp::Reverse(line.failures));
+        let known: BTreeSet<&About> = standings.iter().map(|standing| &standing.about).collect();
+        lines.extend(waiting.iter().filter(|(about, _)| !known.contains(about)).map(|(about, ip)| line(about, *ip, 0)));
+        lines
+    }
+
+    /// What was sent has ended: it arrived, or it did not. What it was about, for [`Ledger::streak_after`].
+    pub fn ended(&mut self, has_arrived: bool, now: Duration) -> Option<Told> {
+        let told = self.under_way.take()?;
+        self.unsent = if has_arrived { 0 } else { self.unsent + 1 };
+        let pause = PAUSE.saturating_mul(1 << self.unsent.min(MOST_DOUBLINGS));
+        self.not_before[told.event as usize] = now + pause;
+        self.wake_at = Some(now);
+        if told.event == Event::Changed && (has_arrived || self.unsent >= MOST_TRIES) {
+            for line in &told.lines {
+                // One that changed again meanwhile is told again.
+                if let Some((_, ip)) = self.changed.remove(&line.about)
+                    && Some(ip) != line.ip
+                {
+                    self.changed.insert(line.about.clone(), (line.ip, ip));
+                }
+            }
+        }
+        Some(told)
+    }
+
+    /// The streak of an update that was told, or could not be.
+    #[must_use]
+    pub fn streak_after(event: Event, has_arrived: bool, streak: Streak) -> Streak {
+        match event {
+            Event::Changed | Event::Synchronized => streak,
+            _ if has_arrived => streak.told(event.is_failure()),
+            _ => streak.untold(event.is_failure()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! Tables and properties: never twice for one event, grouped, after so many failures, fine again once.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ALL: Events = Events::DEFAULT;
+
+fn about(number: usize) -> About {
+    About { entry: 0, domain: Domain::parse(&format!("h{number}.example")).expect("a domain"), family: Family::V4 }
+}
+
+fn ip(last: u8) -> IpAddr {
+    IpAddr::from([203, 0, 113, last])
+}
+
+fn second(number: u64) -> Duration {
+    Duration::from_secs(number)
+}
+
+/// A ledger with the streaks that a cache would hold.
+struct Kept {
+    ledger: Ledger,
+    streaks: BTreeMap<About, Streak>,
+    fine: bool,
+    waiting: Vec<usize>,
+}
+
+impl Kept {
+    fn new(on: Events, after: u32) -> Self {
+        Self { ledger: Ledger::new(on, after), streaks: BTreeMap::new(), fine: false, waiting: Vec::new() }
+    }
+
+    fn set(&mut self, about: About, streak: Streak) {
+        if streak == Streak::default() {
+            self.streaks.remove(&about);
+        } else {
+            self.streaks.insert(about, streak);
+        }
+    }
+
+    fn take(&mut self, number: usize, news: News) {
+        let streak = self.streaks.get(&about(number)).copied().unwrap_or_default();
+        let streak = self.ledger.take(&about(number), news, streak, 1);
+        self.set(about(number), streak);
+    }
+
+    fn fail(&mut self, number: usize) {
+        self.take(number, News::Failed("503".to_owned()));
+    }
+
+    /// What is to be sent now: the event, and the numbers of the updates.
+    fn begin(&mut self, now: u64) -> Option<Told> {
+        let standing = |(about, streak): (&About, &Streak)| Standing {
+            about: about.clone(),
+            streak: *streak,
+            ip: Some(ip(7)),
+            is_fine: self.fine,
+        };
+        let standings = self.streaks.iter().map(standing).collect();
+        let waiting = self.waiting.iter().map(|number| (about(*number), None)).collect();
+        let (changes, told) = self.ledger.review(standings, || waiting, second(now), 1);
+        for (about, streak) in changes {
+            self.set(about, streak);
+        }
+        told
+    }
+
+    fn end(&mut self, has_arrived: bool, now: u64) {
+        let Some(told) = self.ledger.ended(has_arrived, second(now)) else { return };
+        for line in told.lines {
+            let streak = self.streaks.get(&line.about).copied().unwrap_or_default();
+            self.set(line.about, Ledger::streak_after(told.event, has_arrived, streak));
+        }
+    }
+
+    /// Everything that is told now, each in turn, and arrives: the word, and how many updates.
+    fn told(&mut self, now: u64) -> Vec<(&'static str, usize)> {
+        let mut all = Vec::new();
+        while let Some(told) = self.begin(now) {
+            all.push((told.event.as_str(), told.lines.len()));
+            self.end(true, now);
+        }
+        all
+    }
+}
+
+#[test]
+fn i5_failed_is_told_once_after_so_many_failures_and_recovered_once() {
+    let mut kept = Kept::new(ALL, 3);
+    for expected in [vec![], vec![], vec![("failed", 1)], vec![], vec![]] {
+        kept.fail(0);
+        assert_eq!(kept.told(0), expected);
+    }
+    kept.take(0, News::Accepted);
+    assert_eq!(kept.told(100), [("recovered", 1)]);
+    assert_eq!(kept.told(200), []);
+    assert!(kept.streaks.is_empty(), "nothing is left of it");
+    for expected in [vec![], vec![], vec![("failed", 1)]] {
+        kept.fail(0);
+        assert_eq!(kept.told(300), expected, "it begins anew");
+    }
+}
+
+#[test]
+fn i5_what_recovers_before_it_is_told_is_not_told() {
+    let mut kept = Kept::new(ALL, 3);
+    kept.fail(0);
+    kept.fail(0);
+    kept.take(0, News::Accepted);
+    assert_eq!((kept.told(0), kept.streaks.len()), (vec![], 0));
+    kept.fail(0);
+    assert_eq!(kept.told(0), [], "failures in a row");
+}
+
+#[test]
+fn i5_what_is_up_to_date_without_being_sent_has_recovered() {
+    let mut kept = Kept::new(ALL, 1);
+    kept.fail(0);
+    assert_eq!(kept.told(0), [("failed", 1)]);
+    kept.fine = true;
+    assert_eq!(kept.told(1), [("recovered", 1)]);
+}
+
+#[test]
+fn i5_many_updates_are_one_notification_of_a_kind() {
+    let mut kept = Kept::new(ALL, 3);
+    // One that failed less often is told with the others; so is what waits for the endpoint.
+    (0..100).for_each(|number| (0..3).for_each(|_| kept.fail(number)));
+    kept.fail(100);
+    kept.waiting = (50..150).collect();
+    assert_eq!(kept.told(0), [("failed", 150)]);
+    kept.waiting.clear();
+    (0..150).for_each(|number| kept.fail(number));
+    assert_eq!(kept.told(100), [], "all of them were told");
+    (0..150).for_each(|number| kept.take(number, News::Changed { ip: ip(8), previous: Some(ip(7)) }));
+    assert_eq!(kept.told(200), [("recovered", 150), ("changed", 150)]);
+    assert!(kept.streaks.is_empty());
+}
+
+#[test]
+fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
+    let stopped = || News::Stopped("badauth".to_owned());
+    let mut kept = Kept::new(ALL, 3);
+    kept.take(0, stopped());
+    assert_eq!(kept.told(0), [("stopped", 1)]);
+    assert_eq!(kept.told(100), []);
+    kept.take(0, News::Accepted);
+    assert_eq!(kept.told(200), [("recovered", 1)]);
+    // Who listens to failures alone must hear of it all the same: there will be no other.
+    let mut kept = Kept::new(Events::NONE.with(Event::Failed), 3);
+    kept.take(0, stopped());
+    assert_eq!(kept.told(0), [("failed", 1)]);
+    // One that failed often enough, and is stopped then, was told.
+    let mut kept = Kept::new(ALL, 1);
+    kept.fail(0);
+    assert_eq!(kept.told(0), [("failed", 1)]);
+    kept.take(0, stopped());
+    assert_eq!(kept.told(100), []);
+}
+
+#[test]
+fn i5_only_what_is_asked_for_is_told() {
+    for (on, expected) in [
+        (Event::Changed, vec![("changed", 1)]),
+        (Event::Failed, vec![("failed", 1)]),
+        (Event::Recovered, vec![("recovered", 1)]),
+        (Event::Stopped, vec![("stopped", 1)]),
+        (Event::Synchronized, vec![("synchronized", 0)]),
+    ] {
+        let mut kept = Kept::new(Events::NONE.with(on), 1);
+        kept.fail(0);
+        let mut told = kept.told(0);
+        kept.take(0, News::Changed { ip: ip(1), previous: None });
+        told.extend(kept.told(100));
+        kept.take(1, News::Stopped(String::new()));
+        if on == Event::Stopped {
+            told.extend(kept.told(200));
+        }
+        kept.ledger.synchronized();
+        kept.streaks.remove(&about(1));
+        told.extend(kept.told(300));
+        assert_eq!(told, expected, "{on:?}");
+    }
+}
+
+#[test]
+fn i5_changes_are_taken_together() {
+    let mut kept = Kept::new(ALL, 3);
+    let change = |last, before: Option<u8>| News::Changed { ip: ip(last), previous: before.map(ip) };
+    kept.take(0, change(1, None));
+    let told = kept.begin(0).expect("a notification");
+    assert_eq!((told.lines[0].previous, told.lines[0].ip), (None, Some(ip(1))));
+    kept.take(0, change(2, Some(1)));
+    kept.end(true, 0);
+    assert_eq!(kept.begin(30), None, "too soon after the last");
+    assert_eq!(kept.ledger.wake_at(), Some(second(60)));
+    kept.take(0, change(3, Some(2)));
+    kept.take(1, change(1, Some(9)));
+    kept.take(1, change(9, Some(1)));
+    let told = kept.begin(60).expect("a notification");
+    assert_eq!(told.lines.len(), 1, "back and forth is no change");
+    assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(1)), Some(ip(3))));
+    kept.end(true, 60);
+    assert_eq!((kept.begin(200), kept.ledger.wake_at()), (None, None));
+}
+
+#[test]
+fn i5_what_cannot_be_sent_is_tried_again_later_and_not_for_ever() {
+    let mut kept = Kept::new(ALL, 1);
+    kept.fail(0);
+    let (mut now, mut pauses) = (0, Vec::new());
+    for _ in 0..10 {
+        assert!(kept.begin(now).is_some());
+        assert_eq!(kept.begin(now), None, "one at a time");
+        kept.end(false, now);
+        assert_eq!(kept.begin(now), None);
+        let next = kept.ledger.wake_at().map_or(now, |at| at.as_secs());
+        pauses.push(next - now);
+        now = next;
+    }
+    assert_eq!(pauses, [120, 240, 480, 960, 1920, 3840, 3840, 3840, 3840, 0]);
+    assert_eq!(kept.begin(now + 10_000), None);
+    kept.take(0, News::Accepted);
+    assert_eq!(kept.told(now + 20_000), [("recovered", 1)]);
+}
+
+#[test]
+fn i5_what_changes_while_it_is_told_is_told_after_it() {
+    let mut kept = Kept::new(ALL, 1);
+    kept.fail(0);
+    assert!(kept.begin(0).is_some());
+    kept.take(0, News::Accepted);
+    kept.end(true, 1);
+    assert_eq!(kept.told(1), [("recovered", 1)]);
+    kept.fail(0);
+    assert_eq!(kept.told(100), [("failed", 1)]);
+    kept.take(0, News::Accepted);
+    assert!(kept.begin(200).is_some_and(|told| told.event == Event::Recovered));
+    kept.fail(0);
+    kept.end(true, 200);
+    assert_eq!(kept.told(200), [("failed", 1)]);
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Fail(usize),
+    Stop(usize),
+    Accept(usize),
+    /// Whether it arrives.
+    Tell(bool),
+    /// The process ends, and another one begins with the same cache.
+    Kill,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0_usize..4).prop_map(Step::Fail),
+        1 => (0_usize..4).prop_map(Step::Stop),
+        3 => (0_usize..4).prop_map(Step::Accept),
+        4 => any::<bool>().prop_map(Step::Tell),
+        1 => Just(Step::Kill),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: an update is never told to fail twice without being fine in between, never told to
+    /// be fine without being told to fail, and never told to fail before some update failed so often.
+    #[test]
+    fn i5_each_event_is_told_once(steps in prop::collection::vec(step(), 0..80), after in 1_u32..4) {
+        let mut kept = Kept::new(ALL, after);
+        let mut failures = [0; 4];
+        let mut has_failed_often = false;
+        let (mut told_to_fail, mut lost) = ([false; 4], 0);
+        for (now, step) in (1_u64..).map(|number| number * 10_000).zip(steps) {
+            match step {
+                Step::Fail(number) => {
+                    kept.fail(number);
+                    failures[number] += 1;
+                    has_failed_often |= failures[number] >= after;
+                }
+                Step::Stop(number) => {
+                    kept.take(number, News::Stopped(String::new()));
+                    has_failed_often = true;
+                }
+                Step::Accept(number) => {
+                    kept.take(number, News::Accepted);
+                    failures[number] = 0;
+                }
+                Step::Kill => kept.ledger = Ledger::new(ALL, after),
+                Step::Tell(has_arrived) => {
+                    // What is lost too often counts as told.
+                    let has_arrived = has_arrived || lost == 9;
+                    if let Some(told) = kept.begin(now) {
+                        lost += usize::from(!has_arrived);
+                        prop_assert!(has_failed_often);
+                        for line in &told.lines {
+                            let number = (0..4).find(|number| about(*number) == line.about).expect("one of ours");
+                            prop_assert_eq!(told_to_fail[number], !told.event.is_failure(), "{:?} {:?}", &told, &kept.streaks);
+                            if has_arrived {
+                                told_to_fail[number] = told.event.is_failure();
+                            }
+                        }
+                        kept.end(has_arrived, now);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Failures in a row of one update, and whether a notification told of them (I5). Kept in the cache, so that they are counted
+//! over single runs and told once; an update that is fine has none.
+
+use crate::text::json::Value;
+
+/// So many synchronizations try to tell of one event; then it counts as told.
+const MOST_TRIES: u8 = 10;
+
+/// What one notification remembers of one update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Streak {
+    /// Failures in a row; 0 where the update is fine again.
+    pub failures: u32,
+    /// Whether the service refused it for good.
+    pub is_stopped: bool,
+    /// Whether it was told that the update fails.
+    pub is_told: bool,
+    /// In how many synchronizations telling what is due failed.
+    pub tries: u8,
+    /// When it changed last, in seconds since the epoch.
+    pub at: u64,
+}
+
+impl Streak {
+    /// The same after one more failure.
+    #[must_use]
+    pub fn failed(self, now: u64) -> Self {
+        // One that comes while it is still to be told that the update is fine again begins no new streak.
+        let tries = if self.failures == 0 { 0 } else { self.tries };
+        Self { failures: self.failures.saturating_add(1), is_stopped: false, tries, at: now, ..self }
+    }
+
+    /// The same after the service refused the update for good.
+    #[must_use]
+    pub fn stopped(self, now: u64) -> Self {
+        Self { is_stopped: true, ..self.failed(now) }
+    }
+
+    /// The same now that the update is fine. What was not told is forgotten.
+    #[must_use]
+    pub fn fine(self, now: u64) -> Self {
+        match self {
+            Self { is_told: false, .. } => Self::default(),
+            // It is still to be told.
+            Self { failures: 0, .. } => self,
+            _ => Self { is_told: true, at: now, ..Self::default() },
+        }
+    }
+
+    /// The same once it was told how the update stands: that it fails, or that it is fine again.
+    #[must_use]
+    pub fn told(self, is_failure: bool) -> Self {
+        match (is_failure, self.failures) {
+            (true, _) => Self { is_told: true, tries: 0, ..self },
+            (false, 0) => Self::default(),
+            // It failed again meanwhile: that is a new streak.
+            (false, _) => Self { is_told: false, tries: 0, ..self },
+        }
+    }
+
+    /// The same after that could not be told. It is not tried for ever.
+    #[must_use]
+    pub fn untold(self, is_failure: bool) -> Self {
+        let tries = self.tries.saturating_add(1);
+        if tries >= MOST_TRIES { self.told(is_failure) } else { Self { tries, ..self } }
+    }
+
+    /// Whether it is to be told that the update is fine again.
+    pub fn is_recovered(&self) -> bool {
+        self.is_told && self.failures == 0
+    }
+
+    pub(super) fn to_text(self) -> String {
+        let flags = u8::from(self.is_told) | u8::from(self.is_stopped) << 1;
+        format!("[{},{flags},{},{}]", self.failures, self.tries, self.at)
+    }
+
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let Value::Array(parts) = value else { return None };
+        let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
+        let [Value::Number(failures), Value::Number(flags), Value::Number(tries), Value::Number(at)] = parts[..] else {
+            return None;
+        };
+        let flags: u8 = flags.parse().ok()?;
+        Some(Self {
+            failures: failures.parse().ok()?,
+            is_stopped: flags & 2 != 0,
+            is_told: flags & 1 != 0,
+            tries: tries.parse().ok()?,
+            at: at.parse().ok()?,
+        })
+    }
+}
