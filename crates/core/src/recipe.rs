@@ -75,6 +75,8 @@ pub struct Recipe {
     both: Option<Vec<Member>>,
     /// What each domain gets beside its name.
     domain: Vec<Member>,
+    /// The notifications that it makes (I5).
+    notify: Vec<Vec<Member>>,
 }
 
 /// Something that is asked.
@@ -132,6 +134,16 @@ impl Recipe {
     /// Whether the service takes addresses of a family.
     pub fn takes(&self, family: Family) -> bool {
         self.families[family.index()]
+    }
+
+    /// Whether its service can receive updates.
+    pub fn has_entry(&self) -> bool {
+        !self.config.is_empty()
+    }
+
+    /// Whether its service can receive notifications.
+    pub fn has_notification(&self) -> bool {
+        !self.notify.is_empty()
     }
 
     /// Whether a word is part of its name, title, kind or sentence, in any case.

@@ -3,14 +3,16 @@
 use std::rc::Rc;
 
 use ddns_core::callback::expect::Verdict;
-use ddns_core::callback::{Batch, Request, SIGNATURE_HEADERS, Timestamp};
+use ddns_core::callback::{Batch, Callback, Request, SIGNATURE_HEADERS, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::config::{Config, Entry};
+use ddns_core::config::{Config, Entry, Notification};
 use ddns_core::net::family::Family;
+use ddns_core::notify::{Event, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
 use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::json::pretty;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 
@@ -140,9 +142,9 @@ fn response(line: &str) -> Option<(&str, u16, &str)> {
 }
 
 /// The mark of what a response means to a callback.
-fn judged(entry: &Entry, status: u16, text: &str) -> &'static str {
+fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
     let sent = ["203.0.113.7".parse().expect("an address")];
-    let expect = entry.callback.expect.as_ref().expect("what a response must say");
+    let expect = callback.expect.as_ref().expect("what a response must say");
     match expect.judge(status, text.as_bytes(), 1, &sent)[0].verdict {
         Verdict::Accepted | Verdict::Unchanged => "++",
         Verdict::Stopped { .. } => "!!",
@@ -234,6 +236,9 @@ fn h12_every_recipe_sends_what_its_service_publishes() {
         let recipe = block.recipe();
         count += 1;
         let taken: Vec<Family> = Family::ALL.into_iter().filter(|family| recipe.takes(*family)).collect();
+        if !recipe.has_entry() {
+            continue;
+        }
         for family in &taken {
             assert_eq!(all_sent(&block, &recipe, &[*family]), [block.alone(*family)], "{}", block.name);
         }
@@ -246,21 +251,69 @@ fn h12_every_recipe_sends_what_its_service_publishes() {
     assert!(count >= 60, "{count} recipes");
 }
 
+/// The notifications that a recipe makes, in a configuration of its own.
+fn notifications(block: &Block, recipe: &Recipe) -> Vec<Notification> {
+    let (value, secrets) = block.form(recipe, &[]).notification(None);
+    assert!(secrets.is_empty(), "{}", block.name);
+    let callback = r#""dns": "callback", "id": "https://h.example/__IP__", "ipv4": "home.example.com""#;
+    let text = format!("{{{callback}, \"notify\": {}}}", pretty(&value));
+    loaded(&block.name, &text).unwrap_or_else(|why| panic!("{why}")).notify
+}
+
+/// What it sends about an event.
+fn told(notification: &Notification, event: Event) -> String {
+    let domain = Domain::parse("home.example.com").expect("a domain");
+    let notice = notice(&example(event, &domain, Family::V4, notification.after));
+    let now = Timestamp { seconds: 1_700_000_000, micros: 0 };
+    shown(&notification.callback.render(&notice, now).expect("a request"))
+}
+
+#[test]
+fn i5_every_recipe_notifies_as_its_service_publishes() {
+    let mut count = 0;
+    for block in table() {
+        let recipe = block.recipe();
+        let expected = block.requests.iter().filter_map(|(which, request)| {
+            Some((Event::parse(which.strip_prefix("notify ")?).expect("an event"), request.trim_end()))
+        });
+        let expected: Vec<(Event, &str)> = expected.collect();
+        assert_eq!(!expected.is_empty(), recipe.has_notification(), "{}", block.name);
+        assert!(recipe.has_entry() || recipe.has_notification(), "{}", block.name);
+        if expected.is_empty() {
+            continue;
+        }
+        let notify = notifications(&block, &recipe);
+        for (event, request) in expected {
+            let of_event = notify.iter().filter(|notification| notification.on.has(event));
+            let sent: Vec<String> = of_event.map(|notification| told(notification, event)).collect();
+            assert_eq!(sent, [request], "{}: {event:?}", block.name);
+            count += 1;
+        }
+    }
+    assert!(count >= 12, "{count} notifications");
+}
+
 /// What services answer means what they say it means.
 #[test]
 fn h12_every_recipe_understands_its_service() {
     let mut count = 0;
     for block in table() {
         let recipe = block.recipe();
-        let config = config(&block, &recipe, &[Family::V4]);
-        let is_judged = config.entries[0].callback.expect.is_some();
+        let (entries, notify) = if recipe.has_entry() {
+            (config(&block, &recipe, &[Family::V4]).entries, Vec::new())
+        } else {
+            (Vec::new(), notifications(&block, &recipe))
+        };
+        let of_notify = notify.iter().map(|notification| &notification.callback);
+        let callback = entries.iter().map(|entry| &entry.callback).chain(of_notify).next().expect("a callback");
+        let is_judged = callback.expect.is_some();
         assert!(
             !is_judged || recipe::template(&recipe).contains("\"dyndns2\"") || !block.responses.is_empty(),
             "{}",
             block.name
         );
         for (mark, status, text) in &block.responses {
-            assert_eq!(judged(&config.entries[0], *status, text), mark, "{}: {status} {text}", block.name);
+            assert_eq!(judged(callback, *status, text), mark, "{}: {status} {text}", block.name);
             count += 1;
         }
     }

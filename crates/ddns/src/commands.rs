@@ -9,6 +9,7 @@ pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod listen;
 pub(crate) mod man;
+pub(crate) mod notify;
 pub(crate) mod password;
 pub(crate) mod preview;
 pub(crate) mod recipes;

@@ -170,8 +170,11 @@ fn read_files(files: &mut Files, paths: Vec<String>, environment: &Environment) 
 
 /// A CA file that cannot be used is a mistake in the configuration, not a failure of the network.
 fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
-    let entries = valid.iter().flat_map(|(config, _)| config.entries.iter().map(|entry| (&config.name, entry)));
-    let wrong = entries.filter_map(|(name, entry)| match &entry.ssl {
+    let used = valid.iter().flat_map(|(config, _)| {
+        let of_notify = config.notify.iter().map(|notification| &notification.ssl);
+        config.entries.iter().map(|entry| &entry.ssl).chain(of_notify).map(|ssl| (&config.name, ssl))
+    });
+    let wrong = used.filter_map(|(name, ssl)| match ssl {
         Ssl::Ca(path) => read_ca(path).err().map(|why| Diagnostic::error(Place::file(name), format!("`ssl`: {why}"))),
         _ => None,
     });

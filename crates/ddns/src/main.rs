@@ -10,6 +10,7 @@ mod history;
 mod http;
 mod load;
 mod lookup;
+mod notify;
 mod output;
 mod signals;
 mod sync;
@@ -50,6 +51,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Preview => wait_for(commands::preview::run(given)),
         Name::Password => commands::password::run(),
         Name::Service => wait_for(commands::service::run(given)),
+        Name::Notify => wait_for(commands::notify::run(given)),
         Name::Recipes => commands::recipes::run(&given),
         Name::Schema => output::print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),

@@ -9,6 +9,7 @@ mod lookups;
 pub(crate) mod preview;
 mod sender;
 mod store;
+mod streaks;
 mod told;
 mod updates;
 
@@ -235,6 +236,11 @@ impl<'a> Sync<'a> {
         let all = self.tally();
         self.tallies.fill(Tally::default());
         all
+    }
+
+    /// The same by configuration, and without forgetting it.
+    pub(crate) fn tallies(&self) -> &[Tally] {
+        &self.tallies
     }
 
     fn tally(&self) -> Tally {

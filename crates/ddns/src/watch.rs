@@ -28,6 +28,7 @@ use crate::environment::Environment;
 use crate::history::History;
 use crate::http::Client;
 use crate::load;
+use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::output::{complain, fail};
 use crate::sync::{self, Sync};
@@ -101,12 +102,13 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
         .with_memory(handover.memory);
     sync.tell();
     let history = History::new(&senders, service.environment);
+    let notifier = Notifier::new(configs, &logs, &senders, service.client, &mut sync);
     events.files.watch(service.files(configs));
     service.open_control(configs, events, log);
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
-    let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history), schedule);
+    let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history, notifier), schedule);
     event_loop.resume(handover.waiting, handover.is_stale);
     event_loop.run(events).await
 }

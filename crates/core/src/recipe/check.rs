@@ -27,6 +27,10 @@ const FILLED: [&str; 15] = [
     "zone",
 ];
 
+/// The fields that a notification of a recipe may have.
+const FILLED_IN_NOTIFY: [&str; 11] =
+    ["after", "endpoint", "expect", "extra", "format", "headers", "id", "method", "on", "sign", "token"];
+
 /// Names that have a value wherever something is done for a domain, and how often that is.
 const OWN: [(&str, Each); 4] =
     [("domain", Each::Domain), ("host", Each::Domain), ("subdomain", Each::Domain), ("type", Each::Record)];
@@ -61,10 +65,12 @@ impl Reader<'_> {
             }
         }
         let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
-        let mut parts = vec![(&recipe.config, Each::Once), (&recipe.domain, Each::Record)];
-        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once)));
-        for (members, each) in parts {
-            self.check_fields(members, if each == Each::Record { &["extra"] } else { &FILLED });
+        let filled: &[&str] = &FILLED;
+        let mut parts = vec![(&recipe.config, Each::Once, filled), (&recipe.domain, Each::Record, &["extra"])];
+        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once, filled)));
+        parts.extend(recipe.notify.iter().map(|part| (part, Each::Once, &FILLED_IN_NOTIFY[..])));
+        for (members, each, known_fields) in parts {
+            self.check_fields(members, known_fields);
             template::texts(members, &mut |keys, text, node| {
                 self.check_names(text, &known, each, node.span);
                 let is_whole = template::only(text).is_some() && matches!(keys, ["extra", _] | ["sign"]);
@@ -127,6 +133,10 @@ mod tests {
             (r#""config": {"extra": "{\"__A__\": {\"file\": \"/a\"}}"}"#, "a recipe names no file"),
             (r#""config": {"sign": {"file": "/a"}}"#, "a recipe names no file"),
             (r#""config": {"sign": [{"file": "/a"}]}"#, "a recipe names no file"),
+            (r#""notify": {"proxy": "http://h.example"}"#, "a recipe does not fill `proxy`"),
+            (r#""notify": [{"id": "https://h.example/"}, {"ssl": "/a"}]"#, "a recipe does not fill `ssl`"),
+            (r#""notify": {"extra": {"__A__": {"file": "/a"}}}"#, "a recipe names no file"),
+            (r#""notify": 5"#, "`notify` must be an object"),
         ];
         for (rest, expected) in cases {
             let text = with(rest);

@@ -21,6 +21,12 @@ This page is generated from the files in `recipes/`. A new recipe is one file th
 `crates/core/tests/recipes.txt`.
 ";
 
+const NOTE: &str = "\
+`ddns init --notify-recipe NAME` adds one of these to a configuration: it tells what happens ([notifications.md](notifications.md)).
+Those with addresses can also receive the updates themselves: `ddns init --recipe NAME`.
+
+";
+
 /// The text of `docs/services.md`.
 pub fn page() -> String {
     let recipes: Vec<Recipe> = built_in().collect();
@@ -30,8 +36,9 @@ pub fn page() -> String {
         text += &format!("- *{certainty}*: {meaning} ({count} recipes)\n");
     }
     for (kind, heading) in KINDS {
+        let note = if kind == "notification" { NOTE } else { "" };
         text += &format!(
-            "\n## {heading}\n\n| service | recipe | addresses | rules of the service | facts |\n|---|---|---|---|---|\n"
+            "\n## {heading}\n\n{note}| service | recipe | addresses | rules of the service | facts |\n|---|---|---|---|---|\n"
         );
         for recipe in recipes.iter().filter(|recipe| recipe.kind == kind) {
             text += &row(recipe);
@@ -51,7 +58,7 @@ fn row(recipe: &Recipe) -> String {
         cell(&recipe.title),
         recipe.documentation,
         recipe.name,
-        families.join(", "),
+        if families.is_empty() { "-".to_owned() } else { families.join(", ") },
         cell(&recipe.rules.join(" ")),
         recipe.certainty,
     )
@@ -60,12 +67,16 @@ fn row(recipe: &Recipe) -> String {
 /// The configuration that a recipe fills, with `${name}` where an answer is put in; and what differs between the families.
 pub fn template(recipe: &Recipe) -> String {
     let shown = |members: &[Member]| pretty(&Value::Object(members.to_vec()));
-    let mut text = shown(&recipe.config);
+    let mut text = if recipe.has_entry() { shown(&recipe.config) } else { String::new() };
     let own = [("For IPv4 also:", &recipe.own[0]), ("For IPv6 also:", &recipe.own[1])];
     let both = recipe.both.as_ref().map(|both| ("For domains of both families instead:", both));
     let domain = Some(("Each domain:", &recipe.domain));
     for (heading, members) in own.into_iter().chain(both).chain(domain).filter(|(_, members)| !members.is_empty()) {
         text += &format!("\n{heading}\n{}", shown(members));
     }
-    text
+    for (at, members) in recipe.notify.iter().enumerate() {
+        let heading = if at == 0 { "\nAs `notify`:\n" } else { "" };
+        text += &format!("{heading}{}", shown(members));
+    }
+    text.trim_start().to_owned()
 }

@@ -9,7 +9,7 @@ use crate::callback::Method;
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "title",
     "kind",
     "about",
@@ -26,6 +26,7 @@ const FIELDS: [&str; 16] = [
     "ipv6",
     "both",
     "domain",
+    "notify",
 ];
 const OF_QUESTION: [&str; 7] = ["name", "ask", "help", "secret", "check", "default", "each"];
 const OF_LOOKUP: [&str; 10] = ["name", "what", "each", "method", "url", "headers", "form", "in", "where", "value"];
@@ -187,7 +188,8 @@ impl Reader<'_> {
         let mut needed = |name| self.needed("a recipe", name, &root, span);
         let (title, about, documentation) = (needed("title"), needed("about"), needed("documentation"));
         let families = self.texts("families", root.get("families"));
-        let takes = |name: &str| families.is_empty() || families.iter().any(|family| family == name);
+        let has_entry = root.contains_key("config") || !root.contains_key("notify");
+        let takes = |name: &str| has_entry && (families.is_empty() || families.iter().any(|family| family == name));
         Recipe {
             name: self.name.to_owned(),
             title,
@@ -205,6 +207,15 @@ impl Reader<'_> {
             own: ["ipv4", "ipv6"].map(|name| self.members(name, root.get(name)).unwrap_or_default()),
             both: self.members("both", root.get("both")),
             domain: self.members("domain", root.get("domain")).unwrap_or_default(),
+            notify: self.notify(root.get("notify")),
+        }
+    }
+
+    /// Objects, or one of them.
+    fn notify(&mut self, node: Option<&&Node>) -> Vec<Vec<Member>> {
+        match node.map(|node| &node.value) {
+            Some(Value::Array(items)) => items.iter().filter_map(|item| self.members("notify", Some(&item))).collect(),
+            _ => self.members("notify", node).into_iter().collect(),
         }
     }
 

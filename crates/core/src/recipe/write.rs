@@ -26,6 +26,8 @@ struct Part<'a> {
 struct Writer<'a, 'b> {
     form: &'b Form<'a>,
     folder: Option<&'b str>,
+    /// What stands before the name of a file.
+    prefix: &'static str,
     secrets: Vec<(String, String)>,
 }
 
@@ -33,7 +35,7 @@ impl Form<'_> {
     /// The configuration that the answers make. `settings` are fields that the user set besides, by their names; secrets go
     /// to files in `folder`, where there is one.
     pub fn configuration(&self, settings: &[(String, Value)], folder: Option<&str>) -> Filled {
-        let mut writer = Writer { form: self, folder, secrets: Vec::new() };
+        let mut writer = Writer { form: self, folder, prefix: "", secrets: Vec::new() };
         let parts = self.parts();
         let recipe = self.recipe;
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
@@ -54,6 +56,19 @@ impl Form<'_> {
             fields.push((name.clone(), value.clone()));
         }
         Filled { text: starter::file(&above(recipe), &fields), secrets: writer.secrets }
+    }
+
+    /// The notification that the answers make: the value of `notify`, and the files that it names, with the secret that each is
+    /// to hold; they go to files in `folder`, where there is one.
+    pub fn notification(&self, folder: Option<&str>) -> (Value, Vec<(String, String)>) {
+        let mut writer = Writer { form: self, folder, prefix: "notify.", secrets: Vec::new() };
+        let mut all: Vec<Value> = Vec::new();
+        for members in &self.recipe.notify {
+            let fields: Vec<(String, Value)> = members.iter().map(|member| writer.member(member)).collect();
+            all.push(Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone()))));
+        }
+        let value = if all.len() == 1 { all.remove(0) } else { Value::list(all) };
+        (value, writer.secrets)
     }
 
     /// How many entries there are, and what is in each.
@@ -114,7 +129,7 @@ impl Writer<'_, '_> {
         let (Some(slot), Some(folder)) = (secret, self.folder) else {
             return Value::String(self.form.filled(text, scope, true));
         };
-        let path = format!("{folder}/{}", slot.to_string().replace(['*', '/'], "_"));
+        let path = format!("{folder}/{}{}", self.prefix, slot.to_string().replace(['*', '/'], "_"));
         let file = (path.clone(), self.form.value(slot.name(), scope));
         if !self.secrets.contains(&file) {
             self.secrets.push(file);

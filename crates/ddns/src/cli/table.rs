@@ -18,6 +18,7 @@ pub(crate) enum Name {
     Check,
     Preview,
     Password,
+    Notify,
     Recipes,
     Schema,
     Completions,
@@ -108,6 +109,11 @@ pub(crate) const COMMANDS: &[Command] = &[
             flag("yes", "Ask nothing: accept every suggestion"),
             option("recipe", "NAME", "For a service that `ddns recipes` lists, or a recipe in a file: ./my.json"),
             option("set", "NAME=VALUE", "Answer a question of the recipe; repeat for more. NAME.DOMAIN for one domain"),
+            option(
+                "notify-recipe",
+                "NAME",
+                "Also notify, by a recipe of the kind notification; its answers: --set notify.NAME=…",
+            ),
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
             flag("offline", "Look nothing up at the service: ask for ids instead"),
         ],
@@ -286,6 +292,24 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[],
         word: None,
         example: "ddns password > web.password",
+    },
+    Command {
+        which: Name::Notify,
+        name: "notify",
+        summary: "Send each notification once, to try it",
+        about: "Sends every notification of the configuration (`notify`) once, with example values, and shows the response: \
+                about the first event of its `on`, or about EVENT where one is named. Sends no update and does not change \
+                the cache. Exit status: 0 if all arrived, otherwise 1.",
+        configured: true,
+        options: &[],
+        word: Some(Word {
+            name: "EVENT",
+            help: "changed, failed, recovered, stopped or synchronized",
+            one_of: &["changed", "failed", "recovered", "stopped", "synchronized"],
+            is_required: false,
+            next: None,
+        }),
+        example: "ddns notify failed",
     },
     Command {
         which: Name::Recipes,

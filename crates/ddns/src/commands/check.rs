@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use ddns_core::callback::Notice;
 use ddns_core::config::fields::file_variables;
 use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
@@ -24,6 +25,7 @@ use crate::environment::Environment;
 use crate::http::{Client, How, Over, Step, Want};
 use crate::load::{self, Examined};
 use crate::lookup::{self, Lookup, Pair};
+use crate::notify;
 use crate::output::USAGE;
 use crate::output::complain;
 use crate::output::print;
@@ -141,26 +143,23 @@ fn readers(path: &Path) -> Option<&'static str> {
 async fn look(configs: &[&Config], client: &Client) -> Online {
     let lookups = lookup::look_up_entries(configs, [None; 2], client).await;
     let entries = configs.iter().flat_map(|config| &config.entries);
-    let mut endpoints: Vec<(Url, &Entry)> = Vec::new();
-    for (entry, pair) in entries.zip(&lookups) {
-        for url in endpoints_of(entry, pair) {
-            let is_known = |(known, other): &(Url, &Entry)| known.origin() == url.origin() && other.ssl == entry.ssl;
-            if !endpoints.iter().any(is_known) {
-                endpoints.push((url, entry));
-            }
+    let of_entries = entries.zip(&lookups).flat_map(|(entry, pair)| {
+        let (limit, proxies, ssl) = (entry.timeout, &entry.proxies, &entry.ssl);
+        let how = How { limit, want: Want::Status, over: Over::Any, proxies, ssl, from: None };
+        endpoints_of(entry, pair).into_iter().map(move |url| (url, how))
+    });
+    let of_notify = configs.iter().flat_map(|config| &config.notify).filter_map(|notification| {
+        let request = notification.callback.render(&Notice::default(), unix_time()).ok()?;
+        Some((request.url, notify::how(notification, notification.timeout)))
+    });
+    let mut endpoints: Vec<(Url, How<'_>)> = Vec::new();
+    for (url, how) in of_entries.chain(of_notify) {
+        let is_known = |(known, other): &(Url, How<'_>)| known.origin() == url.origin() && other.ssl == how.ssl;
+        if !endpoints.iter().any(is_known) {
+            endpoints.push((url, how));
         }
     }
-    let origins = join_all(endpoints.into_iter().map(async |(url, entry)| {
-        let how = How {
-            limit: entry.timeout,
-            want: Want::Status,
-            over: Over::Any,
-            proxies: &entry.proxies,
-            ssl: &entry.ssl,
-            from: None,
-        };
-        (url.origin(), client.probe(&url, how).await)
-    }));
+    let origins = join_all(endpoints.into_iter().map(async |(url, how)| (url.origin(), client.probe(&url, how).await)));
     let origins = origins.await;
     let mut addresses: Vec<(Family, Lookup)> = Vec::new();
     for (family, lookup) in lookups.into_iter().flat_map(|pair| Family::ALL.into_iter().zip(pair)) {

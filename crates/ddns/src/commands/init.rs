@@ -13,10 +13,13 @@ use std::path::{Path, PathBuf};
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
+use ddns_core::config::fields::Key;
 use ddns_core::config::interview::{Interview, Subject};
+use ddns_core::config::raw::Origin;
 use ddns_core::config::{Entry, starter};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::json::{Node, Value};
 use ddns_core::update::Update;
 
 use crate::cli::Given;
@@ -72,14 +75,22 @@ pub(crate) async fn run(given: Given) -> u8 {
     if let Some(name) = given.value("recipe") {
         return recipe::run(name, &given, &target, may_ask).await;
     }
-    if let Some(option) = ["set", "secrets", "offline"].into_iter().find(|option| given.has(option)) {
+    let is_alone = |option: &&'static str| given.has(option) && (*option != "set" || !given.has("notify-recipe"));
+    if let Some(option) = ["set", "secrets", "offline"].into_iter().find(is_alone) {
         let message = format!("--{option} belongs to a recipe");
         return complain(&[
             Diagnostic::error(Place::Nowhere, message).hint("add --recipe NAME; `ddns recipes` lists them")
         ]);
     }
     let takes_suggestions = given.has("yes");
-    let settings = given.settings.options;
+    let notify = match notify(&given, may_ask) {
+        Ok(notify) => notify,
+        Err(code) => return code,
+    };
+    let mut settings = given.settings.options;
+    if let Some(value) = notify {
+        settings.set(Key::Notify, Node::synthetic(value), Origin::Option("--notify-recipe".to_owned()));
+    }
     let missing = starter::missing(&settings);
     if let Err(wrong) = starter::checked(&settings) {
         return complain(&wrong);
@@ -114,6 +125,13 @@ pub(crate) async fn run(given: Given) -> u8 {
         Ok(()) => print(&shown(&target, &config.entries, &looked)),
         Err(code) => code,
     }
+}
+
+/// The value of `notify` that --notify-recipe makes. Fails, having printed why, with the exit status.
+fn notify(given: &Given, may_ask: bool) -> Result<Option<Value>, u8> {
+    let Some(recipe) = recipe::notify_recipe(given)? else { return Ok(None) };
+    let form = recipe::notify_form(&recipe, given, recipe::Manner::of(given, may_ask))?;
+    Ok(Some(form.notification(None).0))
 }
 
 /// `--new-config`: a commented template, with the values of the options in it.

@@ -9,8 +9,9 @@ use std::rc::Rc;
 
 use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::{Batch as Request, Moment, Redacted};
-use ddns_core::config::{Config, Entry};
+use ddns_core::config::{Config, Entry, Notification};
 use ddns_core::net::family::Family;
+use ddns_core::notify::Event;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -23,6 +24,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::lookup::{self, Lookup, Pair};
+use crate::notify::{example, moment};
 use crate::output::complain;
 use crate::output::print;
 use crate::sync::preview::{INCOMPLETE, redacted};
@@ -59,6 +61,27 @@ struct Item<'a> {
     request: Option<Result<Redacted, String>>,
 }
 
+/// A notification as it could be (I5).
+struct Sample<'a> {
+    config: &'a Config,
+    /// The number of the notification in its configuration.
+    number: usize,
+    notification: &'a Notification,
+    event: Event,
+    message: String,
+    request: Result<Redacted, String>,
+}
+
+/// A notification, about the first thing that it tells.
+fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
+    let notification = &config.notify[number];
+    let event = notification.on.iter().next()?;
+    let notice = example(config, notification, event)?;
+    let way = (&notification.callback, &notification.proxies);
+    let request = redacted(way, &notice, moment(), reveal);
+    Some(Sample { config, number, notification, event, message: notice.message, request })
+}
+
 /// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.
 pub(crate) async fn run(given: Given) -> u8 {
     let options = match show::Options::of(&given, io::stdout().is_terminal()) {
@@ -80,7 +103,10 @@ pub(crate) async fn run(given: Given) -> u8 {
     let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
     let lookups = lookup::look_up_entries(&configs, addresses, &client).await;
     let batches = batches(&configs, lookups, &environment, options.reveal);
-    let (text, has_all) = show::text(&batches, &options);
+    let notices = configs.iter().flat_map(|config| (0..config.notify.len()).map(move |number| (*config, number)));
+    let notices: Vec<Sample<'_>> =
+        notices.filter_map(|(config, number)| sample(config, number, options.reveal)).collect();
+    let (text, has_all) = show::text(&batches, &notices, &options);
     match print(&text) {
         0 if has_all => 0,
         0 => 1,
@@ -194,7 +220,7 @@ impl<'a> Batch<'a> {
             let updates = self.together(update)?;
             let request = Request::of(&updates).ok_or_else(String::new)?;
             let moment = self.moment(request.first);
-            redacted(self.entry, request, moment, self.reveal)
+            redacted((&self.entry.callback, &self.entry.proxies), request, moment, self.reveal)
         });
         let ip = self.update(domain).map(|update| update.ip);
         Item { domain, ip, verdict: self.verdict(domain, now), request }

@@ -97,6 +97,7 @@ fn whole(recipe: &Recipe) -> Value {
     members.push(("sources", texts(&recipe.sources)));
     members.push(("rules", texts(&recipe.rules)));
     members.push(("families", Value::list(families(recipe).iter().map(|family| Value::string(family.to_lowercase())))));
+    members.push(("notify", Value::Bool(recipe.has_notification())));
     members.push(("questions", Value::list(recipe.questions.iter().map(question))));
     Value::object(members)
 }
@@ -111,14 +112,20 @@ fn page(recipe: &Recipe, width: usize) -> String {
     let mut text = format!("{} (recipe `{}`)\n\n", recipe.title, recipe.name);
     text += &broken(&recipe.about, 0, width);
     text += &format!("{}\n", recipe.documentation);
-    text += &broken(&format!("Addresses: {}.", families(recipe).join(" and ")), 0, width);
+    if recipe.has_entry() {
+        text += &broken(&format!("Addresses: {}.", families(recipe).join(" and ")), 0, width);
+    }
+    if recipe.has_notification() {
+        let how = format!("Notifications: add --notify-recipe {} to `ddns init`.", recipe.name);
+        text += &broken(&how, 0, width);
+    }
     text +=
         &broken(&format!("Facts: {meaning} ({}). Not tried against the service.", recipe.sources.join("; ")), 0, width);
     if !recipe.rules.is_empty() {
         text += "\nRules of the service:\n";
         text.extend(recipe.rules.iter().map(|rule| beside("  -", rule, 4, width)));
     }
-    text += "\nAsked for, besides the domains:\n";
+    text += if recipe.has_entry() { "\nAsked for, besides the domains:\n" } else { "\nAsked for:\n" };
     text.extend(
         recipe
             .questions

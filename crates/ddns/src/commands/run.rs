@@ -10,6 +10,7 @@ use ddns_core::update::outcome::Tally;
 use crate::cli::Settings;
 use crate::history::History;
 use crate::load;
+use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::output::progress::Progress;
 use crate::sync::{self, Sync};
@@ -37,18 +38,25 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     }
     let mut history = History::new(&senders, &environment);
     sync.tell();
+    let mut notifier = Notifier::new(&configs, &logs, &senders, &client, &mut sync);
     sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() {
         sync.step().await;
         history.take(sync.news());
-        sync.forget_news();
+        match &mut notifier {
+            Some(notifier) => notifier.take(&sync.take_news(), &mut sync),
+            None => sync.forget_news(),
+        }
     }
     let mut all = Tally::default();
-    let tallies = sync.finish();
+    let tallies = sync.finish().to_vec();
     history.save();
     for (tally, log) in tallies.iter().zip(&logs) {
         log.line(level_of(*tally, log), || tally.to_string());
         all = all.plus(*tally);
+    }
+    if let Some(mut notifier) = notifier {
+        notifier.finish(&tallies, &mut sync).await;
     }
     all.exit_code()
 }

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use ddns_core::callback::{Batch as Request, Moment, Redacted, curl};
-use ddns_core::config::Entry;
+use ddns_core::callback::{Batch as Request, Callback, Moment, Redacted, Subject, curl};
 use ddns_core::net::family::Family;
-use ddns_core::net::proxy::Route;
+use ddns_core::net::proxy::{Proxies, Route};
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::Verdict;
 
@@ -62,14 +61,20 @@ pub(crate) fn sentence(
 }
 
 /// A request as it may be seen, with the proxy that would be tried first. `reveal` shows the secrets, too.
-pub(crate) fn redacted(entry: &Entry, request: Request<'_>, moment: Moment, reveal: bool) -> Result<Redacted, String> {
-    let sent = entry.callback.render(request, moment).ok();
-    let route = sent.as_ref().and_then(|sent| entry.proxies.routes(&sent.url).next());
+pub(crate) fn redacted<'a>(
+    (callback, proxies): (&'a Callback, &Proxies),
+    subject: impl Into<Subject<'a>>,
+    moment: Moment,
+    reveal: bool,
+) -> Result<Redacted, String> {
+    let subject = subject.into();
+    let sent = callback.render(subject, moment).ok();
+    let route = sent.as_ref().and_then(|sent| proxies.routes(&sent.url).next());
     let server = route.and_then(|route| match route {
         Route::Via(server) => Some(&**server),
         Route::Direct | Route::Unusable(..) => None,
     });
-    let request = entry.callback.redacted(request, moment, USER_AGENT, reveal);
+    let request = callback.redacted(subject, moment, USER_AGENT, reveal);
     request.map(|request| request.through(server, reveal))
 }
 
@@ -94,7 +99,8 @@ impl Sync<'_> {
                         let (_, batch) = batch.ok_or_else(|| INCOMPLETE.to_owned())?;
                         let updates: Vec<_> = batch.into_iter().map(|(_, update)| update).collect();
                         let request = Request::of(&updates).ok_or_else(String::new)?;
-                        redacted(sender.entry, request, self.updates.moment(at, request.first), false)
+                        let way = (&sender.entry.callback, &sender.entry.proxies);
+                        redacted(way, request, self.updates.moment(at, request.first), false)
                     });
                     let command = |request: &Redacted| curl::quoted(&curl::words(request, &sender.entry.ssl), None);
                     previews.shown.push(Preview {

@@ -87,7 +87,8 @@ impl Told {
 impl Sync<'_> {
     /// Tells from now on what happens.
     pub(crate) fn tell(&mut self) {
-        self.told = Some(Box::new(Told::new(self.senders.len())));
+        let senders = self.senders.len();
+        self.told.get_or_insert_with(|| Box::new(Told::new(senders)));
     }
 
     /// What happened since it was last forgotten; nothing where nobody wants to know.
@@ -100,6 +101,11 @@ impl Sync<'_> {
         if let Some(told) = &mut self.told {
             told.news.clear();
         }
+    }
+
+    /// The same for who changes something by it.
+    pub(crate) fn take_news(&mut self) -> Vec<Happened> {
+        self.told.as_mut().map_or_else(Vec::new, |told| std::mem::take(&mut told.news))
     }
 
     /// A lookup ended that is news for these senders.

@@ -42,6 +42,8 @@ pub(super) struct Updates<'a> {
     pub(super) memory: Option<State>,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
     before: BTreeMap<Job, Before>,
+    /// Failures in a row of entries that have no cache, for as long as this runs; none where nobody counts them.
+    uncached: Option<Box<Store>>,
 }
 
 /// What a request depends on beside its update, by the key of its callback and what is remembered of it.
@@ -134,7 +136,21 @@ impl<'a> Updates<'a> {
             ended: Vec::new(),
             memory: None,
             before: BTreeMap::new(),
+            uncached: None,
         }
+    }
+
+    /// Where the failures in a row of an entry are kept.
+    pub(super) fn streaks(&mut self, at: usize) -> &mut Store {
+        match self.states[at].memory {
+            Some((store, _)) => &mut self.stores[store].store,
+            None => self.uncached.get_or_insert_with(|| Box::new(Store::in_memory(self.own, None))),
+        }
+    }
+
+    /// Whether anything is remembered of an entry.
+    pub(super) fn remembers(&self, at: usize) -> bool {
+        self.states[at].memory.is_some()
     }
 
     /// The number of a sender's first update of a family.

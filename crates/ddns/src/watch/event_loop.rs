@@ -26,6 +26,7 @@ use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
 use crate::history::History;
 use crate::load::surroundings;
+use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::sync::{LookedUp, Sync, jitter};
 use crate::web::{Ask, Configured};
@@ -48,6 +49,8 @@ enum Next {
     Loaded(Loaded),
     /// A step of the synchronization was done.
     Stepped,
+    /// A notification ended: which one, and whether it arrived.
+    Notified((usize, bool)),
 }
 
 pub(super) struct EventLoop<'a, 's> {
@@ -58,6 +61,8 @@ pub(super) struct EventLoop<'a, 's> {
     log: &'s Log<'s>,
     sync: Sync<'s>,
     history: History<'s>,
+    /// None where nobody wants to be told anything.
+    notifier: Option<Box<Notifier<'s>>>,
     schedule: Schedule,
     reload: Reload<'a>,
     /// Requests that wait for the synchronization to end.
@@ -75,7 +80,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         service: &'s mut Service<'a>,
         configs: &'s Rc<Vec<Valid>>,
         logs: &'s [Log<'s>],
-        (sync, history): (Sync<'s>, History<'s>),
+        (sync, history, notifier): (Sync<'s>, History<'s>, Option<Box<Notifier<'s>>>),
         schedule: Schedule,
     ) -> Self {
         Self {
@@ -85,6 +90,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             logs,
             sync,
             history,
+            notifier,
             schedule,
             reload: Reload::default(),
             waiting: Vec::new(),
@@ -115,6 +121,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             self.hand_on();
             match next {
                 Next::Stepped => tell(events),
+                Next::Notified(ended) => self.notified(ended),
                 Next::Happened(Event::Stop) => return self.stop(events).await,
                 Next::Happened(event) => self.handle(event, events),
                 Next::Loaded(loaded) => {
@@ -128,8 +135,7 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     /// Ends for another configuration, and hands over what outlives this one.
     async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
-        let drained = self.drain(events).await;
-        self.finish();
+        let drained = self.finish(events).await;
         if drained == Drained::Stopped {
             self.service.systemd.stopping();
             self.log.info("stopped");
@@ -146,20 +152,27 @@ impl<'a, 's> EventLoop<'a, 's> {
     /// Hands on what happened.
     fn hand_on(&mut self) {
         self.history.take(self.sync.news());
-        self.sync.forget_news();
+        match &mut self.notifier {
+            Some(notifier) => notifier.take(&self.sync.take_news(), &mut self.sync),
+            None => self.sync.forget_news(),
+        }
         self.history.save_due();
     }
 
-    /// Saves what happened up to the end of this run.
-    fn finish(&mut self) {
-        self.hand_on();
-        self.sync.finish();
-        self.history.save();
+    fn notified(&mut self, ended: (usize, bool)) {
+        if let Some(notifier) = &mut self.notifier {
+            notifier.ended(ended, &mut self.sync);
+        }
     }
 
-    /// Begins what is due: lookups, a sign of life for systemd, a reload.
+    /// Begins what is due: lookups, a sign of life for systemd, a reload, a notification.
     fn begin_due(&mut self) {
         let now = steady_time();
+        if let Some(notifier) = &mut self.notifier
+            && notifier.wake_at().is_some_and(|at| at <= now)
+        {
+            notifier.review(&mut self.sync);
+        }
         if self.schedule.wake_at().is_some_and(|at| at <= now) {
             let due = self.schedule.due(now, jitter());
             self.is_busy = true;
@@ -199,16 +212,20 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     /// What a step looked up, unless something else comes first.
     async fn first_of_all(&mut self, events: &mut Events) -> Result<Option<LookedUp>, Next> {
-        let times = [self.schedule.wake_at(), self.sync.wake_at(), self.next_watchdog, self.reload.at];
+        let notify_at = self.notifier.as_ref().and_then(|notifier| notifier.wake_at());
+        let times = [self.schedule.wake_at(), self.sync.wake_at(), self.next_watchdog, self.reload.at, notify_at];
         let mut event = pin!(events.next(times.into_iter().flatten().min()));
         let mut step = pin!(self.sync.step());
-        let reload = &mut self.reload;
+        let (reload, notifier) = (&mut self.reload, &mut self.notifier);
         poll_fn(|context| {
             if let Poll::Ready(event) = event.as_mut().poll(context) {
                 return Poll::Ready(Err(Next::Happened(event)));
             }
             if let Poll::Ready(loaded) = reload.poll(context) {
                 return Poll::Ready(Err(Next::Loaded(loaded)));
+            }
+            if let Some(Poll::Ready(ended)) = notifier.as_mut().map(|notifier| notifier.poll(context)) {
+                return Poll::Ready(Err(Next::Notified(ended)));
             }
             step.as_mut().poll(context).map(Ok)
         })
@@ -298,6 +315,10 @@ impl<'a, 's> EventLoop<'a, 's> {
     fn rest(&mut self) {
         self.is_busy = false;
         self.service.client.rest();
+        if let Some(notifier) = &mut self.notifier {
+            let tallies = self.sync.tallies().to_vec();
+            notifier.rest(&tallies, self.sync.postponed(), &mut self.sync);
+        }
         self.sync.save();
         self.history.save();
         let tally = self.sync.take_tally();
@@ -346,16 +367,46 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
-        let drained = self.drain(events).await;
-        self.finish();
+        let drained = self.finish(events).await;
         self.log.info("stopped");
         End::Stop(u8::from(drained == Drained::Stopped))
     }
 
-    /// Starts nothing new, and gives what is under way its time. Ends at once on a signal to stop.
-    async fn drain(&mut self, events: &mut Events) -> Drained {
-        self.sync.close();
+    /// Ends what is under way, tells what happened, and saves it.
+    async fn finish(&mut self, events: &mut Events) -> Drained {
         let until = steady_time() + GRACE;
+        let mut drained = self.drain(events, until).await;
+        self.hand_on();
+        if drained == Drained::Quietly && self.notifier.is_some() {
+            drained = self.notify(events, until).await;
+        }
+        self.sync.finish();
+        self.history.save();
+        drained
+    }
+
+    /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop.
+    async fn notify(&mut self, events: &mut Events, until: Duration) -> Drained {
+        let Some(mut notifier) = self.notifier.take() else { return Drained::Quietly };
+        notifier.hurry(&mut self.sync);
+        while notifier.is_sending() && steady_time() < until {
+            let ended = poll_fn(|context| notifier.poll(context));
+            let happened = match select(pin!(events.next(Some(until))), ended).await {
+                Either::Left((event, _)) => Ok(event),
+                Either::Right((ended, _)) => Err(ended),
+            };
+            match happened {
+                Ok(Event::Stop) => return Drained::Stopped,
+                Ok(event) => self.handle(event, events),
+                Err(ended) => notifier.ended(ended, &mut self.sync),
+            }
+        }
+        Drained::Quietly
+    }
+
+    /// Starts nothing new, and gives what is under way its time. Ends at once on a signal to stop.
+    async fn drain(&mut self, events: &mut Events, until: Duration) -> Drained {
+        self.sync.close();
         while self.sync.is_sending() && steady_time() < until {
             let happened = match select(pin!(events.next(Some(until))), pin!(self.sync.step())).await {
                 Either::Left((event, _)) => Some(event),

@@ -63,7 +63,7 @@ pub(super) async fn begin(site: &Site, request: &Request) -> Reply {
     }
     let Some(name) = request.queried("name") else {
         let word = request.queried("find").unwrap_or_default();
-        let recipes: Vec<Recipe> = recipe::built_in().filter(|recipe| recipe.matches(word.trim())).collect();
+        let recipes: Vec<Recipe> = services().filter(|recipe| recipe.matches(word.trim())).collect();
         let target = configured.set_up.as_deref();
         return page(request, 200, &view::list(mode(request), word.trim(), &recipes, target));
     };
@@ -115,6 +115,16 @@ fn typed(request: &Request) -> Typed {
     }
 }
 
+/// The recipes of services that receive updates.
+fn services() -> impl Iterator<Item = Recipe> {
+    recipe::built_in().filter(Recipe::has_entry)
+}
+
+/// One of them.
+fn service(name: &str) -> Option<Recipe> {
+    recipe::named(name).ok().filter(Recipe::has_entry)
+}
+
 /// The page with the questions; `wrong` are names of fields and what is wrong with each.
 fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
     let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
@@ -122,7 +132,7 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
     if typed.name == OWN {
         return page(request, status, &view::own(mode(request), typed, wrong, notice, &request.token, own));
     }
-    let Ok(recipe) = recipe::named(&typed.name) else {
+    let Some(recipe) = service(&typed.name) else {
         return page(request, 404, &view::unknown(mode(request)));
     };
     // Without domains a form knows only what is asked once.
@@ -166,7 +176,7 @@ async fn filled(request: &Request, typed: &mut Typed) -> Result<String, Reply> {
     if typed.name == OWN {
         return own_text(request, typed);
     }
-    let recipe = recipe::named(&typed.name).map_err(|_| page(request, 404, &view::unknown(mode(request))))?;
+    let recipe = service(&typed.name).ok_or_else(|| page(request, 404, &view::unknown(mode(request))))?;
     let domains = parsed_domains(&recipe, typed).map_err(|wrong| ask(request, typed, &[wrong], None))?;
     if domains.iter().all(Vec::is_empty) {
         let first = Family::ALL.into_iter().find(|family| recipe.takes(*family)).map_or(0, Family::index);

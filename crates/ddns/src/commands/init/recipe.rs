@@ -33,15 +33,24 @@ const LIMIT: Duration = Duration::from_secs(30);
 const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Requests that look something up are shown \
                      before they are sent, no update is sent, and nothing is written before the end.";
 
+/// What stands before the names of answers that are about --notify-recipe.
+const OF_NOTIFY: &str = "notify.";
+
 /// How the user is asked.
 #[derive(Clone, Copy)]
-struct Manner {
+pub(super) struct Manner {
     /// At a terminal.
     may_ask: bool,
     /// Takes what is suggested.
     is_yes: bool,
     /// Sends no lookups.
     is_offline: bool,
+}
+
+impl Manner {
+    pub(super) fn of(given: &Given, may_ask: bool) -> Self {
+        Self { may_ask, is_yes: given.has("yes"), is_offline: given.has("offline") }
+    }
 }
 
 /// Why no file was written: the exit status; the reason was printed.
@@ -59,7 +68,7 @@ pub(super) async fn run(name: &str, given: &Given, target: &Target, may_ask: boo
 async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Result<String, Broken> {
     let environment = Environment::read();
     let recipe = load(name).map_err(|wrong| complain(&wrong))?;
-    let manner = Manner { may_ask, is_yes: given.has("yes"), is_offline: given.has("offline") };
+    let manner = Manner::of(given, may_ask);
     for key in [Key::Id, Key::Endpoint, Key::Token] {
         if given.settings.options.get(key).is_some() {
             return Err(wrong("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
@@ -69,6 +78,10 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
         let message = format!("the recipe fills the field `{field}`, which this version of ddns does not know");
         return Err(wrong(&message, "`ddns help config` lists the fields"));
     }
+    if !recipe.has_entry() {
+        let message = format!("{} receives notifications, no updates", recipe.title);
+        return Err(wrong(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
+    }
     let client = Client::default();
     let mut looked: [Looked; 2] = Default::default();
     let interview = domains(&recipe, given, manner, &mut looked, &client).await?;
@@ -76,20 +89,28 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
     let names = Family::ALL.map(|family| domains_of(&config, family));
     let mut form = Form::new(&recipe, names).map_err(|why| wrong(&why, "`ddns recipes show` has what it takes"))?;
     form.check_domains().map_err(|why| wrong(&why, "name domains of this service"))?;
-    for assignment in given.values("set") {
-        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-        form.set(name.trim(), value).map_err(|why| wrong(&format!("--set: {why}"), "e.g. --set token=…"))?;
-    }
+    answer(&mut form, given, |name| (!name.starts_with(OF_NOTIFY)).then_some(name))?;
     questions(&mut form, manner)?;
     lookups(&mut form, manner, &client, &environment).await?;
+    let notify_recipe = notify_recipe(given)?;
+    let notify = notify_recipe.as_ref().map(|recipe| notify_form(recipe, given, manner)).transpose()?;
 
     let mut settings = starter::settings_of(interview.settings());
     settings.retain(|(name, _)| !matches!(name.as_str(), "ipv4" | "ipv6" | "dns"));
     let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
     let folder =
         folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
+    let folder = folder.as_ref().map(|folder| folder.to_string_lossy());
+    let with_notify = |folder: Option<&str>| {
+        let mut settings = settings.clone();
+        let (value, secrets) = notify.as_ref().map(|form| form.notification(folder)).unzip();
+        settings.extend(value.map(|value| ("notify".to_owned(), value)));
+        let mut filled = form.configuration(&settings, folder);
+        filled.secrets.extend(secrets.unwrap_or_default());
+        filled
+    };
     // What is checked and shown has its secrets inside: their files do not exist yet.
-    let (config, warnings) = checked(&form.configuration(&settings, None).text).map_err(|wrong| complain(&wrong))?;
+    let (config, warnings) = checked(&with_notify(None).text).map_err(|wrong| complain(&wrong))?;
     for warning in warnings {
         let _ = writeln!(io::stderr(), "{}", warning.shown());
     }
@@ -98,10 +119,45 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
             look(entry, family, &mut looked[family.index()], &client).await;
         }
     }
-    let filled = form.configuration(&settings, folder.as_ref().map(|folder| folder.to_string_lossy()).as_deref());
+    let filled = with_notify(folder.as_deref());
     write(target, &filled)?;
     let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));
     Ok(secrets.collect::<String>() + &shown(target, &config.entries, &looked))
+}
+
+/// Takes what --set answers; `own` finds the names that are meant for this form.
+fn answer(form: &mut Form<'_>, given: &Given, own: impl Fn(&str) -> Option<&str>) -> Result<(), Broken> {
+    for assignment in given.values("set") {
+        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        if let Some(name) = own(name.trim()) {
+            form.set(name, value).map_err(|why| wrong(&format!("--set: {why}"), "e.g. --set token=…"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The recipe of --notify-recipe.
+pub(super) fn notify_recipe(given: &Given) -> Result<Option<Recipe>, Broken> {
+    let Some(name) = given.value("notify-recipe") else { return Ok(None) };
+    let recipe = load(name).map_err(|wrong| complain(&wrong))?;
+    if recipe.has_notification() {
+        return Ok(Some(recipe));
+    }
+    Err(wrong(
+        &format!("the recipe `{name}` makes no notifications"),
+        "`ddns recipes notification` lists those that do",
+    ))
+}
+
+/// Its questions, answered.
+pub(super) fn notify_form<'r>(recipe: &'r Recipe, given: &Given, manner: Manner) -> Result<Form<'r>, Broken> {
+    let mut form = Form::new(recipe, Default::default()).map_err(|why| wrong(&why, "name another recipe"))?;
+    answer(&mut form, given, |name| name.strip_prefix(OF_NOTIFY))?;
+    if !form.unanswered().is_empty() && manner.may_ask {
+        show(&format!("\nFor notifications by {}:\n", recipe.title));
+    }
+    questions(&mut form, manner)?;
+    Ok(form)
 }
 
 fn broken(text: &str, indent: usize) -> String {

@@ -3,13 +3,14 @@
 use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
+use ddns_core::notify::Event;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::json::{Value, pretty};
 use ddns_core::text::number::grouped;
 use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
 
-use super::{Batch, Item};
+use super::{Batch, Item, Sample};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
 use crate::output::layout::{WIDE, broken, folded};
@@ -47,18 +48,20 @@ impl Options {
 }
 
 /// The whole of it, and whether every request could be made.
-pub(super) fn text(batches: &[Batch<'_>], options: &Options) -> (String, bool) {
+pub(super) fn text(batches: &[Batch<'_>], notices: &[Sample<'_>], options: &Options) -> (String, bool) {
     let now = unix_time().seconds;
     let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_sent(domain)));
     let text = if options.form.json {
         let items = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
-        pretty(&Value::list(items.map(|(batch, domain)| json(batch, &batch.item(domain, now), options, now))))
+        let updates = items.map(|(batch, domain)| json(batch, &batch.item(domain, now), options, now));
+        pretty(&Value::list(updates.chain(notices.iter().map(notice_json))))
     } else if options.curl {
         commands(batches, options, now)
     } else {
         let several = batches.iter().any(|batch| batch.number > 0 || batch.config.name != batches[0].config.name);
         let shown: String = batches.iter().map(|batch| shown(batch, several, options.form.width, now)).collect();
-        shown + &broken(&closing(batches, now), 0, options.form.width)
+        let notices: String = notices.iter().map(|notice| notice_block(notice, several, options.form.width)).collect();
+        shown + &notices + &broken(&closing(batches, now), 0, options.form.width)
     };
     (text, has_all)
 }
@@ -132,17 +135,52 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
         push(&mut text, label, &row, width, COLUMN);
     }
     if let Some(Ok(request)) = item.request.as_ref().filter(|_| !batch.is_shown_elsewhere(item.domain)) {
-        push(&mut text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
-        for (name, value) in &request.headers {
-            push(&mut text, "", &format!("{name}: {value}"), width, COLUMN);
-        }
-        if let Some(body) = &request.body {
-            text.push('\n');
-            push(&mut text, "", body, width, COLUMN);
-        }
+        push_request(&mut text, request, width);
     }
     text.push('\n');
     text
+}
+
+fn push_request(text: &mut String, request: &Redacted, width: usize) {
+    push(text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
+    for (name, value) in &request.headers {
+        push(text, "", &format!("{name}: {value}"), width, COLUMN);
+    }
+    if let Some(body) = &request.body {
+        text.push('\n');
+        push(text, "", body, width, COLUMN);
+    }
+}
+
+/// One notification, with values that could be.
+fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
+    let Sample { config, number, notification, event, message, request } = sample;
+    let mut text = String::new();
+    push(&mut text, "", &format!("notification {}", number + 1), width, 0);
+    if several {
+        push(&mut text, "of", &config.name, width, COLUMN);
+    }
+    let events: Vec<&str> = notification.on.iter().map(Event::as_str).collect();
+    push(&mut text, "on", &events.join(", "), width, COLUMN);
+    push(&mut text, "example", &format!("{}: {message}", event.as_str()), width, COLUMN);
+    match request {
+        Ok(request) => push_request(&mut text, request, width),
+        Err(why) => push(&mut text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
+    }
+    text.push('\n');
+    text
+}
+
+/// The same for programs.
+fn notice_json(sample: &Sample<'_>) -> Value {
+    let events = sample.notification.on.iter().map(|event| Value::string(event.as_str()));
+    Value::object([
+        ("notification", Value::Number((sample.number + 1).to_string())),
+        ("on", Value::list(events)),
+        ("event", Value::string(sample.event.as_str())),
+        ("message", Value::string(&sample.message)),
+        ("request", sample.request.as_ref().map_or(Value::Null, request_json)),
+    ])
 }
 
 /// What would be done about an update, and why.

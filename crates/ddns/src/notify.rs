@@ -1,0 +1,374 @@
+//! Notifications (I5): takes in what happened, asks the core what is to be told, and sends it. Nothing here changes the outcome of
+//! an update, and a synchronization does not wait for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use ddns_core::callback::expect::{BODY_LIMIT, Expect, Verdict};
+use ddns_core::callback::{Moment, Notice, Request};
+use ddns_core::config::validate::Valid;
+use ddns_core::config::{Config, Notification};
+use ddns_core::net::family::Family;
+use ddns_core::notify::{self, About, Event, Ledger, News, Told};
+use ddns_core::text::log_format::Level;
+use ddns_core::update::happened::{Happened, Settled, What};
+use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::state::Fingerprint;
+use ddns_core::update::status::reason;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::time::sleep;
+
+use crate::clock::{steady_time, unix_time};
+use crate::http::{Client, How, Over, Response, USER_AGENT, Want};
+use crate::output::log::Log;
+use crate::output::report;
+use crate::sync::{Sender, Sync};
+
+/// A notification is tried so often at once, where it certainly did not arrive.
+const TRIES: u32 = 3;
+
+/// Pauses between tries: this, and twice this.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// All notifications of a run.
+pub(crate) struct Notifier<'a> {
+    each: Vec<One<'a>>,
+    client: &'a Client,
+    /// By place in `each`, and whether it arrived.
+    sending: FuturesUnordered<LocalBoxFuture<'a, (usize, bool)>>,
+    senders: &'a [Sender<'a>],
+    /// Families of entries that have no address.
+    missing: BTreeSet<(usize, Family)>,
+    /// Lookups of them since the last review, and why the last one failed.
+    unanswered: BTreeMap<(usize, Family), String>,
+    /// Where this is a single run: when it began to notify.
+    began: Option<Instant>,
+}
+
+/// One notification.
+struct One<'a> {
+    notification: &'a Notification,
+    log: &'a Log<'a>,
+    config: usize,
+    /// Those of its configuration.
+    senders: Range<usize>,
+    /// By sender, from the first on.
+    keys: Vec<Fingerprint>,
+    ledger: Ledger,
+}
+
+impl<'a> Notifier<'a> {
+    /// None where nobody wants to be told anything.
+    pub(crate) fn new(
+        configs: &'a [Valid],
+        logs: &'a [Log<'a>],
+        senders: &'a [Sender<'a>],
+        client: &'a Client,
+        sync: &mut Sync<'_>,
+    ) -> Option<Box<Self>> {
+        let mut each = Vec::new();
+        for (config, ((valid, _), log)) in configs.iter().zip(logs).enumerate() {
+            for notification in &valid.notify {
+                let first = senders.partition_point(|sender| sender.config < config);
+                let own = first..senders.partition_point(|sender| sender.config <= config);
+                let keys = own.clone().map(|at| sync.streak_key(at, notification)).collect();
+                let ledger = Ledger::new(notification.on, notification.after);
+                each.push(One { notification, log, config, senders: own, keys, ledger });
+            }
+        }
+        if each.is_empty() {
+            return None;
+        }
+        sync.tell();
+        let (sending, missing, unanswered) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
+        Some(Box::new(Self { each, client, sending, senders, missing, unanswered, began: None }))
+    }
+
+    /// Takes in what happened.
+    pub(crate) fn take(&mut self, happened: &[Happened], sync: &mut Sync<'_>) {
+        for Happened { at, what } in happened {
+            match what {
+                What::Settled(settled) => {
+                    let about = About { entry: settled.entry, domain: settled.domain.clone(), family: settled.family };
+                    self.note(&about, &news(settled, sync.remembers(settled.entry)), *at, sync);
+                }
+                What::SourceFailed { entries, family, source, why, .. } => {
+                    for entry in entries {
+                        self.unanswered.insert((*entry, *family), format!("{source}: {why}"));
+                    }
+                }
+                What::NoAddress { entries, family, .. } => {
+                    self.missing.extend(entries.iter().map(|entry| (*entry, *family)));
+                }
+                What::Address { entries, family, .. } => {
+                    for entry in entries {
+                        self.missing.remove(&(*entry, *family));
+                    }
+                }
+                What::Held { .. } | What::SourceRecovered { .. } => {}
+            }
+        }
+    }
+
+    fn note(&mut self, about: &About, news: &News, at: u64, sync: &mut Sync<'_>) {
+        for one in self.each.iter_mut().filter(|one| one.senders.contains(&about.entry)) {
+            let key = one.keys[about.entry - one.senders.start];
+            let before = sync.streak(key, about);
+            let after = one.ledger.take(about, news.clone(), before, at);
+            if after != before {
+                sync.set_streak(key, about, after);
+            }
+        }
+    }
+
+    /// A synchronization ended: what failed for want of an address is counted, and what is to be told is sent.
+    pub(crate) fn rest(&mut self, tallies: &[Tally], postponed: usize, sync: &mut Sync<'_>) {
+        let now = unix_time().seconds;
+        let senders = self.senders;
+        for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
+            if !self.missing.contains(&(entry, family)) {
+                continue;
+            }
+            let news = News::Failed(format!("no {family} address found ({why})"));
+            for domain in senders[entry].entry.domains_of(family) {
+                self.note(&About { entry, domain: domain.clone(), family }, &news, now, sync);
+            }
+        }
+        for one in &mut self.each {
+            let tally = tallies[one.config];
+            if postponed == 0 && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0 {
+                one.ledger.synchronized();
+            }
+        }
+        self.review(sync);
+    }
+
+    /// Sends what is to be told now.
+    pub(crate) fn review(&mut self, sync: &mut Sync<'_>) {
+        for number in 0..self.each.len() {
+            let one = &mut self.each[number];
+            let mut standings = Vec::new();
+            for (key, at) in one.keys.iter().zip(one.senders.clone()) {
+                standings.extend(sync.standings(*key, at));
+            }
+            let senders = one.senders.clone();
+            let waiting = || senders.flat_map(|at| sync.waiting(at)).collect();
+            let (changes, told) = one.ledger.review(standings, waiting, steady_time(), unix_time().seconds);
+            for (about, streak) in changes {
+                sync.set_streak(one.keys[about.entry - one.senders.start], &about, streak);
+            }
+            if let Some(told) = told {
+                let (notification, log, client) = (one.notification, one.log, self.client);
+                let limit = notification.timeout.saturating_sub(self.began.map_or(Duration::ZERO, |at| at.elapsed()));
+                self.sending.push(Box::pin(async move {
+                    let arrived = told_by(notification, &told, client, limit, log).await;
+                    (number, arrived)
+                }));
+            }
+        }
+    }
+
+    /// Waits until something that was sent has ended.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<(usize, bool)> {
+        match self.sending.poll_next_unpin(context) {
+            Poll::Ready(Some(ended)) => Poll::Ready(ended),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Takes in that something that was sent has ended, and sends what is next.
+    pub(crate) fn ended(&mut self, (number, has_arrived): (usize, bool), sync: &mut Sync<'_>) {
+        let one = &mut self.each[number];
+        let Some(told) = one.ledger.ended(has_arrived, steady_time()) else { return };
+        for line in &told.lines {
+            let key = one.keys[line.about.entry - one.senders.start];
+            let before = sync.streak(key, &line.about);
+            let after = Ledger::streak_after(told.event, has_arrived, before);
+            if after != before {
+                sync.set_streak(key, &line.about, after);
+            }
+        }
+        self.review(sync);
+    }
+
+    /// When to review again, if nothing happens before.
+    pub(crate) fn wake_at(&self) -> Option<Duration> {
+        self.each.iter().filter_map(|one| one.ledger.wake_at()).min()
+    }
+
+    /// Whether something is being sent.
+    pub(crate) fn is_sending(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    /// Pauses no longer: the program ends. What is to be told is sent.
+    pub(crate) fn hurry(&mut self, sync: &mut Sync<'_>) {
+        self.each.iter_mut().for_each(|one| one.ledger.hurry());
+        self.review(sync);
+    }
+
+    /// Tells what a single run came to, and waits for it: for each notification no longer than its `timeout`.
+    pub(crate) async fn finish(&mut self, tallies: &[Tally], sync: &mut Sync<'_>) {
+        self.began = Some(Instant::now());
+        self.rest(tallies, 0, sync);
+        // Whoever ends this now has counted all the same.
+        sync.save();
+        while let Some(ended) = self.sending.next().await {
+            self.ended(ended, sync);
+        }
+        sync.save();
+    }
+}
+
+/// What the end of a request means for a notification. Where nothing is remembered, nobody knows whether it changed anything.
+fn news(settled: &Settled, is_known: bool) -> News {
+    match &settled.outcome {
+        _ if settled.is_change() && is_known => News::Changed { ip: settled.ip, previous: settled.previous },
+        outcome if outcome.is_accepted() => News::Accepted,
+        outcome @ Outcome::Stopped { .. } => News::Stopped(reason(outcome)),
+        Outcome::Refused(status) => News::Failed(report::with_reason(*status)),
+        outcome => News::Failed(reason(outcome)),
+    }
+}
+
+/// Sends a notification, with more tries where it certainly did not arrive. Whether it arrived, or may have.
+async fn told_by(notification: &Notification, told: &Told, client: &Client, limit: Duration, log: &Log<'_>) -> bool {
+    let began = Instant::now();
+    let notice = notify::notice(told);
+    let mut pause = PAUSE;
+    for number in 1.. {
+        let left = limit.saturating_sub(began.elapsed());
+        let sent = send(notification, &notice, client, left, log).await;
+        let what = |origin: &str| format!("notification `{}` to {origin}", told.event.as_str());
+        let (origin, why) = match sent {
+            Ok(origin) => {
+                log.line(Level::Info, || format!("{}: sent", what(&origin)));
+                return true;
+            }
+            Err(NotSent { origin, why, may_have_arrived: true, .. }) => {
+                log.warning(format!("{}: {why}; it may have arrived and is not sent again", what(&origin)));
+                return true;
+            }
+            Err(NotSent { origin, why, is_final, .. }) => {
+                if is_final || number >= TRIES || began.elapsed() + pause >= limit {
+                    (origin, why)
+                } else {
+                    log.debug(|| format!("{}: {why}; once more", what(&origin)));
+                    sleep(pause).await;
+                    pause *= 2;
+                    continue;
+                }
+            }
+        };
+        log.warning(format!("{}: not sent: {why}", what(&origin)));
+        break;
+    }
+    false
+}
+
+/// Why a notification was not sent.
+pub(crate) struct NotSent {
+    pub(crate) origin: String,
+    /// A sentence without secrets.
+    pub(crate) why: String,
+    /// Whether the service may have got it all the same.
+    pub(crate) may_have_arrived: bool,
+    /// Whether another try would end in the same way.
+    is_final: bool,
+}
+
+/// Sends a notification once. Where it went.
+async fn send(
+    notification: &Notification,
+    notice: &Notice,
+    client: &Client,
+    limit: Duration,
+    log: &Log<'_>,
+) -> Result<String, NotSent> {
+    let moment = moment();
+    let request = rendered(notification, notice, moment).map_err(|why| NotSent {
+        origin: "its service".to_owned(),
+        why: log.masked(&why).into_owned(),
+        may_have_arrived: false,
+        is_final: true,
+    })?;
+    let origin = request.url.origin();
+    if log.shows(Level::Debug)
+        && let Ok(shown) = notification.callback.redacted(notice, moment, USER_AGENT, false)
+    {
+        log.debug(|| format!("notification `{}`: sending to {origin}", notice.event));
+        shown.lines().iter().for_each(|line| log.debug(|| format!("> {line}")));
+    }
+    match client.send(&request, how(notification, limit)).await {
+        Ok(response) => {
+            response.warnings.iter().for_each(|warning| log.warning(warning));
+            let status = response.status;
+            match judged(notification, &response) {
+                Ok(()) => Ok(origin),
+                Err(why) => Err(NotSent {
+                    origin,
+                    why: log.masked(&why).into_owned(),
+                    may_have_arrived: false,
+                    is_final: status < 500 && status != 429,
+                }),
+            }
+        }
+        Err(failure) => {
+            failure.warnings.iter().for_each(|warning| log.warning(warning));
+            let why = log.masked(&failure.why).into_owned();
+            Err(NotSent { origin, why, may_have_arrived: failure.reached, is_final: false })
+        }
+    }
+}
+
+/// What a notification could tell: about the first update of its configuration. None where there is none.
+pub(crate) fn example(config: &Config, notification: &Notification, event: Event) -> Option<Notice> {
+    let mut updates = config.entries.iter().flat_map(|entry| {
+        Family::ALL.into_iter().filter_map(|family| Some((entry.domains[family.index()].first()?, family)))
+    });
+    let (domain, family) = updates.next()?;
+    Some(notify::notice(&notify::example(event, domain, family, notification.after)))
+}
+
+/// What a request depends on beside what it tells: a signed one has a number of its own.
+pub(crate) fn moment() -> Moment {
+    let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
+    let moment = Moment::from(unix_time());
+    Moment { message: (moment.message.0, number), ..moment }
+}
+
+fn rendered(notification: &Notification, notice: &Notice, moment: Moment) -> Result<Request, String> {
+    notification.callback.render(notice, moment).map_err(|why| why.to_string())
+}
+
+pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
+    let needs_body = notification.callback.expect.as_ref().is_some_and(Expect::needs_body);
+    How {
+        limit,
+        want: if needs_body { Want::Body } else { Want::Status },
+        over: Over::Any,
+        proxies: &notification.proxies,
+        ssl: &notification.ssl,
+        from: None,
+    }
+}
+
+/// Whether the service took it: by the status, or by `expect`.
+pub(crate) fn judged(notification: &Notification, response: &Response) -> Result<(), String> {
+    let status = report::with_reason(response.status);
+    let Some(expect) = &notification.callback.expect else {
+        return if (200..300).contains(&response.status) { Ok(()) } else { Err(status) };
+    };
+    if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
+        return Err(format!("{status}, but the rest of the response did not come, and `expect` needs it"));
+    }
+    let judged = expect.judge(response.status, &response.body, 1, &[]);
+    match judged.first() {
+        Some(judgement) if matches!(judgement.verdict, Verdict::Accepted | Verdict::Unchanged) => Ok(()),
+        Some(judgement) => Err(format!("{status}: {}", judgement.because)),
+        None => Err(status),
+    }
+}
