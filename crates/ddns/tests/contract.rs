@@ -48,6 +48,12 @@ mod services {
     mod webhook;
 }
 
+mod notify {
+    mod commands;
+    mod service;
+    mod single_runs;
+}
+
 mod sources {
     mod given_by_user;
     mod local;

@@ -4,6 +4,7 @@
 pub mod addresses;
 pub mod authority;
 pub mod given;
+pub mod inbox;
 pub mod large;
 pub mod lookup;
 pub mod odd_server;
