@@ -18,9 +18,7 @@ use crate::output::log::Log;
 use crate::sync::{Sender, cache_path};
 
 pub(crate) use file::beside;
-#[allow(unused_imports, reason = "for the page")]
-pub(crate) use read::newest;
-pub(crate) use read::records;
+pub(crate) use read::{each, newest, records};
 
 /// A file is full with so many bytes...
 const FULL: u64 = 1 << 20;

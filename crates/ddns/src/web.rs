@@ -9,6 +9,7 @@ mod login;
 mod models;
 mod pages;
 pub(crate) mod password;
+mod past;
 mod reply;
 mod route;
 mod save;

@@ -7,6 +7,8 @@ use crate::history::record::Record;
 pub struct Filter {
     /// About this domain, in small letters.
     pub domain: Option<String>,
+    /// About a domain that contains this, in small letters.
+    pub words: String,
     /// Not older than this, in seconds since the epoch.
     pub since: u64,
     /// Of this kind.
@@ -50,7 +52,7 @@ impl Kind {
 impl Filter {
     /// Whether a line may hold a record that is wanted: whatever it says no to need not be read.
     pub fn may_take(&self, line: &str) -> bool {
-        self.domain.as_ref().is_none_or(|domain| line.contains(domain.as_str()))
+        self.domain.as_ref().is_none_or(|domain| line.contains(domain.as_str())) && line.contains(&self.words)
     }
 
     /// Whether a record is wanted.
@@ -64,5 +66,6 @@ impl Filter {
         is_kind
             && record.at >= self.since
             && self.domain.as_ref().is_none_or(|domain| record.domain.as_ref() == Some(domain))
+            && (self.words.is_empty() || record.domain.as_ref().is_some_and(|domain| domain.contains(&self.words)))
     }
 }

@@ -191,6 +191,8 @@ fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
     assert_eq!(taken(&Filter { since: NOW, ..kind(Kind::Accepted) }), [1]);
     assert_eq!(taken(&Filter { domain: Some("a.example".to_owned()), ..Filter::default() }), [0, 1, 2, 3]);
     assert_eq!(taken(&Filter { domain: Some("example".to_owned()), ..Filter::default() }), [0; 0]);
+    assert_eq!(taken(&Filter { words: ".exam".to_owned(), ..kind(Kind::Accepted) }), [0, 1]);
+    assert_eq!(taken(&Filter { words: "b.".to_owned(), ..Filter::default() }), [0; 0]);
     for kind in Kind::ALL {
         assert_eq!(Kind::parse(kind.name()), Some(kind));
     }

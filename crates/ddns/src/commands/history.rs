@@ -95,7 +95,7 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
         (false, true) => Kind::Changed,
         (false, false) => Kind::All,
     };
-    Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind })
+    Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind, ..Filter::default() })
 }
 
 fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {

@@ -1,5 +1,6 @@
 //! Reading a history: the old file first, line by line. What is not a whole record is left out.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +15,6 @@ use super::file::old;
 /// A line that is longer is not ours.
 const LONGEST: u64 = 16 << 10;
 
-#[allow(dead_code, reason = "for the page")]
 /// For [`newest`], no more of a file is read than its end.
 const MOST: u64 = 64 << 20;
 
@@ -78,8 +78,26 @@ pub(crate) fn records<'f>(
     }))
 }
 
+/// Hands over the records of these domains, and those that are about this host, the oldest first.
+pub(crate) fn each(path: &Path, domains: &HashSet<&str>, mut take: impl FnMut(&Record)) -> io::Result<()> {
+    for line in lines(path)? {
+        let line = line?;
+        if is_about(&line, domains)
+            && let Some(record) = Record::from_line(&line)
+        {
+            take(&record);
+        }
+    }
+    Ok(())
+}
+
+/// Tells it without reading the whole line: most are about others.
+fn is_about(line: &str, domains: &HashSet<&str>) -> bool {
+    let domain = line.split_once("\"domain\":\"").and_then(|(_, rest)| rest.split('"').next());
+    domain.is_none_or(|domain| domains.contains(domain))
+}
+
 /// The newest records of a history that a filter takes, the newest first; `most` of them.
-#[allow(dead_code, reason = "for the page")]
 pub(crate) fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Record>> {
     let mut found = Vec::new();
     for path in [path.to_owned(), old(path)] {

@@ -284,6 +284,10 @@ impl<'a, 's> EventLoop<'a, 's> {
                 let is_wanted = |domain: &Domain, family| wanted.includes(domain, family);
                 let _ = respond.send(self.sync.previews(is_wanted, wanted.skip, wanted.take));
             }
+            Event::Web(Ask::Histories(respond)) => {
+                self.history.save();
+                let _ = respond.send(self.history.paths());
+            }
             Event::Web(Ask::Configs(respond)) => {
                 let _ = respond.send(Rc::clone(self.configs));
             }

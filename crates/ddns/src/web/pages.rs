@@ -1,11 +1,14 @@
 //! The pages: each handler asks the service for what its view shows.
 
+use ddns_core::history;
+use ddns_core::history::filter::Kind;
 use ddns_core::web::list::Filter;
 use ddns_core::web::overview::{self, Query};
 use ddns_core::web::when::Clock;
 use maud::Render as _;
 
 use super::models;
+use super::past;
 use super::reply::{Reply, Request};
 use super::site::{Site, Wanted};
 use super::views;
@@ -19,6 +22,9 @@ pub(super) const GONE: &str = "the service ends: try again when it runs";
 
 /// Of updates with the same name and type, so many have details.
 const MOST_ALIKE: usize = 100;
+
+/// So many records are shown with the details of an update.
+const MOST_RECORDS: usize = 20;
 
 /// What surrounds a view.
 pub(super) fn frame<'a>(request: &'a Request, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
@@ -39,8 +45,10 @@ pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     let query = Query::read(|name| request.queried(name));
     let view = overview::overview(&status, &query);
     let frame = frame(request, "Overview", Some(Tab::Overview));
-    let (strips, since) = (Vec::new(), Vec::new());
     let (token, clock) = (frame.token, clock());
+    let past = past::days(site, &view.rows, clock.now).await;
+    let since = view.addresses.iter().map(|current| past.since.get(&current.ip).copied()).collect();
+    let strips = past.strips;
     let model = views::overview::Model { status: &status, view: &view, query: &query, clock, token, strips, since };
     Reply::page(200, frame.around(&model.render()))
 }
@@ -62,9 +70,20 @@ pub(super) async fn update(site: &Site, request: &Request) -> Reply {
     };
     let frame = frame(request, &row.domain, Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
-    let item = Some(models::item(preview, clock.now));
-    let model =
-        views::details::Model { row, request: item, strip: None, history: Vec::new(), decided: None, clock, token };
+    let past = past::days(site, &[row], clock.now).await;
+    let filter = history::filter::Filter { domain: Some(domain), ..Default::default() };
+    let mut records = past::newest(site, filter, past::MOST).await.unwrap_or_default();
+    records.retain(|record| record.family.record_type() == row.kind);
+    records.truncate(MOST_RECORDS);
+    let model = views::details::Model {
+        row,
+        request: Some(models::item(preview, clock.now)),
+        strip: past.strips.first().copied(),
+        history: records,
+        decided: preview.decided.clone(),
+        clock,
+        token,
+    };
     Reply::page(200, frame.around(&model.render()))
 }
 
@@ -113,6 +132,22 @@ pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
         range: Range { page: filter.page, per_page, total: previews.total },
         closing: models::closing(&previews),
     };
+    Reply::page(200, frame.around(&model.render()))
+}
+
+pub(super) async fn history(site: &Site, request: &Request) -> Reply {
+    let filter = Filter::read(|name| request.queried(name));
+    let kind = Kind::parse(&filter.outcome).unwrap_or_default();
+    let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
+    let (records, trouble) = match past::newest(site, wanted, past::MOST).await {
+        Ok(records) => (records, None),
+        Err(why) => (Vec::new(), Some(why.to_string())),
+    };
+    let per_page = views::history::PER_PAGE;
+    let range = Range { page: filter.page, per_page, total: records.len() };
+    let shown = records.chunks(per_page).nth(filter.page - 1).unwrap_or_default();
+    let frame = frame(request, "History", Some(Tab::History));
+    let model = views::history::Model { filter: &filter, kind, records: shown, range, clock: clock(), trouble };
     Reply::page(200, frame.around(&model.render()))
 }
 

@@ -50,6 +50,7 @@ const ROUTES: &[Route] = {
         row(People, GET, "/addresses", |site, request| Box::pin(pages::addresses(site, request))),
         row(People, POST, "/addresses", |site, _| Box::pin(pages::ask_sources(site))),
         row(People, GET, "/requests", |site, request| Box::pin(pages::requests(site, request))),
+        row(People, GET, "/history", |site, request| Box::pin(pages::history(site, request))),
         row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
         row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
         row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use ddns_core::config::validate::{Surroundings, Valid};
@@ -35,6 +36,8 @@ pub(crate) enum Ask {
     Warn(String),
     /// The updates that are wanted, with their requests.
     Previews(Wanted, oneshot::Sender<Previews>),
+    /// The files of its histories, with everything in them.
+    Histories(oneshot::Sender<Vec<PathBuf>>),
     /// The configurations that the service runs on.
     Configs(oneshot::Sender<Rc<Vec<Valid>>>),
     /// What the service runs on.
@@ -160,6 +163,11 @@ impl Site {
     /// Updates with their requests; none where the service ends.
     pub(super) async fn previews(&self, wanted: Wanted) -> Option<Previews> {
         self.ask(|respond| Ask::Previews(wanted, respond)).await
+    }
+
+    /// The files of the histories; none where the service ends.
+    pub(super) async fn histories(&self) -> Option<Vec<PathBuf>> {
+        self.ask(Ask::Histories).await
     }
 
     /// The configurations that the service runs on; none where it ends.

@@ -2,7 +2,7 @@
 
 use ddns_core::history::record::Record;
 use ddns_core::update::status::Row;
-use ddns_core::web::overview::address;
+use ddns_core::web::overview::{address, link};
 use ddns_core::web::state::State;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
@@ -22,7 +22,7 @@ pub(crate) struct Model<'a> {
     pub(crate) strip: Option<Strip>,
     /// The latest first.
     pub(crate) history: Vec<Record>,
-    /// Which condition decided on the last response.
+    /// What decided on the last response.
     pub(crate) decided: Option<String>,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
@@ -55,7 +55,7 @@ impl Render for Model<'_> {
                 section.card.flush aria-labelledby="history" {
                     header {
                         h2 #history { "History" }
-                        a.small href={ "/history?q=" (self.row.domain) } { "All of this domain" }
+                        a.small href=(link("/history", [("q", self.row.domain.clone())])) { "All of this domain" }
                     }
                     @if self.history.is_empty() {
                         (empty("Nothing yet", html! { "Nothing was sent for this update since the history began." }))

@@ -25,6 +25,8 @@ impl Render for Login<'_> {
                     h1 { "Log in" }
                     form method="post" action="/login" {
                         (token_field(self.token))
+                        // For programs that keep passwords.
+                        input type="text" name="user" value="ddns" autocomplete="username" hidden;
                         (field.around(&html! {
                             input type="password" id="password" name="password" autocomplete="current-password" required autofocus
                                 aria-describedby=[field.described()] aria-invalid=[self.wrong.map(|_| "true")];

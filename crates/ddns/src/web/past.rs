@@ -1,0 +1,85 @@
+//! What the history says, for the views. The files are read on another thread: they may be large, and updates go on.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use ddns_core::history::days::{DAYS, Day, Days};
+use ddns_core::history::filter::Filter;
+use ddns_core::history::record::{Event, Record};
+use ddns_core::net::family::Family;
+use ddns_core::update::status::Row;
+
+use super::site::Site;
+use crate::clock::local_offset;
+use crate::history;
+
+/// No more records are shown, on all pages.
+pub(super) const MOST: usize = 2_000;
+
+/// The last days of some updates.
+#[derive(Default)]
+pub(super) struct Past {
+    /// One for each; empty where no history is kept.
+    pub(super) strips: Vec<[Day; DAYS]>,
+    /// Since when an address is the one of this host, in seconds since the epoch.
+    pub(super) since: HashMap<IpAddr, u64>,
+}
+
+/// The last days of these updates.
+pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
+    let updates: Vec<(String, Option<Family>)> =
+        rows.iter().map(|row| (row.domain.clone(), Family::of_record(&row.kind))).collect();
+    let read = move |paths: &[PathBuf]| {
+        let domains: HashSet<&str> = updates.iter().map(|(domain, _)| domain.as_str()).collect();
+        let mut days = Days::new(local_offset(now).into());
+        let mut since = HashMap::new();
+        for path in paths {
+            history::each(path, &domains, |record| {
+                if let (Event::Address, Some(ip)) = (record.event, record.address) {
+                    since.insert(ip, record.at);
+                }
+                days.take(record);
+            })?;
+        }
+        let of = |(domain, family): &(String, Option<Family>)| {
+            family.map_or_else(|| [Day::default(); DAYS], |family| days.of(domain, family, now))
+        };
+        let strips = if paths.is_empty() { Vec::new() } else { updates.iter().map(of).collect() };
+        Ok(Past { strips, since })
+    };
+    // Without it the view shows all the rest.
+    on_files(site, read).await.unwrap_or_default()
+}
+
+/// The newest records, the newest first.
+pub(super) async fn newest(site: &Site, filter: Filter, most: usize) -> io::Result<Vec<Record>> {
+    on_files(site, move |paths| {
+        let mut all = Vec::new();
+        for path in paths {
+            all.extend(history::newest(path, &filter, most)?);
+        }
+        all.sort_by_key(|record: &Record| std::cmp::Reverse(record.at));
+        all.truncate(most);
+        Ok(all)
+    })
+    .await
+}
+
+/// Does something with the files of the service's histories.
+async fn on_files<T: Send + 'static>(
+    site: &Site,
+    work: impl FnOnce(&[PathBuf]) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let paths = site.histories().await.unwrap_or_default();
+    let named = |error: io::Error, path: Option<&Path>| match path {
+        Some(path) => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+        None => error,
+    };
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work(&paths);
+        done.map_err(|error| named(error, paths.first().map(PathBuf::as_path)))
+    });
+    done.await.map_err(io::Error::other)?
+}
