@@ -121,6 +121,11 @@ impl<'a> Sync<'a> {
         }
     }
 
+    /// Notes from now on which condition of `expect` decides.
+    pub(crate) fn note_decisions(&mut self) {
+        self.updates.decisions = Some(HashMap::new());
+    }
+
     /// Begins to look up the addresses that are due.
     pub(crate) fn look_up(&mut self, due: &Due) {
         self.lookups.begin(due);
@@ -573,7 +578,7 @@ impl<'a> Sync<'a> {
         let job = start.0;
         let at = self.updates.sender_of(job);
         let sender = &self.senders[at];
-        for ((own, update), outcome) in sent.outcomes() {
+        for (place, ((own, update), outcome)) in sent.outcomes().enumerate() {
             let tally = &mut self.tallies[sender.config];
             if outcome.is_accepted() {
                 tally.accepted += 1;
@@ -583,6 +588,7 @@ impl<'a> Sync<'a> {
             let previous = self.updates.settle(own, at, &update, outcome);
             self.tell_settled(at, sent, (&update, outcome), previous);
             self.updates.note(own, outcome, sent.took);
+            self.updates.decided(own, sent.because.get(place));
         }
         let now = steady_time();
         self.queue.note(start.1, sent.line, now);

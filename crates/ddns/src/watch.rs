@@ -106,6 +106,9 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     events.files.watch(service.files(configs));
     service.open_control(configs, events, log);
     page::open(configs, events, log);
+    if configs.iter().any(|(config, _)| config.web.is_some()) {
+        sync.note_decisions();
+    }
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
     let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history, notifier), schedule);

@@ -26,6 +26,8 @@ pub(crate) struct Preview {
     pub(crate) request: Option<Result<Redacted, String>>,
     /// The same as a command of curl.
     pub(crate) curl: Option<String>,
+    /// What decided on the last response; none where there was none.
+    pub(crate) decided: Option<String>,
     /// Whether it goes in one request with an update that comes before it.
     pub(crate) is_together: bool,
 }
@@ -108,6 +110,7 @@ impl Sync<'_> {
                         family,
                         address: update.map(|update| (update.ip, self.updates.source(at, family))),
                         curl: request.as_ref().and_then(|request| request.as_ref().ok()).map(command),
+                        decided: self.updates.decision(at, job),
                         is_together: self.updates.leader(job) != job,
                         verdict,
                         request,

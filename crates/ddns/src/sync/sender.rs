@@ -51,6 +51,8 @@ pub(super) struct Sent<'a> {
     pub(super) start: (Job, Lane),
     /// One for each update, or one for all of them.
     pub(super) outcomes: Vec<Outcome>,
+    /// Which condition of `expect` decided, one for each update; empty where the status did.
+    pub(super) because: Vec<String>,
     /// How long the endpoint wants no requests; none where it did not say.
     pub(super) retry_after: Option<Duration>,
     /// Where it went; none where log lines need not name it.
@@ -88,6 +90,7 @@ impl<'a> Sent<'a> {
             batch,
             start,
             outcomes: vec![outcome],
+            because: Vec::new(),
             retry_after: None,
             origin: None,
             relay: None,
@@ -138,6 +141,7 @@ impl<'a> Sender<'a> {
             }
         }
         let (mut retry_after, mut relay, mut allow, mut line) = (None, None, None, Line::Free);
+        let mut because = Vec::new();
         let request = self.entry.callback.render(request, moment);
         let outcomes = match &request {
             Err(why) => {
@@ -152,7 +156,8 @@ impl<'a> Sender<'a> {
                     line = response.line;
                     retry_after =
                         response.retry_after.as_deref().and_then(|text| retry_after::parse(text, now.seconds));
-                    let mut outcomes = self.judge(&response, &batch);
+                    let mut outcomes;
+                    (outcomes, because) = self.judge(&response, &batch);
                     for outcome in &mut outcomes {
                         if let Outcome::Wait { wait, .. } = outcome {
                             *wait = wait.or(retry_after);
@@ -170,19 +175,20 @@ impl<'a> Sender<'a> {
             },
         };
         let origin = request.ok().filter(|_| self.is_one_of_several).map(|request| request.url.origin());
-        Sent { batch, start, outcomes, retry_after, origin, relay, allow, line, took: began.elapsed() }
+        Sent { batch, start, outcomes, because, retry_after, origin, relay, allow, line, took: began.elapsed() }
     }
 
-    /// What a response means: its status decides, or `expect` where it is set. One for each update, or one for all.
-    fn judge(&self, response: &Response, batch: &Batch<'_>) -> Vec<Outcome> {
+    /// What a response means: its status decides, or `expect` where it is set. One for each update, or one for all; and
+    /// which condition decided.
+    fn judge(&self, response: &Response, batch: &Batch<'_>) -> (Vec<Outcome>, Vec<String>) {
         let status = response.status;
         let Some(expect) = &self.entry.callback.expect else {
             self.hint_at_expect(response);
-            return vec![Outcome::of_status(status)];
+            return (vec![Outcome::of_status(status)], Vec::new());
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
             let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
-            return vec![Outcome::Failed { why, reached: true }];
+            return (vec![Outcome::Failed { why, reached: true }], Vec::new());
         }
         let mut domains: Vec<&Domain> = Vec::new();
         for (_, update) in batch {
@@ -194,10 +200,12 @@ impl<'a> Sender<'a> {
         let judged = expect.judge(status, &response.body, domains.len(), &sent);
         let outcome = |update: &Update<'_>| {
             let at = domains.iter().position(|domain| *domain == update.domain).unwrap_or_default();
-            let judgement = judged.get(at).or(judged.first());
-            judgement.map_or_else(|| Outcome::of_status(status), |judgement| self.outcome(status, judgement, update))
+            match judged.get(at).or(judged.first()) {
+                Some(judgement) => (self.outcome(status, judgement, update), judgement.because.clone()),
+                None => (Outcome::of_status(status), String::new()),
+            }
         };
-        batch.iter().map(|(_, update)| outcome(update)).collect()
+        batch.iter().map(|(_, update)| outcome(update)).unzip()
     }
 
     fn outcome(&self, status: u16, Judgement { verdict, words, because }: &Judgement, update: &Update<'_>) -> Outcome {

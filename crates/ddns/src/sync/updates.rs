@@ -38,6 +38,8 @@ pub(super) struct Updates<'a> {
     own: u32,
     /// How the last request of each update ended; empty where none was sent, or nobody asks.
     ended: Vec<Option<Last>>,
+    /// Which condition of `expect` decided on the last response; `None` where nobody wants to know.
+    pub(super) decisions: Option<HashMap<Job, String>>,
     /// What a run before this one remembered without a cache file, until it is needed; `None` where there was none.
     pub(super) memory: Option<State>,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
@@ -68,6 +70,9 @@ fn new_message() -> u32 {
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
 /// now, in one write.
 pub(super) const AHEAD: Duration = Duration::from_secs(2);
+
+/// What decides where there is no `expect` (A4).
+const STATUS: &str = "the status alone: 200 to 299 is accepted";
 
 /// Which updates of a sender go in one request.
 struct Groups {
@@ -134,6 +139,7 @@ impl<'a> Updates<'a> {
             is_service,
             own,
             ended: Vec::new(),
+            decisions: None,
             memory: None,
             before: BTreeMap::new(),
             uncached: None,
@@ -267,6 +273,25 @@ impl<'a> Updates<'a> {
             let took = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
             self.ended[job as usize] = Some(Last { status: outcome.status(), took });
         }
+    }
+
+    /// Notes which condition decided on the last response.
+    pub(super) fn decided(&mut self, job: Job, because: Option<&String>) {
+        if let Some(decisions) = &mut self.decisions {
+            match because.filter(|because| !because.is_empty()) {
+                Some(because) => decisions.insert(job, because.clone()),
+                None => decisions.remove(&job),
+            };
+        }
+    }
+
+    /// What decided on the last response, in words; none where there was none.
+    pub(super) fn decision(&self, at: usize, job: Job) -> Option<String> {
+        let last = self.ended.get(job as usize).copied().flatten()?;
+        let because = self.decisions.as_ref().and_then(|decisions| decisions.get(&job));
+        let by_status =
+            || (self.senders[at].entry.callback.expect.is_none() && last.status.is_some()).then_some(STATUS);
+        because.cloned().or_else(|| by_status().map(str::to_owned))
     }
 
     /// What is to be done about an update, by what its endpoint accepted last.
