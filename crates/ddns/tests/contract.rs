@@ -106,6 +106,7 @@ mod watch {
 }
 
 mod web {
+    mod browser;
     mod events;
     mod limits;
     mod logging_in;

@@ -3,6 +3,7 @@
 
 pub mod addresses;
 pub mod authority;
+pub mod browser;
 pub mod given;
 pub mod inbox;
 pub mod large;

@@ -68,16 +68,15 @@
   const show = async (response) => {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.querySelector("main");
-    if (!response.ok || !fresh) return false;
-    if (page.title !== document.title && !page.querySelector(".tabs")) {
+    if (!response.ok || !fresh) return;
+    if (!page.querySelector(".tabs")) {
       // The session ended.
       location.reload();
-      return false;
+      return;
     }
     made = Date.now();
     morph(document.querySelector("main"), fresh);
     equip();
-    return true;
   };
 
   // News: the service says that something changed, and the page fetches itself. One request at a time.
@@ -99,14 +98,14 @@
     let was_lost = false;
     events.onopen = () => {
       clearTimeout(timer);
+      timer = undefined;
       sign.hidden = true;
       if (was_lost) refresh();
       was_lost = false;
     };
     events.onerror = () => {
       was_lost = true;
-      clearTimeout(timer);
-      timer = setTimeout(() => { sign.hidden = false; }, 1500);
+      timer ??= setTimeout(() => { sign.hidden = false; }, 1500);
       // A browser gives up where the answer was no stream of events: the service may have been replaced, or the session ended.
       if (events.readyState === EventSource.CLOSED) setTimeout(() => { listen(); refresh(); }, 5000);
     };
@@ -140,7 +139,10 @@
     button.setAttribute("aria-busy", "true");
     try {
       const body = new URLSearchParams(new FormData(form));
-      if (!await show(await fetch(form.action, { method: "POST", body }))) form.submit();
+      const { ok } = await fetch(form.action, { method: "POST", body });
+      // The browser shows what is wrong.
+      if (ok) await refresh();
+      else form.submit();
     } catch {
       form.submit();
     }
