@@ -88,7 +88,11 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
     }
     if let Some(asset) = Asset::at(&request.path) {
         let is_safe = guard::is_safe(&request.method);
-        return if is_safe { Reply::file(asset.content, asset.content_type) } else { Reply::not_allowed("GET, HEAD") };
+        return if is_safe {
+            Reply::file(asset.content(), asset.content_type)
+        } else {
+            Reply::not_allowed("GET, HEAD")
+        };
     }
     let there: Vec<&Route> = ROUTES.iter().filter(|route| route.path == request.path).collect();
     if there.is_empty() {
