@@ -57,6 +57,13 @@ pub enum Scope {
     User,
 }
 
+impl Scope {
+    /// The option that chooses it, behind a blank.
+    pub fn option(self) -> &'static str {
+        if self == Self::User { " --user" } else { "" }
+    }
+}
+
 /// What a service may start besides itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starts {
@@ -98,9 +105,8 @@ impl Service {
     }
 
     /// The head of a file: who wrote it, how to undo it, and which configurations it is about.
-    fn head(&self, scope: Scope, advice: &str) -> String {
-        let option = if scope == Scope::User { " --user" } else { "" };
-        let head = format!("{MARKER}; `ddns service uninstall{option}` removes it.{advice}");
+    fn head(&self, options: &str, advice: &str) -> String {
+        let head = format!("{MARKER}; `ddns service uninstall{options}` removes it.{advice}");
         format!("{head}\n{CONFIGURATION}{}", self.configs.join(", "))
     }
 }
@@ -130,6 +136,8 @@ pub enum Step {
     },
     /// A file is removed.
     Remove(String),
+    /// A folder is removed, if nothing is left in it.
+    RemoveFolder(String),
     /// A program is run.
     Run {
         /// The program and its arguments.
@@ -157,6 +165,7 @@ impl Step {
         match self {
             Self::Write { path, text, mode } => format!("# The file {path} (mode {mode:o}):\n{text}\n"),
             Self::Remove(path) => format!("{}\n", shell::line(["rm", path])),
+            Self::RemoveFolder(path) => format!("{}\n", shell::line(["rmdir", path])),
             Self::Run { words, input: None, .. } => format!("{}\n", shell::line(words.iter().map(String::as_str))),
             Self::Run { words, input: Some(text), .. } => {
                 let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };

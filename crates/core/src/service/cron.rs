@@ -14,7 +14,8 @@ pub fn with(table: &str, service: &Service, scope: Scope) -> String {
     }
     // To cron, `%` is a line end.
     let command = shell::line(service.words(&["-q"])).replace('%', "\\%");
-    let head = service.head(scope, "").replace('\n', "\n# ");
+    // Where something else starts services, that one would be asked.
+    let head = service.head(&format!("{} --manager cron", scope.option()), "").replace('\n', "\n# ");
     format!("{text}# {head}\n{EVERY} {command}\n")
 }
 

@@ -11,7 +11,7 @@ pub fn agent(service: &Service, scope: Scope, home: &Home) -> String {
         service.watching().iter().map(|word| format!("        <string>{}</string>", escaped(word))).collect();
     let words = words.join("\n");
     // Two dashes may not stand in a comment: the head of the host's service names no option.
-    let head = escaped(&service.head(Scope::System, "")).replace("--", "- -");
+    let head = escaped(&service.head("", "")).replace("--", "- -");
     let log = escaped(&log(scope, home));
     format!(
         "\

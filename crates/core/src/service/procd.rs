@@ -1,6 +1,6 @@
 //! The init script of `OpenWrt`. The one in `packaging/openwrt` is this text: a test compares them.
 
-use super::{Scope, Service};
+use super::Service;
 use crate::text::shell;
 
 /// Where it is: the package ddns-scripts has an `/etc/init.d/ddns` of its own.
@@ -16,7 +16,7 @@ pub fn packaged(service: &Service) -> String {
 
 /// The script that `ddns service install` writes.
 pub fn installed(service: &Service) -> String {
-    script(service, &service.head(Scope::System, "").replace('\n', "\n# "))
+    script(service, &service.head("", "").replace('\n', "\n# "))
 }
 
 fn script(service: &Service, head: &str) -> String {

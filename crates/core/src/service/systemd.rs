@@ -121,8 +121,14 @@ pub fn programs() -> String {
 
 /// The same for the unit of a package, which `ddns service install` does not write itself.
 pub fn for_package(service: &Service) -> Step {
-    let head = service.head(Scope::System, "").replace('\n', "\n# ");
+    let head = service.head("", "").replace('\n', "\n# ");
     Step::Write { path: DROP_IN.to_owned(), text: drop_in(&head), mode: 0o644 }
+}
+
+/// Takes that back.
+pub fn without_drop_in() -> [Step; 3] {
+    let folder = DROP_IN.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    [Step::Remove(DROP_IN.to_owned()), Step::RemoveFolder(folder), control(Scope::System, &["daemon-reload"])]
 }
 
 fn drop_in(head: &str) -> String {
@@ -135,7 +141,7 @@ pub fn installed(service: &Service, scope: Scope) -> String {
         Scope::System => " Change it with `systemctl edit ddns`.",
         Scope::User => " Change it with `systemctl --user edit ddns`.",
     };
-    let head = service.head(scope, advice).replace('\n', "\n# ");
+    let head = service.head(scope.option(), advice).replace('\n', "\n# ");
     match scope {
         Scope::System => of_system(service, &head),
         Scope::User => of_user(service, &head),

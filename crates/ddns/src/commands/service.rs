@@ -61,12 +61,6 @@ fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Nowhere, message).hint(hint)
 }
 
-/// The action with `--user`, where that is meant.
-fn command(action: &str, scope: Scope) -> String {
-    let option = if scope == Scope::User { " --user" } else { "" };
-    format!("ddns service {action}{option}")
-}
-
 /// A note beside what was asked for.
 fn note(text: &str) {
     let width = if io::IsTerminal::is_terminal(&io::stderr()) { width_of(io::stderr()) } else { WIDE };

@@ -39,7 +39,13 @@ fn a_users_service_is_installed_updated_and_removed() {
     assert_eq!(mode(&place.sandbox.path(UNIT)), 0o644);
     let started = ["systemctl --user enable --quiet ddns.service", "systemctl --user restart ddns.service"];
     assert_eq!(place.calls(), [&["systemctl --user daemon-reload"], &started[..]].concat());
-    for words in ["Wrote ", "ddns service uninstall --user", "ddns service logs --user -f", "enable-linger", &config] {
+    for words in [
+        "Wrote ",
+        "ddns service uninstall --user --manager systemd",
+        "ddns service logs --user --manager systemd -f",
+        "enable-linger",
+        &config,
+    ] {
         assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
     }
     assert_eq!(run.stderr, "");
@@ -141,7 +147,7 @@ fn a_step_that_fails_is_reported_with_the_way_back() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("`ddns service uninstall --user` undoes it"), "{}", run.stderr);
+    assert!(run.stderr.contains("`ddns service uninstall --user --manager systemd` undoes it"), "{}", run.stderr);
     fs::remove_file(place.sandbox.path("fails")).expect("it was there");
     own(&place, "install", &[]).expect(0);
     fs::remove_file(place.sandbox.path("bin/systemctl")).expect("it was there");

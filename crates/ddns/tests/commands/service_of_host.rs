@@ -150,7 +150,7 @@ fn the_unit_of_a_package_is_used() {
     let added = fs::read_to_string("/etc/systemd/system/ddns.service.d/programs.conf").expect("a drop-in");
     assert!(added.contains("\nNoExecPaths=\n"), "{added}");
     place.run(&["service", "uninstall"]).expect(0);
-    assert!(!Path::new("/etc/systemd/system/ddns.service.d/programs.conf").exists());
+    assert!(!Path::new("/etc/systemd/system/ddns.service.d").exists());
 }
 
 /// In place of the one of `OpenWrt`: reads the script, and does what procd would be told.

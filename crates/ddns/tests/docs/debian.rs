@@ -140,13 +140,15 @@ fn the_debian_package_comes_and_goes_without_a_trace() {
     assert!(unit.contains("ExecStart=/usr/bin/ddns watch") && !unit.contains("/usr/local"), "{unit}");
 
     // As `ddns init` leaves it; then the service is installed, upgraded, and nobody's edit is lost.
-    fs::copy(debian.path("/usr/share/doc/ddns/examples/get.json"), debian.path(CONFIG)).expect("a configuration");
+    let text = r#"{"dns": "callback", "id": "https://example.com/?ip=__IP__&key=s3cret", "ipv4": "a.example.com", "index4": "shell:x"}"#;
+    fs::write(debian.path(CONFIG), text).expect("a configuration");
     fs::set_permissions(debian.path(CONFIG), fs::Permissions::from_mode(0o600)).expect("it is closed");
     debian.run_as("ddns", &["ddns", "check", "-c", CONFIG]).expect(2);
     debian.run(&["ddns", "service", "install"]).expect(0);
     debian.run_as("ddns", &["ddns", "check", "-c", CONFIG]).expect(0);
     let calls = fs::read_to_string(debian.path("/root/calls")).expect("the calls");
     assert!(calls.ends_with("enable --quiet ddns.service\nrestart ddns.service\n"), "{calls}");
+    assert!(debian.path("/etc/systemd/system/ddns.service.d/programs.conf").exists(), "for `shell:`");
     let edited = fs::read_to_string(debian.path(CONFIG)).expect("it is there") + "// edited\n";
     fs::write(debian.path(CONFIG), &edited).expect("it is edited");
     let mode = fs::metadata(debian.path(CONFIG)).expect("it is there").mode();

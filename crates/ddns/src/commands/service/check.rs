@@ -52,7 +52,11 @@ pub(super) fn access(facts: &Facts, service: &Service, configs: &[&Config]) -> A
             Some(Obstacle::Folder(node)) => access.wrong.push(closed_folder(&path, node, name)),
             Some(Obstacle::OfGroup(node)) => access.wrong.push(wrong(
                 format!("{path} cannot be read by the user {name}, as which the service runs"),
-                format!("it is open to another group: make it `chgrp {group}`, or `chmod o+r {}`", quoted(&node.path)),
+                format!(
+                    "it is open to another group. `sudo chgrp {group} {path}` opens it to the service instead, \
+                     `sudo chmod o+r {path}` to everybody",
+                    path = quoted(&node.path)
+                ),
             )),
         }
     }
@@ -134,7 +138,8 @@ fn hidden_file(path: &str, what: &str, is_config: bool) -> Diagnostic {
 
 fn closed_folder(path: &str, node: &Node, name: &str) -> Diagnostic {
     let message = format!("the user {name}, as which the service runs, cannot get to {path}: {} is closed", node.path);
-    wrong(message, format!("`sudo chmod o+x {}`, or move the file to /etc/ddns", quoted(&node.path)))
+    let or = if node.path.starts_with("/etc/ddns") { "" } else { ", or move the file to /etc/ddns" };
+    wrong(message, format!("`sudo chmod o+x {}`{or}", quoted(&node.path)))
 }
 
 /// What the configuration writes to, where the service cannot.

@@ -20,6 +20,8 @@ pub(super) struct Facts {
     pub(super) scope: Scope,
     pub(super) home: Home,
     pub(super) is_root: bool,
+    /// Whether `--manager` says which one.
+    is_named: bool,
     pub(super) environment: Environment,
 }
 
@@ -56,7 +58,13 @@ impl Facts {
         let named = environment.get("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute());
         let config = named.map_or_else(|| format!("{folder}/.config"), str::to_owned);
         let home = Home { folder, config, uid: getuid().as_raw() };
-        Ok(Self { manager, scope, home, is_root, environment })
+        Ok(Self { manager, scope, home, is_root, is_named: given.has("manager"), environment })
+    }
+
+    /// An action on this service, as it is typed.
+    pub(super) fn command(&self, action: &str) -> String {
+        let manager = if self.is_named { format!(" --manager {}", self.manager.name()) } else { String::new() };
+        format!("ddns service {action}{}{manager}", self.scope.option())
     }
 
     /// The file of the service; none for cron.

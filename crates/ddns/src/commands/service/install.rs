@@ -11,7 +11,7 @@ use ddns_core::service::{self, Manager, Scope, Service, Starts, Step, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
 use super::facts::{Facts, Found, is_written_by_us};
-use super::{check, command, needs_root, note, steps, wrong};
+use super::{check, needs_root, note, steps, wrong};
 use crate::cli::{Given, Settings};
 use crate::commands::check::warnings;
 use crate::http::Client;
@@ -37,8 +37,8 @@ pub(super) async fn run(given: &Given, facts: &Facts) -> u8 {
         Ok((service, steps)) => match steps::carry_out(&steps) {
             Ok(()) => print(&farewell(facts, &service)),
             Err(why) => {
-                let undo = command("uninstall", facts.scope);
-                fail(&format!("{why}\n  hint: `{}` may say more; `{undo}` undoes it", command("logs", facts.scope)))
+                let (logs, undo) = (facts.command("logs"), facts.command("uninstall"));
+                fail(&format!("{why}\n  hint: `{logs}` may say more; `{undo}` undoes it"))
             }
         },
     }
@@ -195,9 +195,9 @@ fn farewell(facts: &Facts, service: &Service) -> String {
         text += &broken(more, 0, width);
     }
     let rows = [
-        (command("status", facts.scope), "how it is"),
-        (format!("{} -f", command("logs", facts.scope)), "what it says"),
-        (command("uninstall", facts.scope), "undoes this"),
+        (facts.command("status"), "how it is"),
+        (format!("{} -f", facts.command("logs")), "what it says"),
+        (facts.command("uninstall"), "undoes this"),
     ];
     let column = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     text + "\n" + &rows.map(|(name, what)| format!("  {name:column$}   {what}\n")).concat()

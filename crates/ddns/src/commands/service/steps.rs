@@ -19,6 +19,10 @@ pub(super) fn carry_out(steps: &[Step]) -> Result<(), String> {
         let done = match step {
             Step::Write { path, text, mode } => write(path, text, *mode)?,
             Step::Remove(path) => remove(path)?,
+            Step::RemoveFolder(path) => match fs::remove_dir(path) {
+                Ok(()) => format!("Removed {path}"),
+                Err(_) => continue,
+            },
             Step::Run { words, input, must_succeed } => match run(words, input.as_deref()) {
                 Err(why) if *must_succeed => return Err(why),
                 Err(_) => continue,

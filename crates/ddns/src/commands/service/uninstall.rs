@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 
 use ddns_core::service::access::user;
-use ddns_core::service::{self, Manager, Scope, Step, systemd};
+use ddns_core::service::{self, Manager, Scope, systemd};
 
 use super::facts::{Facts, Found, is_written_by_us};
-use super::{command, needs_root, steps, wrong};
+use super::{needs_root, steps, wrong};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
 
@@ -25,8 +25,7 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
         Found::OfPackage(..) => {
             let mut steps = vec![systemd::control(Scope::System, &["disable", "--now", systemd::UNIT])];
             if is_written_by_us(systemd::DROP_IN) {
-                steps.push(Step::Remove(systemd::DROP_IN.to_owned()));
-                steps.push(systemd::control(Scope::System, &["daemon-reload"]));
+                steps.extend(systemd::without_drop_in());
             }
             steps
         }
@@ -61,7 +60,7 @@ fn left(facts: &Facts, found: &Found) -> String {
 }
 
 fn nothing(facts: &Facts) -> u8 {
-    let own = facts.own().map(|own| format!(" One of yours is: `{}`.", command("uninstall", own.scope)));
+    let own = facts.own().map(|own| format!(" One of yours is: `{}`.", own.command("uninstall")));
     let hint = own.unwrap_or_default();
     print(&format!("No service of ddns is installed: {}.{hint}\n", facts.looked_for()))
 }
