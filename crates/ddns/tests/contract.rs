@@ -107,10 +107,12 @@ mod watch {
 
 mod web {
     mod browser;
+    mod editing;
     mod events;
     mod limits;
     mod logging_in;
     mod names_and_sites;
+    mod setting_up;
 }
 
 mod commands {

@@ -1,6 +1,8 @@
 //! The view *Configuration*: a file without its secrets, what is wrong with it while somebody types, what would be sent, and
 //! saving it. What an edit may do is decided in the core.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use ddns_core::config::Config;
 use ddns_core::config::validate::Surroundings;
 use ddns_core::web::check::{Finding, check, has_errors};
@@ -69,7 +71,8 @@ pub(super) async fn take(site: &Site, request: &Request) -> Reply {
     let Some((whole, config)) = result.filter(|_| !has_errors(&findings)) else {
         return shown.reply(site, request, 422, &text, &findings, None, None);
     };
-    if request.field("step").as_deref() != Some("save") {
+    let is_reviewed = request.field("reviewed").is_some_and(|reviewed| reviewed == fingerprint(&text));
+    if request.field("step").as_deref() != Some("save") || !is_reviewed {
         let changes = shown.changes(&config);
         return shown.reply(site, request, 200, &text, &findings, None, Some(&changes));
     }
@@ -85,6 +88,13 @@ pub(super) async fn take(site: &Site, request: &Request) -> Reply {
             shown.reply(site, request, 500, &text, &findings, Some((Tone::Bad, &why)), None)
         }
     }
+}
+
+/// Tells whether a text is the one that was shown with its changes.
+fn fingerprint(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// Loads what was saved, and shows what came of it.
@@ -178,7 +188,7 @@ impl Shown {
             findings,
             why_not,
             notice,
-            changes,
+            changes: changes.map(|changes| (changes, fingerprint(text))),
         };
         let mut frame = frame(request, TITLE, Some(Tab::Configuration));
         frame.is_live = false;

@@ -191,3 +191,17 @@ pub fn within(stream: &mut TcpStream, time: Duration) -> String {
     let count = stream.read(&mut bytes).unwrap_or(0);
     String::from_utf8_lossy(&bytes[..count]).into_owned()
 }
+
+/// A value as a form sends it.
+pub fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+/// Markup without its escapes.
+pub fn decoded(markup: &str) -> String {
+    markup.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}

@@ -30,8 +30,8 @@ pub(crate) struct Editor<'a> {
     /// Why nothing can be changed.
     pub(crate) why_not: Option<&'a str>,
     pub(crate) notice: Option<(Tone, &'a str)>,
-    /// Where somebody wants to save: what would change.
-    pub(crate) changes: Option<&'a Changes>,
+    /// Where somebody wants to save: what would change, and the mark of the text that this is about.
+    pub(crate) changes: Option<(&'a Changes, String)>,
 }
 
 pub(crate) fn page(editor: &Editor<'_>) -> Markup {
@@ -47,7 +47,10 @@ pub(crate) fn page(editor: &Editor<'_>) -> Markup {
                 input type="hidden" name="version" value=(editor.version);
                 input type="hidden" name="file" value=(editor.file.number);
                 div.stack {
-                    @if let Some(changes) = editor.changes { (review(changes)) }
+                    @if let Some((changes, mark)) = &editor.changes {
+                        input type="hidden" name="reviewed" value=(mark);
+                        (review(changes))
+                    }
                     (text(editor))
                     div #findings aria-live="polite" { (findings(editor.text, editor.findings)) }
                     @if editor.why_not.is_none() {

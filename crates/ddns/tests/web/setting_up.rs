@@ -1,0 +1,160 @@
+//! *Recipes*, and set-up without a configuration (I1): every step by plain forms.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::mode;
+use crate::support::page::{Answer, Page, Visitor, address, cookie_of, decoded, encoded};
+use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
+
+const SECRET: &str = "s3cret-key-of-mine";
+
+/// A service in an empty folder.
+fn empty(args: &[&str]) -> Page {
+    let (endpoint, sandbox) = (Endpoint::new(), host());
+    let watch = Watch::run(sandbox.command(&[&["watch"], args].concat()));
+    let address = address(&watch);
+    Page { endpoint, sandbox, watch, address }
+}
+
+fn form(fields: &[(&str, &str)]) -> String {
+    let pairs: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+    pairs.join("&")
+}
+
+fn visitor(answer: &Answer) -> Visitor {
+    Visitor { cookie: cookie_of(answer), token: answer.token() }
+}
+
+#[test]
+fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    page.watch.prints("there is no configuration: the page asks for one");
+    assert_eq!(page.get("/").expect(303).header("location"), Some("/setup"));
+    let list = page.get("/setup?find=duck").expect(200);
+    assert!(list.body.contains("Where is your domain?") && list.body.contains("?name=duckdns"), "{}", list.body);
+    assert!(!list.body.contains("?name=cloudflare"));
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let id = format!("{}&key={SECRET}", page.endpoint.id());
+    let source = page.endpoint.receiver.index4();
+    let fields = [("name", "own"), ("id", &id), ("ipv4", "home.example.com"), ("index4", &source)];
+
+    let missing = page.post("/setup", &visitor, &form(&[("name", "own"), ("id", ""), ("ipv4", "")])).expect(422);
+    assert!(missing.body.contains("This is needed.") && missing.body.contains("Name at least one domain."));
+    let program =
+        page.post("/setup", &visitor, &form(&[&fields[..3], &[("index4", "cmd:touch made")]].concat())).expect(422);
+    assert!(decoded(&program.body).contains("cannot be added in a browser"), "{}", program.body);
+
+    let shown = page.post("/setup", &visitor, &form(&fields)).expect(200);
+    for part in ["203.0.113.7", "the first IPv4 address in its response", "key=***", "Send it once", "Save and run"] {
+        assert!(decoded(&shown.body).contains(part), "{part}: {}", shown.body);
+    }
+    assert_eq!(page.endpoint.count(), 0, "nothing is sent before somebody says so");
+    assert!(!page.sandbox.path("config.json").exists() && !page.sandbox.path("made").exists());
+
+    let sent = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "send")]].concat())).expect(200);
+    assert!(sent.body.contains("accepted: ") && sent.body.contains("204 No Content"), "{}", sent.body);
+    assert!(page.endpoint.wait(1, SOON).target.contains(SECRET));
+    assert!(!page.sandbox.path("config.json").exists());
+
+    let saved = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "save")]].concat())).expect(303);
+    assert_eq!(saved.header("location"), Some("/"));
+    let text = page.sandbox.read("config.json");
+    assert!(text.contains(SECRET) && mode(&page.sandbox.path("config.json")) == 0o600, "{text}");
+    // The same service runs on, with the same page.
+    assert_eq!(page.endpoint.wait(2, SOON).name(), "home.example.com");
+    let overview = page.get("/").expect(200);
+    assert!(overview.body.contains("home.example.com"), "{}", overview.body);
+    assert_eq!(page.get("/setup").expect(303).header("location"), Some("/"));
+    page.watch.stop();
+}
+
+#[test]
+fn i1_a_recipe_asks_its_questions_and_shows_its_lookups_before_they_are_sent() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let questions = page.get("/setup?name=cloudflare").expect(200);
+    assert!(
+        questions.body.contains("type=\"password\"") && questions.body.contains("name=\"answer.token\""),
+        "{}",
+        questions.body
+    );
+    let visitor = visitor(&questions);
+    let fields =
+        [("name", "cloudflare"), ("ipv4", "home.example.com"), ("index4", "default"), ("answer.zone", "example.com")];
+    let again = page.post("/setup", &visitor, &form(&[&fields[..], &[("answer.token", "")]].concat())).expect(422);
+    assert!(again.body.contains("This is needed."), "{}", again.body);
+    let lookup = page.post("/setup", &visitor, &form(&[&fields[..], &[("answer.token", SECRET)]].concat())).expect(200);
+    let shown = decoded(&lookup.body);
+    assert!(shown.contains("Look it up") && shown.contains("GET https://api.cloudflare.com/"), "{shown}");
+    // What was typed goes on inside of the form, and nowhere else.
+    assert_eq!(shown.matches(SECRET).count(), 2, "{shown}");
+    assert!(!lookup.head.contains(SECRET) && !page.watch.log().contains(SECRET));
+    assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("There is no such recipe"));
+}
+
+#[test]
+fn i2_set_up_is_locked_as_everything_else() {
+    let sandbox = host();
+    let open = sandbox.run(&["watch", "--web", "0.0.0.0:0"]).expect(2);
+    assert!(open.stderr.contains("has no password"), "{}", open.stderr);
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let fields = form(&[("name", "own"), ("id", "http://127.0.0.1:9/__IP__"), ("ipv4", "a.example"), ("step", "save")]);
+    // Another site, and somebody without a token.
+    let origin = ["Origin: http://evil.example", "Content-Type: application/x-www-form-urlencoded"];
+    page.request("POST", "/setup", &origin, &fields).expect(403);
+    page.post("/setup", &Visitor::default(), &fields).expect(403);
+    assert!(!page.sandbox.path("config.json").exists());
+}
+
+#[test]
+fn i1_a_configuration_that_appears_by_itself_ends_set_up() {
+    let page = empty(&["--web", "127.0.0.1:0", "-c", "mine.json"]);
+    page.watch.prints("mine.json");
+    page.sandbox.write("mine.json", page.endpoint.config(&json!({})).to_string());
+    page.endpoint.wait(1, SOON);
+    // Set-up never takes the place of a file.
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    fs::create_dir(page.sandbox.path("config.json")).expect("a folder in its place");
+    let id = page.endpoint.id();
+    let source = page.endpoint.receiver.index4();
+    let fields = form(&[("name", "own"), ("id", &id), ("ipv4", "a.example"), ("index4", &source), ("step", "save")]);
+    let answer = page.post("/setup", &visitor, &fields).expect(200);
+    assert!(answer.body.contains("Nothing was saved"), "{}", answer.body);
+    std::thread::sleep(ms(50));
+    assert!(page.sandbox.path("config.json").is_dir());
+}
+
+#[test]
+fn i1_a_recipe_becomes_a_text_and_one_more_entry() {
+    let page = Page::with(&json!({"allow_edit": true}), &json!({"headers": {"X-Key": SECRET}}));
+    page.endpoint.wait(1, SOON);
+    let visitor = visitor(&page.get("/recipes?name=duckdns").expect(200));
+    let fields = [
+        ("name", "duckdns"),
+        ("ipv4", "mine.duckdns.org"),
+        ("index4", "default"),
+        ("answer.token", "12345678-1234-1234-1234-123456789012"),
+    ];
+    let shown = page.post("/recipes", &visitor, &form(&fields)).expect(200);
+    assert!(
+        decoded(&shown.body).contains("https://www.duckdns.org/update")
+            && shown.body.contains("Add to the configuration"),
+        "{}",
+        shown.body
+    );
+    assert!(!shown.body.contains(SECRET));
+    let before = page.sandbox.read("config.json");
+    page.post("/recipes", &visitor, &form(&[&fields[..], &[("step", "add")]].concat())).expect(303);
+    let after = page.sandbox.read("config.json");
+    assert!(
+        after.contains("\"providers\"") && after.contains("duckdns.org") && after.matches(SECRET).count() == 1,
+        "{after}"
+    );
+    assert_ne!(before, after);
+    page.sandbox.run(&["check", "-c", "config.json"]).expect(0);
+    let status = page.get("/").expect(200);
+    assert!(status.body.contains("mine.duckdns.org"), "{}", status.body);
+}
