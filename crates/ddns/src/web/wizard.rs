@@ -79,7 +79,9 @@ pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
         return Reply::see("/");
     }
     let mut typed = typed(request);
-    let text = match filled(request, &mut typed).await {
+    // Whoever may not change the configuration sends nothing from here either.
+    let may_look = mode(request) == Mode::SetUp || site.web.borrow().allow_edit;
+    let text = match filled(request, &mut typed, may_look).await {
         Ok(text) => text,
         Err(reply) => return reply,
     };
@@ -172,7 +174,7 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
 }
 
 /// The text that the answers make; the page that asks for what is missing otherwise.
-async fn filled(request: &Request, typed: &mut Typed) -> Result<String, Reply> {
+async fn filled(request: &Request, typed: &mut Typed, may_look: bool) -> Result<String, Reply> {
     if typed.name == OWN {
         return own_text(request, typed);
     }
@@ -186,7 +188,7 @@ async fn filled(request: &Request, typed: &mut Typed) -> Result<String, Reply> {
     let mut form = Form::new(&recipe, domains).map_err(|why| ask(request, typed, &[], Some(&why)))?;
     form.check_domains().map_err(|why| ask(request, typed, &[], Some(&why)))?;
     answer(&mut form, typed).map_err(|wrong| ask(request, typed, &wrong, None))?;
-    look_up(request, &mut form, typed).await?;
+    look_up(request, &mut form, typed, may_look).await?;
     let mut settings = Vec::new();
     for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
         let source = typed.sources[family.index()].trim();
@@ -220,21 +222,24 @@ fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)
 }
 
 /// Looks up what the service knows, each after it was shown, or takes what was typed instead.
-async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed) -> Result<(), Reply> {
-    let agreed = request.field("look");
+async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed, may_look: bool) -> Result<(), Reply> {
+    let agreed = request.field("look").filter(|_| may_look);
+    let lookup_page = |form: &Form<'_>, typed: &Typed, inquiry: &Inquiry, wrong: Option<&str>| {
+        lookup_page(request, form, typed, inquiry, wrong, may_look)
+    };
     let mut last: Option<(Inquiry, String)> = None;
     while let Some(inquiry) = form.inquiry() {
         let inquiry = inquiry.map_err(|why| ask(request, typed, &[], Some(&why)))?;
         let (slot, name) = (inquiry.slot.clone(), inquiry.slot.to_string());
         let given = typed.answers.iter().find(|(known, text)| *known == name && !text.trim().is_empty());
         if let Some((_, text)) = given {
-            form.answer(&slot, text).map_err(|why| lookup_page(request, form, typed, &inquiry, Some(&why)))?;
+            form.answer(&slot, text).map_err(|why| lookup_page(form, typed, &inquiry, Some(&why)))?;
             continue;
         }
         let answer = match &last {
             Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
             _ if agreed.as_deref() == Some(name.as_str()) => sent_inquiry(&inquiry).await,
-            _ => return Err(lookup_page(request, form, typed, &inquiry, None)),
+            _ => return Err(lookup_page(form, typed, &inquiry, None)),
         };
         let found = answer.and_then(|answer| form.found(&slot, &answer).map(|()| answer));
         match found {
@@ -242,16 +247,24 @@ async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed) -> R
                 typed.answers.push((name, form.known(&slot)));
                 last = Some((inquiry, answer));
             }
-            Err(why) => return Err(lookup_page(request, form, typed, &inquiry, Some(&why))),
+            Err(why) => return Err(lookup_page(form, typed, &inquiry, Some(&why))),
         }
     }
     Ok(())
 }
 
-fn lookup_page(request: &Request, form: &Form<'_>, typed: &Typed, inquiry: &Inquiry, wrong: Option<&str>) -> Reply {
+fn lookup_page(
+    request: &Request,
+    form: &Form<'_>,
+    typed: &Typed,
+    inquiry: &Inquiry,
+    wrong: Option<&str>,
+    may_look: bool,
+) -> Reply {
     let slot: &Slot = &inquiry.slot;
     let (label, name) = (form.label(slot), slot.to_string());
-    let content = view::lookup(mode(request), typed, &label, &name, &inquiry.shown.join("\n"), wrong, &request.token);
+    let shown = may_look.then(|| inquiry.shown.join("\n"));
+    let content = view::lookup(mode(request), typed, &label, &name, shown.as_deref(), wrong, &request.token);
     page(request, if wrong.is_some() { 422 } else { 200 }, &content)
 }
 

@@ -228,6 +228,18 @@ fn i2_stars_without_a_secret_are_refused() {
     }
 }
 
+/// What is wrong with a text is told without what the browser did not have.
+#[test]
+fn i2_no_error_shows_a_secret() {
+    let old = r#"{"dns": "callback", "id": "https://h.example/?key=s3cret-a&ip=__IP__", "token": "{\"a\": \"s3cret-b\"}", "ipv4": "a.example"}"#;
+    for change in
+        [("example/?", ""), ("/?key=", ":"), ("https://h.example/?key", "https://h.example@"), ("\\\"a\\\": ", "")]
+    {
+        let errors = edited(old, &[change]).expect_err(change.1);
+        assert!(errors.iter().all(|error| !error.contains("s3cret")), "{errors:?}");
+    }
+}
+
 /// A secret that is moved to where it would be shown is not put back.
 #[test]
 fn i2_no_secret_is_moved_into_the_open() {

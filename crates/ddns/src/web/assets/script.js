@@ -164,7 +164,7 @@
       numbers.replaceChildren(...Array.from({ length: lines }, (_, at) => {
         const line = document.createElement("span");
         line.textContent = `${at + 1}\n`;
-        if (wrong.includes(String(at + 1))) line.className = "wrong";
+        if (wrong.includes(String(at + 1))) line.className = "at";
         return line;
       }));
     };

@@ -96,7 +96,7 @@ fn text(editor: &Editor<'_>) -> Markup {
             label for="text" { "Text" }
             div.editor {
                 pre aria-hidden="true" {
-                    @for number in 1..=lines { span class=[wrong.contains(&number).then_some("wrong")] { (number) } "\n" }
+                    @for number in 1..=lines { span class=[wrong.contains(&number).then_some("at")] { (number) } "\n" }
                 }
                 textarea #text name="text" rows=(lines) wrap="off" spellcheck="false" autocapitalize="none" autocomplete="off"
                     readonly[editor.why_not.is_some()] aria-describedby="findings"

@@ -274,7 +274,7 @@ pub(crate) fn lookup(
     typed: &Typed,
     label: &str,
     name: &str,
-    shown: &str,
+    shown: Option<&str>,
     wrong: Option<&str>,
     token: &str,
 ) -> Markup {
@@ -282,6 +282,7 @@ pub(crate) fn lookup(
         div.stack {
             h1 { (label) }
             @if let Some(wrong) = wrong { (notice(Tone::Bad, format!("It was not found: {wrong}."))) }
+            @if let Some(shown) = shown {
             section.card {
                 p { "The service can be asked for it. This would be sent:" }
                 (code(shown, "the request"))
@@ -289,6 +290,7 @@ pub(crate) fn lookup(
                     (carried(typed, token))
                     button.main name="look" value=(name) { "Look it up" }
                 }
+            }
             }
             form.card method="post" action=(mode.path()) {
                 (carried(typed, token))
