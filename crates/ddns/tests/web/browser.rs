@@ -9,14 +9,24 @@ use crate::support::page::{PASSWORD, Page};
 use crate::support::watching::{SOON, Watch, until};
 
 /// Every view of the page.
-const VIEWS: [&str; 5] = ["/", "/update?domain=home.example.com&type=A", "/addresses", "/requests", "/history"];
+const VIEWS: [&str; 7] = [
+    "/",
+    "/update?domain=home.example.com&type=A",
+    "/addresses",
+    "/requests",
+    "/history",
+    "/configuration",
+    "/recipes",
+];
 
 #[test]
 fn i1_the_page_is_used_in_a_browser() {
     let Some(browser) = Browser::start() else { return };
     browser.width(1200);
-    let page = Page::locked();
-    page.endpoint.wait(1, SOON);
+    // Two updates: what must be unique on a page is seen only then.
+    let names = json!({"ipv4": ["home.example.com", "www.example.com"]});
+    let page = Page::with(&json!({"password_file": "password"}), &names);
+    page.endpoint.wait(2, SOON);
     let url = format!("http://{}", page.host());
     log_in(&browser, &url);
     news_come_without_reloading(&browser, &page);
@@ -29,6 +39,7 @@ fn i1_the_page_is_used_in_a_browser() {
         .into_iter()
         .find(|other| other.contains("//") && !other.starts_with(&own) && !other.starts_with("chrome:"));
     assert_eq!(strange, None, "a request to another host");
+    editing(&browser);
     the_service_restarts(&browser);
 }
 
@@ -54,7 +65,7 @@ fn log_in(browser: &Browser, url: &str) {
     // The browser itself notes the status of the response.
     assert!(browser.console().len() <= 1, "403");
     browser.type_into("#password", &format!("{PASSWORD}{ENTER}"));
-    browser.says("Up to date");
+    browser.says("All 2 up to date");
     browser.says("home.example.com");
     is_quiet(browser);
 }
@@ -76,7 +87,7 @@ fn synchronizing(browser: &Browser, page: &Page) {
     let before = page.watch.lines_with("synchronization requested");
     browser.click(".hero button");
     until(SOON, "a synchronization", || page.watch.lines_with("synchronization requested") > before);
-    browser.says("Up to date");
+    browser.says("All 2 up to date");
     assert_eq!(browser.run("return window.mark"), json!(1), "it was not reloaded");
     let left = "document.querySelector('[data-left]').textContent";
     let first = browser.run(&format!("return {left}"));
@@ -119,6 +130,34 @@ fn views(browser: &Browser, url: &str) {
         browser.width(1200);
         is_quiet(browser);
     }
+}
+
+/// A mistake is seen while somebody types, with a caret under it; what is saved is sent.
+fn editing(browser: &Browser) {
+    let page = Page::with(&json!({"allow_edit": true}), &json!({}));
+    page.endpoint.wait(1, SOON);
+    browser.open(&format!("http://{}/configuration", page.host()));
+    let replace = |old: &str, new: &str| {
+        browser.run(&format!(
+            "const text = document.getElementById('text'); text.value = text.value.replace({}, {}); \
+             text.dispatchEvent(new Event('input'))",
+            json!(old),
+            json!(new)
+        ));
+    };
+    replace("\"timeout\":60", "\"timeuot\":60");
+    browser.until("document.querySelector('#findings pre')?.textContent.includes('^')");
+    browser.says("timeout");
+    is_accessible(browser, "a configuration with a mistake");
+    replace("\"timeuot\":60", "\"timeout\":60");
+    browser.until("!document.querySelector('#findings li')");
+    replace("home.example.com", "office.example.com");
+    browser.click("button[value=review]");
+    browser.says("What would change in what is sent");
+    is_accessible(browser, "what would change");
+    browser.click("button[value=save]");
+    assert_eq!(page.endpoint.wait(2, SOON * 3).name(), "office.example.com");
+    is_quiet(browser);
 }
 
 fn the_service_restarts(browser: &Browser) {

@@ -141,7 +141,7 @@ pub(crate) fn code(text: &str, what: &str) -> Markup {
     html! {
         div.code {
             button.copy type="button" hidden data-copy { "Copy" span.unseen { " " (what) } }
-            pre tabindex="0" aria-label=(what) role="region" { code { (text) } }
+            pre tabindex="0" aria-label=(what) role="group" { code { (text) } }
         }
     }
 }
