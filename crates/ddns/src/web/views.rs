@@ -1,5 +1,4 @@
 //! The pages, each a pure function from what is known to markup. Maud escapes every value.
-#![allow(dead_code, reason = "no route shows them yet")]
 
 pub(crate) mod addresses;
 pub(crate) mod assets;

@@ -4,7 +4,7 @@
 use ddns_core::web::when::When;
 use maud::{Markup, Render, html};
 
-use super::parts::{Icon, Tone, action, empty, notice, time};
+use super::parts::{Icon, Tone, action, empty, notice, prose, time};
 
 /// An address of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,15 +135,15 @@ fn sources(list: &List) -> Markup {
                             span.soft.small.number { (attempt.milliseconds) " ms" }
                         }
                         @match &attempt.ip {
-                            Some(ip) => p { strong.mono { (ip) } " " span.soft { (attempt.why) } },
-                            None => p { span.state.retrying { (Icon::Retrying) "no address" } " " span.soft { (attempt.why) } },
+                            Some(ip) => p { strong.mono { (ip) } " " span.soft { (prose(&attempt.why)) } },
+                            None => p { span.state.retrying { (Icon::Retrying) "no address" } " " span.soft { (prose(&attempt.why)) } },
                         }
                     }
                 }
             }
             div.verdict {
                 @match &list.chosen {
-                    Some(chosen) => { span.state.good { (Icon::Good) } div { p { (chosen) } @for warning in &list.warnings { p.soft { (warning) } } } }
+                    Some(chosen) => { span.state.good { (Icon::Good) } div { p { (prose(chosen)) } @for warning in &list.warnings { p.soft { (prose(warning)) } } } }
                     None => { span.state.retrying { (Icon::NoAddress) } p { "No address found: nothing is sent." } }
                 }
             }

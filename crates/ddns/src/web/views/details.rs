@@ -9,7 +9,7 @@ use maud::{Markup, Render, html};
 
 use super::history::records;
 use super::overview::{last, why};
-use super::parts::{action, empty, pill, time};
+use super::parts::{action, empty, pill, prose, time};
 use super::requests::{Item, body};
 use super::strip::{Strip, large, legend, table};
 
@@ -94,7 +94,7 @@ impl Model<'_> {
                     @if let Some(endpoint) = &row.endpoint { dt { "Endpoint" } dd { code { (endpoint) } } }
                     dt { "Last response" }
                     dd { (last(row.last)) }
-                    @if let Some(decided) = &self.decided { dt { "Decided by" } dd { (decided) } }
+                    @if let Some(decided) = &self.decided { dt { "Decided by" } dd { (prose(decided)) } }
                 }
             }
         }

@@ -110,6 +110,18 @@ pub(crate) fn response(why: &str) -> String {
     format!("The response was {}{words}.", with_reason(status))
 }
 
+/// A sentence of ours, in which words between backticks are code.
+pub(crate) fn prose(text: &str) -> Markup {
+    let is_even = text.matches('`').count().is_multiple_of(2);
+    html! {
+        @if is_even {
+            @for (at, part) in text.split('`').enumerate() {
+                @if at % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else { (text) }
+    }
+}
+
 /// What a notice is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -228,6 +240,38 @@ pub(crate) fn pager(range: Range, what: &str, link: impl Fn(usize) -> String) ->
                     @if !is_last { a.button href=(link(page + 1)) rel="next" { "Next ›" } }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i1_what_stands_between_backticks_is_code_and_nothing_is_markup() {
+        let cases = [
+            ("set `web` to `true`", "set <code>web</code> to <code>true</code>"),
+            ("a ` alone", "a ` alone"),
+            ("`<b>`", "<code>&lt;b&gt;</code>"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(prose(text).into_string(), expected);
+        }
+    }
+
+    #[test]
+    fn i1_the_end_of_a_request_is_a_sentence() {
+        let cases = [
+            ("503", "The response was 503 Service Unavailable."),
+            ("200: badauth", "The response was 200 OK: badauth."),
+            ("799", "The response was 799."),
+            ("connection refused", "There was no response: connection refused."),
+            ("12: x", "There was no response: 12: x."),
+        ];
+        for (why, expected) in cases {
+            assert_eq!(response(why), expected);
         }
     }
 }

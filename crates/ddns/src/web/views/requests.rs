@@ -3,7 +3,7 @@
 use ddns_core::web::list::Filter;
 use maud::{Markup, Render, html};
 
-use super::parts::{Range, Tone, code, empty, notice, pager};
+use super::parts::{Range, Tone, code, empty, notice, pager, prose};
 
 /// So many requests stand on a page.
 pub(crate) const PER_PAGE: usize = 20;
@@ -87,14 +87,14 @@ fn head(item: &Item) -> Markup {
 pub(super) fn body(item: &Item) -> Markup {
     html! {
         dl.pairs {
-            dt { "Verdict" } dd { (item.verdict) }
-            @if let Some(address) = &item.address { dt { "Address" } dd { (address) } }
+            dt { "Verdict" } dd { (prose(&item.verdict)) }
+            @if let Some(address) = &item.address { dt { "Address" } dd { (prose(address)) } }
             @if let Content::Shown { endpoint, proxy, .. } = &item.request {
                 dt { "Endpoint" }
                 dd { code { (endpoint) } @if let Some(proxy) = proxy { ", through the proxy " code { (proxy) } } }
             }
         }
-        @for warning in &item.warnings { (notice(Tone::Warning, warning)) }
+        @for warning in &item.warnings { (notice(Tone::Warning, prose(warning))) }
         @match &item.request {
             Content::Shown { text, curl, .. } => {
                 (code(text, "the request"))
