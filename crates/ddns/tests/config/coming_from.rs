@@ -53,7 +53,7 @@ fn b11_task_is_a_hint_at_the_service_and_at_the_old_timer() {
     for arguments in [&["task"][..], &["task", "--install", "5"], &["task", "--status"]] {
         let run = Sandbox::new().run(arguments).expect(2);
         run.prints("there is no command `task`")
-            .prints("docs/running-as-a-service.md")
+            .prints("`ddns service install`")
             .prints("systemctl disable --now ddns.timer");
     }
 }
