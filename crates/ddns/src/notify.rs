@@ -14,7 +14,7 @@ use ddns_core::net::family::Family;
 use ddns_core::notify::{self, About, Event, Ledger, News, Told};
 use ddns_core::text::log_format::Level;
 use ddns_core::update::happened::{Happened, Settled, What};
-use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::outcome::Outcome;
 use ddns_core::update::state::Fingerprint;
 use ddns_core::update::status::reason;
 use futures_util::future::LocalBoxFuture;
@@ -71,10 +71,15 @@ impl<'a> Notifier<'a> {
     ) -> Option<Box<Self>> {
         let mut each = Vec::new();
         for (config, ((valid, _), log)) in configs.iter().zip(logs).enumerate() {
+            if valid.notify.is_empty() {
+                continue;
+            }
+            let first = senders.partition_point(|sender| sender.config < config);
+            let own = first..senders.partition_point(|sender| sender.config <= config);
+            let names = sync.streak_names(own.clone());
             for notification in &valid.notify {
-                let first = senders.partition_point(|sender| sender.config < config);
-                let own = first..senders.partition_point(|sender| sender.config <= config);
-                let keys = own.clone().map(|at| sync.streak_key(at, notification)).collect();
+                let own = own.clone();
+                let keys = own.clone().zip(&names).map(|(at, name)| sync.streak_key(at, name, notification)).collect();
                 let ledger = Ledger::new(notification.on, notification.after);
                 each.push(One { notification, log, config, senders: own, keys, ledger });
             }
@@ -125,7 +130,7 @@ impl<'a> Notifier<'a> {
     }
 
     /// A synchronization ended: what failed for want of an address is counted, and what is to be told is sent.
-    pub(crate) fn rest(&mut self, tallies: &[Tally], postponed: usize, sync: &mut Sync<'_>) {
+    pub(crate) fn rest(&mut self, sync: &mut Sync<'_>) {
         let now = unix_time().seconds;
         let senders = self.senders;
         for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
@@ -137,11 +142,10 @@ impl<'a> Notifier<'a> {
                 self.note(&About { entry, domain: domain.clone(), family }, &news, now, sync);
             }
         }
+        let is_open = sync.postponed() > 0;
         for one in &mut self.each {
-            let tally = tallies[one.config];
-            if postponed == 0 && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0 {
-                one.ledger.synchronized();
-            }
+            let tally = sync.tallies()[one.config];
+            one.ledger.synchronized(!is_open && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0);
         }
         self.review(sync);
     }
@@ -211,9 +215,9 @@ impl<'a> Notifier<'a> {
     }
 
     /// Tells what a single run came to, and waits for it: for each notification no longer than its `timeout`.
-    pub(crate) async fn finish(&mut self, tallies: &[Tally], sync: &mut Sync<'_>) {
+    pub(crate) async fn finish(&mut self, sync: &mut Sync<'_>) {
         self.began = Some(Instant::now());
-        self.rest(tallies, 0, sync);
+        self.rest(sync);
         // Whoever ends this now has counted all the same.
         sync.save();
         while let Some(ended) = self.sending.next().await {

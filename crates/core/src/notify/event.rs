@@ -1,5 +1,7 @@
 //! What a notification may be about.
 
+use crate::update::streak::Telling;
+
 /// Failures in a row before `failed` is told, where `after` is not set.
 pub const DEFAULT_AFTER: u32 = 3;
 
@@ -38,9 +40,14 @@ impl Event {
         Self::ALL.into_iter().find(|event| event.as_str().eq_ignore_ascii_case(word.trim()))
     }
 
-    /// Whether it is about an update that fails.
-    pub fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::Stopped)
+    /// What it says of the failures of an update; none where it is not about them.
+    pub(super) fn telling(self) -> Option<Telling> {
+        match self {
+            Self::Failed => Some(Telling::Failure),
+            Self::Stopped => Some(Telling::Stop),
+            Self::Recovered => Some(Telling::Recovery),
+            Self::Changed | Self::Synchronized => None,
+        }
     }
 }
 

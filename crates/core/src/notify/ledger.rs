@@ -157,9 +157,9 @@ impl Ledger {
         }
     }
 
-    /// A synchronization ended, and everything is up to date.
-    pub fn synchronized(&mut self) {
-        self.is_synchronized = self.on.has(Event::Synchronized);
+    /// A synchronization ended, and this is whether everything is up to date.
+    pub fn synchronized(&mut self, is_good: bool) {
+        self.is_synchronized = is_good && self.on.has(Event::Synchronized);
     }
 
     /// Pauses no longer: whoever tells it ends.
@@ -218,6 +218,9 @@ impl Ledger {
             for line in told.lines.iter().filter(|line| told.event == Event::Failed && line.failures == 0) {
                 changes.push((line.about.clone(), Streak::default().failed(unix)));
             }
+            if told.event == Event::Changed {
+                self.changed.clear();
+            }
             self.under_way = Some(told.clone());
         }
         (changes, told)
@@ -226,7 +229,7 @@ impl Ledger {
     /// The streak where nobody wants to be told about it.
     fn without_telling(&self, streak: Streak) -> Streak {
         match self.event_of(streak) {
-            Some(event) if !self.on.has(event) => streak.told(event.is_failure()),
+            Some(event) if !self.on.has(event) => Self::streak_after(event, true, streak),
             _ => streak,
         }
     }
@@ -235,8 +238,8 @@ impl Ledger {
     fn event_of(&self, streak: Streak) -> Option<Event> {
         match streak {
             _ if streak.is_recovered() => Some(Event::Recovered),
+            Streak { is_stopped: true, is_stop_told: false, .. } if self.on.has(Event::Stopped) => Some(Event::Stopped),
             Streak { is_told: true, .. } | Streak { failures: 0, .. } => None,
-            Streak { is_stopped: true, .. } if self.on.has(Event::Stopped) => Some(Event::Stopped),
             // It is not tried again: however many were wanted, this was the last failure.
             Streak { is_stopped: true, .. } => Some(Event::Failed),
             _ if streak.failures >= self.after => Some(Event::Failed),
@@ -288,13 +291,12 @@ impl Ledger {
         let pause = PAUSE.saturating_mul(1 << self.unsent.min(MOST_DOUBLINGS));
         self.not_before[told.event as usize] = now + pause;
         self.wake_at = Some(now);
-        if told.event == Event::Changed && (has_arrived || self.unsent >= MOST_TRIES) {
+        if told.event == Event::Changed && !has_arrived && self.unsent < MOST_TRIES {
             for line in &told.lines {
-                // One that changed again meanwhile is told again.
-                if let Some((_, ip)) = self.changed.remove(&line.about)
-                    && Some(ip) != line.ip
-                {
-                    self.changed.insert(line.about.clone(), (line.ip, ip));
+                // It may have changed again meanwhile.
+                let ip = self.changed.remove(&line.about).map(|(_, ip)| ip).or(line.ip);
+                if let Some(ip) = ip.filter(|ip| line.previous != Some(*ip)) {
+                    self.changed.insert(line.about.clone(), (line.previous, ip));
                 }
             }
         }
@@ -304,10 +306,10 @@ impl Ledger {
     /// The streak of an update that was told, or could not be.
     #[must_use]
     pub fn streak_after(event: Event, has_arrived: bool, streak: Streak) -> Streak {
-        match event {
-            Event::Changed | Event::Synchronized => streak,
-            _ if has_arrived => streak.told(event.is_failure()),
-            _ => streak.untold(event.is_failure()),
+        match event.telling() {
+            None => streak,
+            Some(what) if has_arrived => streak.told(what),
+            Some(what) => streak.untold(what),
         }
     }
 }

@@ -6,6 +6,17 @@ use crate::text::json::Value;
 /// So many synchronizations try to tell of one event; then it counts as told.
 const MOST_TRIES: u8 = 10;
 
+/// What is told of a streak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    /// The update fails.
+    Failure,
+    /// It is refused for good.
+    Stop,
+    /// It is fine again.
+    Recovery,
+}
+
 /// What one notification remembers of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Streak {
@@ -15,6 +26,8 @@ pub struct Streak {
     pub is_stopped: bool,
     /// Whether it was told that the update fails.
     pub is_told: bool,
+    /// Whether it was told that it is refused for good.
+    pub is_stop_told: bool,
     /// In how many synchronizations telling what is due failed.
     pub tries: u8,
     /// When it changed last, in seconds since the epoch.
@@ -27,13 +40,14 @@ impl Streak {
     pub fn failed(self, now: u64) -> Self {
         // One that comes while it is still to be told that the update is fine again begins no new streak.
         let tries = if self.failures == 0 { 0 } else { self.tries };
-        Self { failures: self.failures.saturating_add(1), is_stopped: false, tries, at: now, ..self }
+        let failures = self.failures.saturating_add(1);
+        Self { failures, is_stopped: false, is_stop_told: false, tries, at: now, ..self }
     }
 
     /// The same after the service refused the update for good.
     #[must_use]
     pub fn stopped(self, now: u64) -> Self {
-        Self { is_stopped: true, ..self.failed(now) }
+        Self { is_stopped: true, is_stop_told: self.is_stop_told, ..self.failed(now) }
     }
 
     /// The same now that the update is fine. What was not told is forgotten.
@@ -47,22 +61,24 @@ impl Streak {
         }
     }
 
-    /// The same once it was told how the update stands: that it fails, or that it is fine again.
+    /// The same once it was told how the update stands.
     #[must_use]
-    pub fn told(self, is_failure: bool) -> Self {
-        match (is_failure, self.failures) {
-            (true, _) => Self { is_told: true, tries: 0, ..self },
-            (false, 0) => Self::default(),
+    pub fn told(self, what: Telling) -> Self {
+        let told = Self { is_told: true, tries: 0, ..self };
+        match (what, self.failures) {
+            (Telling::Failure, _) => told,
+            (Telling::Stop, _) => Self { is_stop_told: self.is_stopped, ..told },
+            (Telling::Recovery, 0) => Self::default(),
             // It failed again meanwhile: that is a new streak.
-            (false, _) => Self { is_told: false, tries: 0, ..self },
+            (Telling::Recovery, _) => Self { is_told: false, is_stop_told: false, tries: 0, ..self },
         }
     }
 
     /// The same after that could not be told. It is not tried for ever.
     #[must_use]
-    pub fn untold(self, is_failure: bool) -> Self {
+    pub fn untold(self, what: Telling) -> Self {
         let tries = self.tries.saturating_add(1);
-        if tries >= MOST_TRIES { self.told(is_failure) } else { Self { tries, ..self } }
+        if tries >= MOST_TRIES { self.told(what) } else { Self { tries, ..self } }
     }
 
     /// Whether it is to be told that the update is fine again.
@@ -71,7 +87,7 @@ impl Streak {
     }
 
     pub(super) fn to_text(self) -> String {
-        let flags = u8::from(self.is_told) | u8::from(self.is_stopped) << 1;
+        let flags = u8::from(self.is_told) | u8::from(self.is_stopped) << 1 | u8::from(self.is_stop_told) << 2;
         format!("[{},{flags},{},{}]", self.failures, self.tries, self.at)
     }
 
@@ -86,6 +102,7 @@ impl Streak {
             failures: failures.parse().ok()?,
             is_stopped: flags & 2 != 0,
             is_told: flags & 1 != 0,
+            is_stop_told: flags & 4 != 0,
             tries: tries.parse().ok()?,
             at: at.parse().ok()?,
         })

@@ -86,6 +86,9 @@ If `zone` is set, also:
   __HOST__        the name inside of it; @ for the zone itself
   __SUBDOMAIN__   the same; empty for the zone itself
 
+In `notify` these: __EVENT__, __MESSAGE__, __DOMAINS__, __IP__, __OLDIP__,
+__RECORDTYPE__, __TIMESTAMP__.
+
 Define your own in `extra`: { \"__KEY__\": \"my-key\" }.
 
 In a URL a value is encoded so that it can neither end a parameter nor add one;

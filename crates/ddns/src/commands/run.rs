@@ -49,14 +49,14 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         }
     }
     let mut all = Tally::default();
-    let tallies = sync.finish().to_vec();
+    let tallies = sync.finish();
     history.save();
     for (tally, log) in tallies.iter().zip(&logs) {
         log.line(level_of(*tally, log), || tally.to_string());
         all = all.plus(*tally);
     }
     if let Some(mut notifier) = notifier {
-        notifier.finish(&tallies, &mut sync).await;
+        notifier.finish(&mut sync).await;
     }
     all.exit_code()
 }

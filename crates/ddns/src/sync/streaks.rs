@@ -1,6 +1,8 @@
 //! Failures in a row, for notifications (I5): kept in the cache of their entry, so that single runs count on.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::ops::Range;
 
 use ddns_core::address::observation::Observation;
 use ddns_core::config::Notification;
@@ -16,16 +18,24 @@ use ddns_core::update::streak::Streak;
 use super::Sync;
 
 impl Sync<'_> {
-    /// The key under which a notification counts failures of an entry. The entry is named by where it sends: another key or
-    /// body, which is how failures are mended, leaves the count as it is.
-    pub(crate) fn streak_key(&mut self, at: usize, notification: &Notification) -> Fingerprint {
-        let origin = |at: usize| self.senders[at].entry.callback.target.fixed_part().map(|url| url.origin());
-        let own = origin(at);
-        let before = (0..at).filter(|other| self.senders[*other].config == self.senders[at].config);
-        let number = before.filter(|other| origin(*other) == own).count();
+    /// What entries of one configuration are called where their failures are counted: by where each sends, and a number
+    /// where several send there. Another key or body, which is how failures are mended, leaves the count as it is.
+    pub(crate) fn streak_names(&self, entries: Range<usize>) -> Vec<String> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let name = |at: usize| {
+            let origin =
+                self.senders[at].entry.callback.target.fixed_part().map(|url| url.origin()).unwrap_or_default();
+            let number = counts.entry(origin.clone()).or_default();
+            *number += 1;
+            format!("{origin} {number}")
+        };
+        entries.map(name).collect()
+    }
+
+    /// The key under which a notification counts failures of an entry.
+    pub(crate) fn streak_key(&mut self, at: usize, name: &str, notification: &Notification) -> Fingerprint {
         self.updates.open_cache(at);
-        let name = format!("{} {number}", own.unwrap_or_default());
-        notification.callback.fingerprint_for(self.updates.streaks(at).state().salt(), &name)
+        notification.callback.fingerprint_for(self.updates.streaks(at).state().salt(), name)
     }
 
     /// The failures of an update.

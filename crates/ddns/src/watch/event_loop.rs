@@ -320,8 +320,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         self.is_busy = false;
         self.service.client.rest();
         if let Some(notifier) = &mut self.notifier {
-            let tallies = self.sync.tallies().to_vec();
-            notifier.rest(&tallies, self.sync.postponed(), &mut self.sync);
+            notifier.rest(&mut self.sync);
         }
         self.sync.save();
         self.history.save();

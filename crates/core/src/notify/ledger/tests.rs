@@ -153,12 +153,16 @@ fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
     let mut kept = Kept::new(Events::NONE.with(Event::Failed), 3);
     kept.take(0, stopped());
     assert_eq!(kept.told(0), [("failed", 1)]);
-    // One that failed often enough, and is stopped then, was told.
+    // One that failed often enough, and is stopped then: nobody waits for it any more.
     let mut kept = Kept::new(ALL, 1);
     kept.fail(0);
     assert_eq!(kept.told(0), [("failed", 1)]);
     kept.take(0, stopped());
-    assert_eq!(kept.told(100), []);
+    assert_eq!(kept.told(100), [("stopped", 1)]);
+    kept.take(0, stopped());
+    assert_eq!(kept.told(200), [], "it was tried again, and refused again");
+    kept.take(0, News::Accepted);
+    assert_eq!(kept.told(300), [("recovered", 1)]);
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn i5_only_what_is_asked_for_is_told() {
         if on == Event::Stopped {
             told.extend(kept.told(200));
         }
-        kept.ledger.synchronized();
+        kept.ledger.synchronized(true);
         kept.streaks.remove(&about(1));
         told.extend(kept.told(300));
         assert_eq!(told, expected, "{on:?}");
@@ -205,6 +209,31 @@ fn i5_changes_are_taken_together() {
     assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(1)), Some(ip(3))));
     kept.end(true, 60);
     assert_eq!((kept.begin(200), kept.ledger.wake_at()), (None, None));
+}
+
+/// The last that was told is what the endpoint has.
+#[test]
+fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
+    let mut kept = Kept::new(ALL, 3);
+    kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
+    assert!(kept.begin(0).is_some());
+    kept.take(0, News::Changed { ip: ip(1), previous: Some(ip(2)) });
+    kept.end(true, 0);
+    let told = kept.begin(100).expect("a notification");
+    assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(2)), Some(ip(1))));
+    kept.end(true, 100);
+
+    // Where the first did not arrive, there is nothing to tell.
+    kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
+    assert!(kept.begin(200).is_some());
+    kept.take(0, News::Changed { ip: ip(1), previous: Some(ip(2)) });
+    kept.end(false, 200);
+    assert_eq!(kept.begin(10_000), None);
+    kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
+    assert!(kept.begin(20_000).is_some());
+    kept.end(false, 20_000);
+    let told = kept.begin(30_000).expect("it is tried again");
+    assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(1)), Some(ip(2))));
 }
 
 #[test]
@@ -273,11 +302,12 @@ proptest! {
         let mut kept = Kept::new(ALL, after);
         let mut failures = [0; 4];
         let mut has_failed_often = false;
-        let (mut told_to_fail, mut lost) = ([false; 4], 0);
+        let (mut told_to_fail, mut told_to_stop, mut lost) = ([false; 4], [false; 4], 0);
         for (now, step) in (1_u64..).map(|number| number * 10_000).zip(steps) {
             match step {
                 Step::Fail(number) => {
                     kept.fail(number);
+                    told_to_stop[number] = false;
                     failures[number] += 1;
                     has_failed_often |= failures[number] >= after;
                 }
@@ -288,6 +318,7 @@ proptest! {
                 Step::Accept(number) => {
                     kept.take(number, News::Accepted);
                     failures[number] = 0;
+                    told_to_stop[number] = false;
                 }
                 Step::Kill => kept.ledger = Ledger::new(ALL, after),
                 Step::Tell(has_arrived) => {
@@ -298,9 +329,15 @@ proptest! {
                         prop_assert!(has_failed_often);
                         for line in &told.lines {
                             let number = (0..4).find(|number| about(*number) == line.about).expect("one of ours");
-                            prop_assert_eq!(told_to_fail[number], !told.event.is_failure(), "{:?} {:?}", &told, &kept.streaks);
+                            let is_right = match told.event {
+                                Event::Failed => !told_to_fail[number],
+                                Event::Stopped => !told_to_stop[number],
+                                _ => told_to_fail[number],
+                            };
+                            prop_assert!(is_right, "{:?} {:?}", &told, &kept.streaks);
                             if has_arrived {
-                                told_to_fail[number] = told.event.is_failure();
+                                told_to_fail[number] = told.event != Event::Recovered;
+                                told_to_stop[number] = told.event == Event::Stopped;
                             }
                         }
                         kept.end(has_arrived, now);
