@@ -11,13 +11,14 @@
 //! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
-//! Imports point downwards: `service`, `web`, `recipe`, `schedule`, `config`, `address`, `notify`, `callback`, `history`, `update`,
-//! `net`, `text`.
+//! Imports point downwards: `service`, `web`, `recipe`, `schedule`, `config`, `address`, `notify`, `callback`, `metrics`, `history`,
+//! `update`, `net`, `text`.
 
 pub mod address;
 pub mod callback;
 pub mod config;
 pub mod history;
+pub mod metrics;
 pub mod net;
 pub mod notify;
 pub mod recipe;

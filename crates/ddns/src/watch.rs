@@ -8,6 +8,7 @@ mod events;
 mod files;
 mod instance;
 mod kernel;
+mod metrics;
 mod page;
 #[cfg(target_os = "linux")]
 mod readable;
@@ -35,6 +36,7 @@ use crate::sync::{self, Sync};
 
 use event_loop::EventLoop;
 use events::Events;
+use metrics::Metrics;
 use service::{End, Service};
 
 pub(crate) use control::{Command, closed_folder, request, services};
@@ -103,6 +105,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     sync.tell();
     let history = History::new(&senders, service.environment);
     let notifier = Notifier::new(configs, &logs, &senders, service.client, &mut sync);
+    let metrics = Metrics::of(configs, &intervals, handover.metrics);
     events.files.watch(service.files(configs));
     service.open_control(configs, events, log);
     page::open(configs, events, log);
@@ -111,7 +114,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     }
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
-    let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history, notifier), schedule);
+    let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history, notifier, metrics), schedule);
     event_loop.resume(handover.waiting, handover.is_stale);
     event_loop.run(events).await
 }

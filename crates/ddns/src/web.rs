@@ -5,6 +5,7 @@ mod api;
 mod configuration;
 mod events;
 mod guard;
+mod health;
 mod login;
 mod models;
 mod pages;

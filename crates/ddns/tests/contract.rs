@@ -111,6 +111,7 @@ mod web {
     mod events;
     mod limits;
     mod logging_in;
+    mod metrics;
     mod names_and_sites;
     mod setting_up;
 }

@@ -78,7 +78,8 @@ impl Event {
         matches!(self, Self::Accepted | Self::Unchanged)
     }
 
-    fn of(outcome: &Outcome) -> Self {
+    /// The event of an outcome.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Accepted(_) => Self::Accepted,
             Outcome::Unchanged(_) => Self::Unchanged,

@@ -107,7 +107,8 @@ impl Phase {
         matches!(self, Self::UpToDate | Self::Accepted | Self::Expired)
     }
 
-    fn name(&self) -> &'static str {
+    /// Its name in JSON.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::UpToDate => "up_to_date",
             Self::Sending => "sending",

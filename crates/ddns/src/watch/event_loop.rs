@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 
 use super::control::Command;
 use super::events::{Event, Events};
+use super::metrics::Metrics;
 use super::page;
 use super::reload::{Decision, Loaded, REJECTED, Reload};
 use super::service::{End, Service, Waiting};
@@ -63,6 +64,8 @@ pub(super) struct EventLoop<'a, 's> {
     history: History<'s>,
     /// None where nobody wants to be told anything.
     notifier: Option<Box<Notifier<'s>>>,
+    /// None where there is no page.
+    metrics: Option<Metrics>,
     schedule: Schedule,
     reload: Reload<'a>,
     /// Requests that wait for the synchronization to end.
@@ -80,7 +83,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         service: &'s mut Service<'a>,
         configs: &'s Rc<Vec<Valid>>,
         logs: &'s [Log<'s>],
-        (sync, history, notifier): (Sync<'s>, History<'s>, Option<Box<Notifier<'s>>>),
+        (sync, history, notifier, metrics): (Sync<'s>, History<'s>, Option<Box<Notifier<'s>>>, Option<Metrics>),
         schedule: Schedule,
     ) -> Self {
         Self {
@@ -91,6 +94,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             sync,
             history,
             notifier,
+            metrics,
             schedule,
             reload: Reload::default(),
             waiting: Vec::new(),
@@ -145,6 +149,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         handover.waiting = std::mem::take(&mut self.waiting);
         handover.pauses = self.sync.requested_pauses();
         handover.memory = self.sync.take_memory();
+        handover.metrics = self.metrics.take();
         handover.is_stale = self.reload.is_pending();
         End::Reload(fresh)
     }
@@ -152,6 +157,9 @@ impl<'a, 's> EventLoop<'a, 's> {
     /// Hands on what happened.
     fn hand_on(&mut self) {
         self.history.take(self.sync.news());
+        if let Some(metrics) = &mut self.metrics {
+            metrics.take(self.sync.news());
+        }
         match &mut self.notifier {
             Some(notifier) => notifier.take(&self.sync.take_news(), &mut self.sync),
             None => self.sync.forget_news(),
@@ -287,6 +295,17 @@ impl<'a, 's> EventLoop<'a, 's> {
             Event::Web(Ask::Histories(respond)) => {
                 self.history.save();
                 let _ = respond.send(self.history.paths());
+            }
+            Event::Web(Ask::Alive(respond)) => {
+                let _ = respond.send(());
+            }
+            Event::Web(Ask::Ready(respond)) => {
+                let status = self.status();
+                let _ = respond.send(self.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
+            }
+            Event::Web(Ask::Metrics(respond)) => {
+                let status = self.status();
+                let _ = respond.send(self.metrics.as_ref().map_or_else(String::new, |metrics| metrics.text(&status)));
             }
             Event::Web(Ask::Configs(respond)) => {
                 let _ = respond.send(Rc::clone(self.configs));

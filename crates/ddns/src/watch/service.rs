@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use super::control::{Control, ControlRequest};
 use super::events::Events;
 use super::instance::Lock;
+use super::metrics::Metrics;
 use super::systemd::Systemd;
 use crate::cli::Settings;
 use crate::environment::Environment;
@@ -43,6 +44,8 @@ pub(super) struct Handover {
     pub(super) waiting: Vec<Waiting>,
     /// Pauses that endpoints asked for.
     pub(super) pauses: HashMap<LaneKey, Pause>,
+    /// What was counted.
+    pub(super) metrics: Option<Metrics>,
     /// Whether the configuration changed again meanwhile.
     pub(super) is_stale: bool,
     /// What is remembered without a cache file.

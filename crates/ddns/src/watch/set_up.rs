@@ -86,6 +86,12 @@ fn respond(ask: Ask, settings: &Settings, environment: &Environment, target: &Pa
             });
         }
         Ask::Warn(text) => log.warning(text),
+        Ask::Alive(respond) => {
+            let _ = respond.send(());
+        }
+        Ask::Ready(respond) => {
+            let _ = respond.send(Some("there is no configuration yet".to_owned()));
+        }
         _ => {}
     }
 }

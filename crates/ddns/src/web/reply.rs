@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::json::{Value, pretty};
 use ddns_core::web::visit::{Turned, Visit};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
@@ -188,6 +189,11 @@ impl Reply {
     /// A value for programs.
     pub(super) fn json(status: u16, value: &Value) -> Self {
         Self::new(status, "application/json", pretty(value).into())
+    }
+
+    /// What Prometheus reads.
+    pub(super) fn metrics(text: String) -> Self {
+        Self::new(200, CONTENT_TYPE_OF_METRICS, text.into())
     }
 
     /// A sentence.

@@ -11,7 +11,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 use super::reply::{Reply, Request};
 use super::site::Site;
 use super::views::assets::Asset;
-use super::{api, configuration, guard, login, pages, wizard};
+use super::{api, configuration, guard, health, login, pages, wizard};
 use crate::clock::steady_time;
 
 type Handler = for<'a> fn(&'a Rc<Site>, &'a Request) -> LocalBoxFuture<'a, Reply>;
@@ -25,6 +25,8 @@ enum Access {
     People,
     /// They, and programs with the token of `token_file`.
     Programs,
+    /// Programs that only ask whether the service is well: everybody.
+    Checks,
 }
 
 /// One row of the table.
@@ -41,7 +43,7 @@ const fn row(access: Access, method: Method, path: &'static str, handler: Handle
 
 /// Everything that can be requested, besides the files of [`Asset`].
 const ROUTES: &[Route] = {
-    use Access::{Anybody, People, Programs};
+    use Access::{Anybody, Checks, People, Programs};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     &[
@@ -64,6 +66,9 @@ const ROUTES: &[Route] = {
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
         row(People, GET, "/events", |site, request| Box::pin(ready(events(site, request)))),
+        row(Checks, GET, "/healthz", |site, _| Box::pin(health::alive(site))),
+        row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
+        row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
         row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),
         row(Programs, POST, "/api/v1/sync", |site, request| Box::pin(api::synchronize(site, request))),
     ]
@@ -110,7 +115,11 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
     }
     let reply = (route.handler)(site, &request).await;
     // A program keeps no cookies.
-    match request.visitor.cookie(site, request.visit.is_secure).filter(|_| route.access != Access::Programs) {
+    match request
+        .visitor
+        .cookie(site, request.visit.is_secure)
+        .filter(|_| !matches!(route.access, Access::Programs | Access::Checks))
+    {
         Some(cookie) if !reply.sets(&SET_COOKIE) => reply.with(SET_COOKIE, cookie),
         _ => reply,
     }
@@ -133,7 +142,7 @@ fn refuse(route: &Route, request: &mut Request, site: &Site) -> Option<Reply> {
         (request.visitor.is_program, request.visitor.is_let_in) = (true, true);
         return None;
     }
-    if route.access != Access::Anybody && !request.visitor.is_let_in {
+    if !matches!(route.access, Access::Anybody | Access::Checks) && !request.visitor.is_let_in {
         return Some(match route.method {
             _ if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
             Method::GET => Reply::see("/login"),

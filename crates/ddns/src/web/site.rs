@@ -38,6 +38,12 @@ pub(crate) enum Ask {
     Previews(Wanted, oneshot::Sender<Previews>),
     /// The files of its histories, with everything in them.
     Histories(oneshot::Sender<Vec<PathBuf>>),
+    /// That the event loop responds.
+    Alive(oneshot::Sender<()>),
+    /// Why the service is not ready; none where it is.
+    Ready(oneshot::Sender<Option<String>>),
+    /// The text for Prometheus.
+    Metrics(oneshot::Sender<String>),
     /// The configurations that the service runs on.
     Configs(oneshot::Sender<Rc<Vec<Valid>>>),
     /// What the service runs on.
@@ -198,6 +204,21 @@ impl Site {
     /// Loads the configuration; what is wrong with it.
     pub(super) async fn reload(&self) -> Option<Vec<String>> {
         self.ask(Ask::Reload).await
+    }
+
+    /// Whether the event loop responds.
+    pub(super) async fn is_alive(&self) -> bool {
+        self.ask(Ask::Alive).await.is_some()
+    }
+
+    /// Why the service is not ready, none where the service ends.
+    pub(super) async fn readiness(&self) -> Option<Result<(), String>> {
+        self.ask(Ask::Ready).await.map(|objection| objection.map_or(Ok(()), Err))
+    }
+
+    /// The text for Prometheus.
+    pub(super) async fn metrics(&self) -> Option<String> {
+        self.ask(Ask::Metrics).await
     }
 
     async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {

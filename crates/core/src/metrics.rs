@@ -1,0 +1,13 @@
+//! Metrics (I3): what happened, counted, and how every update stands, as the text that Prometheus reads; and whether a
+//! service is ready.
+
+mod counts;
+mod readiness;
+mod text;
+
+pub use counts::{Counts, Histogram};
+pub use readiness::Readiness;
+pub use text::{CONTENT_TYPE, Now, text};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! What happened, counted since the service began.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use crate::history::record::Event;
+use crate::net::family::Family;
+use crate::update::happened::{Happened, Settled, What};
+
+/// So many sources are counted by name.
+const MOST_SOURCES: usize = 100;
+
+/// The bounds of the buckets of a request, in milliseconds.
+const REQUEST: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
+
+/// The bounds from a change to its acceptance, in milliseconds.
+const CHANGE: &[u64] = &[10, 50, 100, 500, 1000, 5000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000];
+
+/// What is counted.
+#[derive(Debug, Clone)]
+pub struct Counts {
+    /// By the outcome of updates.
+    pub(super) outcomes: [u64; 4],
+    /// Tries after the first one.
+    pub(super) retries: u64,
+    pub(super) requests: Histogram,
+    /// From the moment a new address was found until an endpoint accepted it.
+    pub(super) changes: Histogram,
+    /// Other addresses than before, by [`Family::index`].
+    pub(super) addresses: [u64; 2],
+    /// By family and source.
+    pub(super) source_failures: BTreeMap<(Family, String), u64>,
+    /// When the address of an entry changed, on a steady clock.
+    changed: HashMap<(usize, Family), Duration>,
+}
+
+/// The outcomes that are counted.
+pub(super) const OUTCOMES: [Event; 4] = [Event::Accepted, Event::Unchanged, Event::Failed, Event::Stopped];
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            outcomes: [0; 4],
+            retries: 0,
+            requests: Histogram::new(REQUEST),
+            changes: Histogram::new(CHANGE),
+            addresses: [0; 2],
+            source_failures: BTreeMap::new(),
+            changed: HashMap::new(),
+        }
+    }
+}
+
+impl Counts {
+    /// Takes in what happened; `now` is the time on a steady clock.
+    pub fn take(&mut self, happened: &Happened, now: Duration) {
+        match &happened.what {
+            What::Settled(settled) => self.settle(settled, now),
+            What::Address { entries, family, previous, ip, .. } => {
+                if previous.is_some_and(|previous| previous != *ip) {
+                    self.addresses[family.index()] += 1;
+                }
+                self.changed.extend(entries.iter().map(|entry| ((*entry, *family), now)));
+            }
+            What::SourceFailed { family, source, .. } => {
+                let key = (*family, source.clone());
+                if self.source_failures.len() < MOST_SOURCES || self.source_failures.contains_key(&key) {
+                    *self.source_failures.entry(key).or_default() += 1;
+                }
+            }
+            What::Held { .. } | What::NoAddress { .. } | What::SourceRecovered { .. } => {}
+        }
+    }
+
+    fn settle(&mut self, settled: &Settled, now: Duration) {
+        let event = Event::of(&settled.outcome);
+        if let Some(at) = OUTCOMES.iter().position(|known| *known == event) {
+            self.outcomes[at] += 1;
+        }
+        self.retries += u64::from(settled.attempt > 1);
+        self.requests.add(settled.took);
+        if settled.is_change()
+            && let Some(changed) = self.changed.get(&(settled.entry, settled.family))
+        {
+            self.changes.add(now.saturating_sub(*changed));
+        }
+    }
+
+    /// Another configuration begins: its entries have other numbers.
+    pub fn renumber(&mut self) {
+        self.changed.clear();
+    }
+}
+
+/// How often something took how long.
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    /// In milliseconds.
+    pub(super) bounds: &'static [u64],
+    /// Those that took no longer than each bound, and longer than the one before; at the end those beyond all.
+    pub(super) counts: Vec<u64>,
+    pub(super) sum: Duration,
+}
+
+impl Histogram {
+    fn new(bounds: &'static [u64]) -> Self {
+        Self { bounds, counts: vec![0; bounds.len() + 1], sum: Duration::ZERO }
+    }
+
+    fn add(&mut self, took: Duration) {
+        let at = self.bounds.partition_point(|bound| Duration::from_millis(*bound) < took);
+        self.counts[at] += 1;
+        self.sum = self.sum.saturating_add(took);
+    }
+}

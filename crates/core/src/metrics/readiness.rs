@@ -1,0 +1,81 @@
+//! Whether a service does its work: nothing is stopped, and nothing has failed for longer than an interval.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::net::family::Family;
+use crate::text::duration::duration;
+use crate::update::domain::Domain;
+use crate::update::happened::{Happened, What};
+use crate::update::status::{Phase, Status};
+
+/// What fails, and since when.
+#[derive(Debug, Clone, Default)]
+pub struct Readiness {
+    /// Updates that failed when they were last sent: since when, on a steady clock.
+    failing: HashMap<(usize, Domain, Family), Duration>,
+    /// Entries without an address, and how long that has been so.
+    missing: HashMap<(usize, Family), Duration>,
+    /// How long each entry may fail: the interval of its configuration.
+    limits: Vec<Duration>,
+}
+
+impl Readiness {
+    /// Nothing fails yet. `limits`: the interval of each entry.
+    pub fn new(limits: Vec<Duration>) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes in what happened; `now` is the time on a steady clock.
+    pub fn take(&mut self, happened: &Happened, now: Duration) {
+        match &happened.what {
+            What::Settled(settled) => {
+                let key = (settled.entry, settled.domain.clone(), settled.family);
+                if settled.outcome.is_accepted() {
+                    self.failing.remove(&key);
+                } else {
+                    self.failing.entry(key).or_insert(now);
+                }
+            }
+            What::NoAddress { entries, family, .. } => {
+                self.missing.extend(entries.iter().map(|entry| ((*entry, *family), now)));
+            }
+            What::Address { entries, family, .. } => {
+                for entry in entries {
+                    self.missing.remove(&(*entry, *family));
+                }
+            }
+            What::Held { .. } | What::SourceFailed { .. } | What::SourceRecovered { .. } => {}
+        }
+    }
+
+    /// Why it is not ready, without a name; none where it is.
+    pub fn objection(&self, status: &Status, now: Duration) -> Option<String> {
+        let is_over = |entry: usize, since: Duration| {
+            now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()
+        };
+        let stopped = status.rows.iter().filter(|row| matches!(row.phase, Phase::Stopped { .. })).count();
+        // What was withdrawn or accepted by another process meanwhile does not fail any more.
+        let is_open = status.rows.iter().any(|row| !row.phase.is_good());
+        let failing: Vec<Duration> = self
+            .failing
+            .iter()
+            .filter(|((entry, ..), since)| is_open && is_over(*entry, **since))
+            .map(|(_, since)| now.saturating_sub(*since))
+            .collect();
+        let missing = self.missing.iter().filter(|((entry, _), since)| is_over(*entry, **since)).count();
+        let mut why = Vec::new();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        if stopped > 0 {
+            why.push(format!("{stopped} update{} stopped", plural(stopped)));
+        }
+        if let Some(longest) = failing.iter().max() {
+            let count = failing.len();
+            why.push(format!("{count} update{} failing, for {}", plural(count), duration(*longest)));
+        }
+        if missing > 0 {
+            why.push("an address is missing".to_owned());
+        }
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+}

@@ -1,0 +1,170 @@
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::{Counts, Now, Readiness, text};
+use crate::net::family::Family;
+use crate::update::domain::Domain;
+use crate::update::happened::{Happened, Settled, What};
+use crate::update::outcome::Outcome;
+use crate::update::state::Accepted;
+use crate::update::status::{Phase, Row, Status};
+
+const NOW: Now = Now { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn row(domain: &str, phase: Phase) -> Row {
+    Row {
+        domain: domain.to_owned(),
+        kind: "A".to_owned(),
+        endpoint: None,
+        address: Some(ip("203.0.113.7")),
+        source: Some("public".to_owned()),
+        accepted: Some(Accepted { ip: ip("203.0.113.6"), at: 1_763_170_040 }),
+        in_doubt: None,
+        last: None,
+        phase,
+    }
+}
+
+fn settled(outcome: Outcome, attempt: u32) -> What {
+    What::Settled(Settled {
+        entry: 0,
+        domain: Domain::parse("a.example").expect("a domain"),
+        family: Family::V4,
+        endpoint: None,
+        ip: ip("203.0.113.7"),
+        previous: Some(ip("203.0.113.6")),
+        outcome,
+        took: Duration::from_millis(30),
+        attempt,
+        is_repeat: false,
+    })
+}
+
+fn address(ip: IpAddr, previous: IpAddr) -> What {
+    let (entries, source) = (vec![0], "public".to_owned());
+    What::Address { entries, family: Family::V4, ip, previous: Some(previous), source, was_missing: false }
+}
+
+fn failed_source(source: &str) -> What {
+    let (entries, source) = (vec![0], source.to_owned());
+    What::SourceFailed { entries, family: Family::V4, source, why: String::new(), is_repeat: true }
+}
+
+/// What a service counts of these, each at its second.
+fn counted(all: impl IntoIterator<Item = (u64, What)>) -> Counts {
+    let mut counts = Counts::default();
+    for (at, what) in all {
+        counts.take(&Happened { at: 1_763_170_000 + at, what }, Duration::from_secs(at));
+    }
+    counts
+}
+
+#[test]
+fn i3_what_happened_is_counted() {
+    let counts = counted([
+        (1, settled(Outcome::Accepted(200), 1)),
+        (2, address(ip("203.0.113.7"), ip("203.0.113.6"))),
+        (3, settled(Outcome::Refused(503), 1)),
+        (4, settled(Outcome::Refused(503), 2)),
+        (9, settled(Outcome::Accepted(200), 3)),
+        (9, failed_source("url:\"\\\n")),
+    ]);
+    let text = text(&counts, &Status { rows: vec![row("a.example", Phase::UpToDate)], ..Status::default() }, NOW);
+    for expected in [
+        "ddns_build_info{version=\"1.2.3\"} 1\n",
+        "ddns_start_time_seconds 1763170000\n",
+        "ddns_configuration_rejected 0\n",
+        "# TYPE ddns_updates_total counter\nddns_updates_total{outcome=\"accepted\"} 2\n",
+        "ddns_updates_total{outcome=\"failed\"} 2\n",
+        "ddns_updates_total{outcome=\"stopped\"} 0\n",
+        "ddns_retries_total 2\n",
+        "ddns_request_seconds_bucket{le=\"0.025\"} 0\nddns_request_seconds_bucket{le=\"0.05\"} 4\n",
+        "ddns_request_seconds_bucket{le=\"+Inf\"} 4\nddns_request_seconds_sum 0.12\nddns_request_seconds_count 4\n",
+        "ddns_change_to_acceptance_seconds_bucket{le=\"5\"} 0\nddns_change_to_acceptance_seconds_bucket{le=\"15\"} 1\n",
+        "ddns_change_to_acceptance_seconds_sum 7\n",
+        "ddns_address_changes_total{type=\"A\"} 1\n",
+        "ddns_source_failures_total{type=\"A\",source=\"url:\\\"\\\\\\n\"} 1\n",
+        "ddns_address_info{type=\"A\",address=\"203.0.113.7\",source=\"public\"} 1\n",
+        "ddns_records{state=\"up_to_date\"} 1\n",
+        "ddns_record_up_to_date{domain=\"a.example\",type=\"A\"} 1\n",
+        "ddns_record_last_success_timestamp_seconds{domain=\"a.example\",type=\"A\"} 1763170040\n",
+        "ddns_record_last_success_age_seconds{domain=\"a.example\",type=\"A\"} 60\n",
+        "ddns_record_address_info{domain=\"a.example\",type=\"A\",address=\"203.0.113.6\"} 1\n",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
+#[test]
+fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
+    let retry = Phase::Retry { seconds: 1, failures: 3, why: String::new() };
+    let rows = vec![
+        row("a.example", Phase::UpToDate),
+        row("a.example", retry),
+        Row { accepted: None, ..row("a.example", Phase::Stopped { why: String::new() }) },
+        Row { endpoint: Some("https://b".to_owned()), ..row("a.example", Phase::UpToDate) },
+    ];
+    let text = text(&Counts::default(), &Status { rows, ..Status::default() }, NOW);
+    let name = "{domain=\"a.example\",type=\"A\"}";
+    for expected in [
+        format!("ddns_record_up_to_date{name} 0\n"),
+        format!("ddns_record_stopped{name} 1\n"),
+        format!("ddns_record_failures{name} 3\n"),
+        "ddns_record_up_to_date{domain=\"a.example\",type=\"A\",endpoint=\"https://b\"} 1\n".to_owned(),
+        "ddns_records{state=\"stopped\"} 1\n".to_owned(),
+    ] {
+        assert_eq!(text.matches(&expected).count(), 1, "{expected}\n{text}");
+    }
+    assert!(!text.contains(&format!("ddns_record_last_success_timestamp_seconds{name}")), "never, for one of them");
+    let mut series: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
+    let all = series.len();
+    series.sort_unstable();
+    series.dedup();
+    assert_eq!(series.len(), all, "no series twice");
+}
+
+#[test]
+fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
+    let rows: Vec<Row> = (0..1500).map(|at| row(&format!("d{at}.example"), Phase::UpToDate)).collect();
+    let mut counts = Counts::default();
+    for number in 0..500 {
+        let what = failed_source(&format!("url:http://{number}.example"));
+        counts.take(&Happened { at: 0, what }, Duration::ZERO);
+    }
+    let text = text(&counts, &Status { rows, ..Status::default() }, NOW);
+    assert_eq!(text.matches("ddns_record_up_to_date{").count(), 1000);
+    assert!(text.contains("ddns_records{state=\"up_to_date\"} 1500\n"), "{}", &text[..2000]);
+    assert_eq!(text.matches("ddns_source_failures_total{").count(), 100);
+}
+
+#[test]
+fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
+    let mut readiness = Readiness::new(vec![Duration::from_secs(300)]);
+    let take = |readiness: &mut Readiness, at, what| {
+        readiness.take(&Happened { at, what }, Duration::from_secs(at));
+    };
+    let retry = Phase::Retry { seconds: 1, failures: 3, why: String::new() };
+    let status = |phase| Status { rows: vec![row("secret.example", phase)], ..Status::default() };
+    let (bad, good) = (status(retry), status(Phase::UpToDate));
+    let at = |readiness: &Readiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
+    assert_eq!(at(&readiness, &good, 0), None);
+    take(&mut readiness, 10, settled(Outcome::Refused(503), 1));
+    take(&mut readiness, 200, settled(Outcome::Refused(503), 2));
+    assert_eq!(at(&readiness, &bad, 310), None);
+    assert_eq!(at(&readiness, &bad, 311).as_deref(), Some("1 update failing, for 5 min"));
+    assert_eq!(at(&readiness, &good, 311), None, "another process may have sent it");
+    take(&mut readiness, 400, settled(Outcome::Accepted(200), 3));
+    assert_eq!(at(&readiness, &bad, 401), None);
+    let (entries, family) = (vec![0], Family::V4);
+    take(&mut readiness, 500, What::NoAddress { entries, family, previous: None });
+    assert_eq!(at(&readiness, &bad, 801).as_deref(), Some("an address is missing"));
+    take(&mut readiness, 802, address(ip("203.0.113.7"), ip("203.0.113.6")));
+    assert_eq!(at(&readiness, &bad, 1200), None);
+    let stopped = status(Phase::Stopped { why: "badauth".to_owned() });
+    assert_eq!(at(&readiness, &stopped, 1201).as_deref(), Some("1 update stopped"));
+}

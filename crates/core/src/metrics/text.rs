@@ -1,0 +1,246 @@
+//! The text that Prometheus reads, version 0.0.4.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::counts::{Counts, Histogram, OUTCOMES};
+use crate::net::family::Family;
+use crate::update::status::{Phase, Row, Status};
+
+/// What the text is, for the header of a response.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// So many domains have series of their own.
+const MOST_DOMAINS: usize = 1000;
+
+/// How far an update can be in a service.
+const STATES: [&str; 7] = ["up_to_date", "sending", "retry", "waiting", "held_back", "stopped", "no_address"];
+
+/// What the text needs to know besides.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// In seconds since the epoch.
+    pub at: u64,
+    /// When the service began, in seconds since the epoch.
+    pub started: u64,
+    /// The version of the program.
+    pub version: &'static str,
+}
+
+/// All metrics.
+pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
+    let mut page = Page(String::new());
+    page.about_service(status, now);
+    page.about_outcomes(counts);
+    page.about_addresses(counts, status);
+    page.about_states(status);
+    page.about_domains(&status.rows, now);
+    page.0
+}
+
+/// The value of a series; none where it has none.
+type Value = fn(&Series<'_>, Now) -> Option<u64>;
+
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let _ = write!(self.0, "{}{label}=\"", if at == 0 { '{' } else { ',' });
+            for letter in text.chars() {
+                match letter {
+                    '\\' => self.0.push_str("\\\\"),
+                    '"' => self.0.push_str("\\\""),
+                    '\n' => self.0.push_str("\\n"),
+                    letter => self.0.push(letter),
+                }
+            }
+            self.0.push('"');
+        }
+        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.family(name, kind, help);
+        self.sample(name, &[], value);
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        self.family(name, "histogram", help);
+        let bucket = format!("{name}_bucket");
+        let mut all = 0;
+        for (bound, count) in histogram.bounds.iter().zip(&histogram.counts) {
+            all += count;
+            self.sample(&bucket, &[("le", &seconds(Duration::from_millis(*bound)))], all);
+        }
+        all += histogram.counts.last().copied().unwrap_or_default();
+        self.sample(&bucket, &[("le", "+Inf")], all);
+        self.sample(&format!("{name}_sum"), &[], seconds(histogram.sum));
+        self.sample(&format!("{name}_count"), &[], all);
+    }
+
+    fn about_service(&mut self, status: &Status, now: Now) {
+        self.family("ddns_build_info", "gauge", "The version of the program.");
+        self.sample("ddns_build_info", &[("version", now.version)], 1);
+        self.single("ddns_start_time_seconds", "gauge", "When the service began, in seconds since 1970.", now.started);
+        self.single(
+            "ddns_configuration_rejected",
+            "gauge",
+            "1 while a newer configuration cannot be used and the previous one still is.",
+            u8::from(!status.errors.is_empty()),
+        );
+        if let Some(next) = status.next {
+            let help = "Seconds until addresses are looked up again.";
+            self.single("ddns_next_synchronization_seconds", "gauge", help, next);
+        }
+    }
+
+    fn about_outcomes(&mut self, counts: &Counts) {
+        self.family("ddns_updates_total", "counter", "Updates that were sent or tried, by outcome.");
+        for (event, count) in OUTCOMES.iter().zip(counts.outcomes) {
+            self.sample("ddns_updates_total", &[("outcome", event.name())], count);
+        }
+        self.single("ddns_retries_total", "counter", "Tries of an update after its first one.", counts.retries);
+        self.histogram("ddns_request_seconds", "How long requests took.", &counts.requests);
+        let help = "From the moment a new address was found until an endpoint accepted it.";
+        self.histogram("ddns_change_to_acceptance_seconds", help, &counts.changes);
+    }
+
+    fn about_addresses(&mut self, counts: &Counts, status: &Status) {
+        self.family("ddns_address_changes_total", "counter", "How often another address than before was found.");
+        for family in Family::ALL {
+            let count = counts.addresses[family.index()];
+            self.sample("ddns_address_changes_total", &[("type", family.record_type())], count);
+        }
+        self.family("ddns_source_failures_total", "counter", "How often a source gave no address.");
+        for ((family, source), count) in &counts.source_failures {
+            self.sample("ddns_source_failures_total", &[("type", family.record_type()), ("source", source)], count);
+        }
+        self.family("ddns_address_info", "gauge", "The addresses that were found, and their sources.");
+        let found: BTreeSet<(&str, String, &str)> = status
+            .rows
+            .iter()
+            .filter_map(|row| Some((row.kind.as_str(), row.address?.to_string(), row.source.as_deref()?)))
+            .take(MOST_DOMAINS)
+            .collect();
+        for (kind, address, source) in found {
+            self.sample("ddns_address_info", &[("type", kind), ("address", &address), ("source", source)], 1);
+        }
+    }
+
+    fn about_states(&mut self, status: &Status) {
+        self.family("ddns_records", "gauge", "Records by how far their update is.");
+        for state in STATES {
+            let count = status.rows.iter().filter(|row| row.phase.name() == state).count();
+            self.sample("ddns_records", &[("state", state)], count);
+        }
+        if let Some(oldest) = status.rows.iter().filter_map(|row| row.accepted).map(|accepted| accepted.at).min() {
+            let help = "When the record was accepted that was accepted longest ago, in seconds since 1970.";
+            self.single("ddns_oldest_success_timestamp_seconds", "gauge", help, oldest);
+        }
+    }
+
+    fn about_domains(&mut self, rows: &[Row], now: Now) {
+        let domains = Series::of(rows);
+        let families: [(&str, &str, Value); 5] = [
+            ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
+                Some(u64::from(series.is_good))
+            }),
+            ("ddns_record_stopped", "1 while the service refuses it for good.", |series, _| {
+                Some(u64::from(series.is_stopped))
+            }),
+            ("ddns_record_failures", "How often in a row the update failed.", |series, _| Some(series.failures)),
+            (
+                "ddns_record_last_success_timestamp_seconds",
+                "When the endpoint last accepted an update, in seconds since 1970.",
+                |series, _| series.accepted,
+            ),
+            (
+                "ddns_record_last_success_age_seconds",
+                "Seconds since the endpoint last accepted an update.",
+                |series, now| Some(now.at.saturating_sub(series.accepted?)),
+            ),
+        ];
+        for (name, help, value) in families {
+            self.family(name, "gauge", help);
+            for series in &domains {
+                if let Some(value) = value(series, now) {
+                    self.sample(name, &series.labels(), value);
+                }
+            }
+        }
+        self.family("ddns_record_address_info", "gauge", "The address that the endpoint accepted last.");
+        for series in &domains {
+            let Some(accepted) = series.row.accepted else { continue };
+            let address = accepted.ip.to_string();
+            let mut labels = series.labels();
+            labels.push(("address", &address));
+            self.sample("ddns_record_address_info", &labels, 1);
+        }
+    }
+}
+
+/// What one domain and type has in common, where several updates have both.
+struct Series<'a> {
+    row: &'a Row,
+    is_good: bool,
+    is_stopped: bool,
+    failures: u64,
+    accepted: Option<u64>,
+}
+
+impl<'a> Series<'a> {
+    fn labels(&self) -> Vec<(&'static str, &'a str)> {
+        let row = self.row;
+        let endpoint = row.endpoint.as_deref().map(|endpoint| ("endpoint", endpoint));
+        [("domain", row.domain.as_str()), ("type", row.kind.as_str())].into_iter().chain(endpoint).collect()
+    }
+
+    /// One for each domain, type and endpoint, of the first thousand domains: the worst counts.
+    fn of(rows: &'a [Row]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        let mut places: HashMap<(&str, &str, Option<&str>), usize> = HashMap::new();
+        let mut domains: BTreeSet<&str> = BTreeSet::new();
+        for row in rows {
+            if !domains.contains(row.domain.as_str()) {
+                if domains.len() == MOST_DOMAINS {
+                    continue;
+                }
+                domains.insert(&row.domain);
+            }
+            let fresh = Self {
+                row,
+                is_good: row.phase.is_good(),
+                is_stopped: matches!(row.phase, Phase::Stopped { .. }),
+                failures: if let Phase::Retry { failures, .. } = row.phase { failures.into() } else { 0 },
+                accepted: row.accepted.map(|accepted| accepted.at),
+            };
+            let key = (row.domain.as_str(), row.kind.as_str(), row.endpoint.as_deref());
+            match places.get(&key) {
+                None => {
+                    places.insert(key, all.len());
+                    all.push(fresh);
+                }
+                Some(at) => {
+                    let known = &mut all[*at];
+                    known.is_good &= fresh.is_good;
+                    known.is_stopped |= fresh.is_stopped;
+                    known.failures = known.failures.max(fresh.failures);
+                    known.accepted = known.accepted.min(fresh.accepted);
+                }
+            }
+        }
+        all
+    }
+}
+
+/// `0.25`, `30`
+fn seconds(duration: Duration) -> String {
+    duration.as_secs_f64().to_string()
+}

@@ -1,0 +1,57 @@
+//! What happened to a service, for `/metrics` and `/readyz`: kept only where there is a page.
+
+use std::time::Duration;
+
+use ddns_core::config::validate::Valid;
+use ddns_core::metrics::{Counts, Now, Readiness, text};
+use ddns_core::update::happened::Happened;
+use ddns_core::update::status::Status;
+
+use crate::clock::{steady_time, unix_time};
+
+pub(super) struct Metrics {
+    counts: Counts,
+    readiness: Readiness,
+    /// When the service began, in seconds since the epoch.
+    started: u64,
+}
+
+impl Metrics {
+    /// None where no configuration has a page. What was counted `before` goes on.
+    pub(super) fn of(configs: &[Valid], intervals: &[Duration], before: Option<Self>) -> Option<Self> {
+        configs.iter().any(|(config, _)| config.web.is_some()).then(|| {
+            let limits = configs
+                .iter()
+                .zip(intervals)
+                .flat_map(|((config, _), interval)| config.entries.iter().map(|_| *interval));
+            let readiness = Readiness::new(limits.collect());
+            let (mut counts, started) = match before {
+                Some(before) => (before.counts, before.started),
+                None => (Counts::default(), unix_time().seconds),
+            };
+            counts.renumber();
+            Self { counts, readiness, started }
+        })
+    }
+
+    pub(super) fn take(&mut self, news: &[Happened]) {
+        if news.is_empty() {
+            return;
+        }
+        let now = steady_time();
+        for happened in news {
+            self.counts.take(happened, now);
+            self.readiness.take(happened, now);
+        }
+    }
+
+    pub(super) fn text(&self, status: &Status) -> String {
+        let now = Now { at: unix_time().seconds, started: self.started, version: env!("CARGO_PKG_VERSION") };
+        text(&self.counts, status, now)
+    }
+
+    /// Why the service is not ready; none where it is.
+    pub(super) fn objection(&self, status: &Status) -> Option<String> {
+        self.readiness.objection(status, steady_time())
+    }
+}
