@@ -106,6 +106,7 @@ mod watch {
 }
 
 mod web {
+    mod api;
     mod browser;
     mod editing;
     mod events;
@@ -113,6 +114,7 @@ mod web {
     mod logging_in;
     mod metrics;
     mod names_and_sites;
+    mod secrets;
     mod setting_up;
 }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use ddns_core::callback::{Batch as Request, Callback, Moment, Redacted, Subject, curl};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::{Proxies, Route};
+use ddns_core::text::json::Value;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::Verdict;
 
@@ -37,6 +38,51 @@ impl Preview {
     pub(crate) fn sentence(&self, now: u64) -> String {
         sentence(self.family, self.verdict.as_ref(), self.request.as_ref(), now)
     }
+
+    /// For programs, as `ddns preview --json` has it.
+    pub(crate) fn to_json(&self, now: u64) -> Value {
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::string);
+        let request = self.request.as_ref().and_then(|request| request.as_ref().ok());
+        let (address, source) = match &self.address {
+            Some((ip, source)) => (Value::string(ip.to_string()), text(source.as_deref())),
+            None => (Value::Null, Value::Null),
+        };
+        Value::object([
+            ("domain", Value::string(&self.domain)),
+            ("type", Value::string(self.family.record_type())),
+            ("address", address),
+            ("source", source),
+            ("verdict", Value::string(word(self.verdict.as_ref(), self.request.as_ref()))),
+            ("reason", Value::string(self.sentence(now))),
+            ("request", request.map_or(Value::Null, request_json)),
+            ("curl", text(self.curl.as_deref())),
+        ])
+    }
+}
+
+/// What would be done, in a word for programs.
+pub(crate) fn word(verdict: Option<&Verdict>, request: Option<&Result<Redacted, String>>) -> &'static str {
+    match (verdict, request) {
+        (None, _) => "no address",
+        (Some(Verdict::UpToDate(_)), _) => "up to date",
+        (_, Some(Err(_))) => "impossible",
+        (Some(Verdict::Wait(_)), _) => "wait",
+        (Some(Verdict::Held(..)), _) => "held back",
+        (Some(Verdict::Stopped(..)), _) => "stopped",
+        (Some(Verdict::Send(_)), _) => "send",
+    }
+}
+
+/// A request for programs.
+pub(crate) fn request_json(request: &Redacted) -> Value {
+    let headers = request.headers.iter().map(|(name, value)| (name.as_ref(), Value::string(value)));
+    Value::object([
+        ("method", Value::string(request.method.as_str())),
+        ("url", Value::string(request.url.to_string())),
+        ("headers", Value::object(headers)),
+        ("body", request.body.as_ref().map_or(Value::Null, Value::string)),
+        ("proxy", request.proxy.as_ref().map_or(Value::Null, |proxy| Value::string(&proxy.address))),
+    ])
 }
 
 /// A part of all updates.

@@ -1,9 +1,19 @@
-//! The interface for programs: JSON, as the commands print it.
+//! The interface for programs: JSON, as the commands print it. `openapi.json` describes it; a test compares the two.
 
+use ddns_core::config::validate::Surroundings;
 use ddns_core::text::json::Value;
+use ddns_core::web::check::{Finding, check, has_errors};
+use ddns_core::web::list::Filter;
+use hyper::header::{HeaderValue, RETRY_AFTER};
 
 use super::reply::{Reply, Request};
-use super::site::Site;
+use super::site::{Site, Wanted};
+use crate::clock::unix_time;
+use crate::sync::preview::Preview;
+
+/// So many items are in an answer, unless another number is asked for; and no more than that.
+const USUAL: usize = 100;
+const MOST: usize = 1000;
 
 /// What is wrong, for programs.
 pub(super) fn error(status: u16, why: &str) -> Reply {
@@ -12,6 +22,11 @@ pub(super) fn error(status: u16, why: &str) -> Reply {
 
 fn gone() -> Reply {
     error(503, "the service ends")
+}
+
+/// The description of all of it.
+pub(super) fn description() -> Reply {
+    Reply::static_json(include_str!("openapi.json"))
 }
 
 pub(super) async fn status(site: &Site) -> Reply {
@@ -23,9 +38,64 @@ pub(super) async fn status(site: &Site) -> Reply {
 }
 
 pub(super) async fn synchronize(site: &Site, request: &Request) -> Reply {
-    let retry_stopped = request.queried("retry_stopped").is_some_and(|text| text == "true");
+    let retry_stopped = match request.queried("retry_stopped").as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return error(400, "`retry_stopped` is `true` or `false`"),
+    };
     match site.synchronize(retry_stopped).await {
         Some(result) => Reply::json(200, &result),
         None => gone(),
     }
+}
+
+pub(super) async fn addresses(site: &Site) -> Reply {
+    let Some(configs) = site.configs().await else { return gone() };
+    let known = match site.sources.known() {
+        Some(known) => Some(known),
+        None => site.sources.ask(configs).await,
+    };
+    match known {
+        Some((_, report)) => Reply::json(200, &report.json()),
+        None => {
+            error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, HeaderValue::from_static("2"))
+        }
+    }
+}
+
+/// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
+pub(super) async fn preview(site: &Site, request: &Request) -> Reply {
+    let (skip, take) = match part(request) {
+        Ok(part) => part,
+        Err(reply) => return reply,
+    };
+    let filter = Filter { search: request.queried("domain").unwrap_or_default(), ..Filter::default() };
+    let Some(previews) = site.previews(Wanted { filter, update: None, skip, take }).await else { return gone() };
+    let now = unix_time().seconds;
+    Reply::json(200, &Value::list(previews.shown.iter().map(|preview| Preview::to_json(preview, now))))
+}
+
+/// `skip` and `limit` of a list.
+fn part(request: &Request) -> Result<(usize, usize), Reply> {
+    let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
+        None => Ok(usual),
+        Some(text) => text.parse().ok().filter(|number| right(*number)).ok_or_else(|| {
+            error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MOST}"))
+        }),
+    };
+    let skip = number("skip", 0, &|number| number <= 1_000_000)?;
+    Ok((skip, number("limit", USUAL, &|number| (1..=MOST).contains(&number))?))
+}
+
+/// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
+pub(super) fn judge(request: &Request) -> Reply {
+    let Ok(text) = std::str::from_utf8(&request.body) else { return error(400, "the text is not UTF-8") };
+    let (_, findings) = check("the text", text, &Surroundings::default());
+    Reply::json(
+        200,
+        &Value::object([
+            ("valid", Value::Bool(!has_errors(&findings))),
+            ("findings", Value::list(findings.iter().map(Finding::to_json))),
+        ]),
+    )
 }

@@ -191,6 +191,11 @@ impl Reply {
         Self::new(status, "application/json", pretty(value).into())
     }
 
+    /// The same, written before.
+    pub(super) fn static_json(text: &'static str) -> Self {
+        Self::new(200, "application/json", Bytes::from_static(text.as_bytes()))
+    }
+
     /// What Prometheus reads.
     pub(super) fn metrics(text: String) -> Self {
         Self::new(200, CONTENT_TYPE_OF_METRICS, text.into())

@@ -70,6 +70,10 @@ const ROUTES: &[Route] = {
         row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
         row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
         row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),
+        row(Programs, GET, "/api/v1/addresses", |site, _| Box::pin(api::addresses(site))),
+        row(Programs, GET, "/api/v1/preview", |site, request| Box::pin(api::preview(site, request))),
+        row(Programs, POST, "/api/v1/check", |_, request| Box::pin(ready(api::judge(request)))),
+        row(Programs, GET, "/api/v1/openapi.json", |_, _| Box::pin(ready(api::description()))),
         row(Programs, POST, "/api/v1/sync", |site, request| Box::pin(api::synchronize(site, request))),
     ]
 };
@@ -162,4 +166,36 @@ fn unauthorized(why: &str) -> Reply {
 
 fn events(site: &Rc<Site>, request: &Request) -> Reply {
     Reply::events(site.changes.listen(site, &request.visitor.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ddns_core::text::json::{Dialect, Value, parse};
+
+    use super::*;
+
+    fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
+        let members = value.members().unwrap_or_default();
+        members.iter().find(|member| member.key == name).map_or(&Value::Null, |member| &member.node.value)
+    }
+
+    #[test]
+    fn i3_the_description_has_every_route_of_the_interface_and_no_other() {
+        let text = include_str!("openapi.json");
+        let document = parse(text, Dialect::STRICT).unwrap_or_else(|error| panic!("{}", error.message)).value;
+        let described: BTreeSet<String> = member(&document, "paths")
+            .members()
+            .unwrap_or_default()
+            .iter()
+            .flat_map(|path| {
+                let methods = path.node.value.members().unwrap_or_default();
+                methods.iter().map(|method| format!("{} /api/v1{}", method.key.to_uppercase(), path.key))
+            })
+            .collect();
+        let routes = ROUTES.iter().filter(|route| route.path.starts_with("/api/"));
+        let there: BTreeSet<String> = routes.map(|route| format!("{} {}", route.method, route.path)).collect();
+        assert_eq!(described, there);
+    }
 }

@@ -26,8 +26,8 @@ const OTHERS: [&str; 10] = [
     "systemd-analyze",
 ];
 
-/// Commands that do not end by themselves, need one that does not, or change the host: their help is shown instead.
-const ENDLESS: [&str; 5] = ["listen", "watch", "sync", "status", "service"];
+/// Commands that do not end by themselves, need one that does not, ask for a secret, or change the host: their help is shown instead.
+const ENDLESS: [&str; 6] = ["listen", "password", "watch", "sync", "status", "service"];
 
 /// Where a trial listens on the pages.
 const TRIAL: &str = "http://127.0.0.1:8080";

@@ -83,13 +83,16 @@ impl Page {
     /// With these members of `web`, and these fields. The file `password` holds a hash, `token` a token.
     pub fn with(web: &Value, more: &Value) -> Self {
         let endpoint = Endpoint::new();
-        let sandbox = host();
+        let config = endpoint.config(more);
+        Self::start(endpoint, host(), web, config)
+    }
+
+    /// The same with a configuration of the test's own.
+    pub fn start(endpoint: Endpoint, sandbox: Sandbox, web: &Value, mut config: Value) -> Self {
         sandbox.write("password", HASH);
         sandbox.write("token", "0123456789abcdef0123456789abcdef\n");
-        let mut web = web.clone();
-        web["listen"] = json!("127.0.0.1:0");
-        let mut config = endpoint.config(more);
-        config["web"] = web;
+        config["web"] = web.clone();
+        config["web"]["listen"] = json!("127.0.0.1:0");
         let watch = Watch::start(&sandbox, &config);
         let address = address(&watch);
         Self { endpoint, sandbox, watch, address }

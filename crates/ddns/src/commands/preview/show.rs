@@ -179,7 +179,7 @@ fn notice_json(sample: &Sample<'_>) -> Value {
         ("on", Value::list(events)),
         ("event", Value::string(sample.event.as_str())),
         ("message", Value::string(&sample.message)),
-        ("request", sample.request.as_ref().map_or(Value::Null, request_json)),
+        ("request", sample.request.as_ref().map_or(Value::Null, preview::request_json)),
     ])
 }
 
@@ -261,15 +261,6 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         Some((source, choice)) => (Value::string(item.ip.unwrap_or(choice.ip).to_string()), Value::string(source)),
         None => (Value::Null, Value::Null),
     };
-    let verdict = match (&item.verdict, &item.request) {
-        (None, _) => "no address",
-        (Some(Verdict::UpToDate(_)), _) => "up to date",
-        (_, Some(Err(_))) => "impossible",
-        (Some(Verdict::Wait(_)), _) => "wait",
-        (Some(Verdict::Held(..)), _) => "held back",
-        (Some(Verdict::Stopped(..)), _) => "stopped",
-        (Some(Verdict::Send(_)), _) => "send",
-    };
     let failed = || batch.lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();
     let why = batch.lookup.found().map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone());
     let request = item.request.as_ref().and_then(|request| request.as_ref().ok());
@@ -279,23 +270,12 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         ("address", address),
         ("source", source),
         ("why", Value::string(why)),
-        ("verdict", Value::string(verdict)),
+        ("verdict", Value::string(preview::word(item.verdict.as_ref(), item.request.as_ref()))),
         ("reason", Value::string(sentence(batch, item, now))),
-        ("request", request.map_or(Value::Null, request_json)),
+        ("request", request.map_or(Value::Null, preview::request_json)),
     ];
     if options.curl {
         members.push(("curl", request.map_or(Value::Null, |request| Value::string(command(batch, request, WIDE)))));
     }
     Value::object(members)
-}
-
-fn request_json(request: &Redacted) -> Value {
-    let headers = request.headers.iter().map(|(name, value)| (name.as_ref(), Value::string(value)));
-    Value::object([
-        ("method", Value::string(request.method.as_str())),
-        ("url", Value::string(request.url.to_string())),
-        ("headers", Value::object(headers)),
-        ("body", request.body.as_ref().map_or(Value::Null, Value::string)),
-        ("proxy", request.proxy.as_ref().map_or(Value::Null, |proxy| Value::string(&proxy.address))),
-    ])
 }
