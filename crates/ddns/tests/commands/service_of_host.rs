@@ -69,6 +69,12 @@ fn closed_files_are_opened_to_the_group_of_the_service() {
     }
     let place = place();
     let with_file = CONFIG.replacen('{', r#"{"extra": {"__K__": {"file": "/etc/ddns/key"}}, "#, 1);
+    let with_page = CONFIG.replacen('{', r#"{"web": {"token_file": "/etc/ddns/page", "allow_edit": true}, "#, 1);
+    place.configure("/etc/ddns/config.json", 0o644, &with_page);
+    place.configure("/etc/ddns/page", 0o600, "s3cret-token-of-some-length\n");
+    let run =
+        place.run(&["service", "install", "--print"]).expect(0).prints("`web.allow_edit`: the service cannot write to");
+    assert!(run.stdout.contains("chgrp ddns /etc/ddns/page\n"), "{}", run.stdout);
     place.configure("/etc/ddns/config.json", 0o600, &with_file);
     place.configure("/etc/ddns/key", 0o400, "s3cret");
     place.run(&["service", "install"]).expect(0).never_prints("s3cret");

@@ -77,7 +77,11 @@ fn needed(service: &Service, configs: &[&Config]) -> Vec<String> {
         Ssl::Ca(path) => Some(path.clone()),
         _ => None,
     });
-    let mut all: Vec<String> = service.configs.iter().cloned().chain(named).chain(authorities).collect();
+    let pages = configs.iter().filter_map(|config| config.web.as_ref());
+    let of_page = pages.flat_map(|page| [&page.password, &page.token, &page.certificate, &page.key]);
+    let of_page = of_page.flatten().map(|held| held.path.clone());
+    let all = service.configs.iter().cloned().chain(named).chain(authorities).chain(of_page);
+    let mut all: Vec<String> = all.collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -157,6 +161,9 @@ pub(super) fn unwritable(facts: &Facts, configs: &[&Config]) -> Vec<Diagnostic> 
         };
         if let Some(path) = &config.log.file {
             add("log.file", path, "leave it out: the journal keeps the log; or name a file in /var/lib/ddns");
+        }
+        if config.web.as_ref().is_some_and(|page| page.allow_edit) {
+            add("web.allow_edit", &config.name, "leave it out, or install with --user: then the page can save changes");
         }
         for entry in &config.entries {
             if let Cache::File(path) = &entry.cache {
