@@ -1,11 +1,16 @@
 //! The interface for programs: JSON, as the commands print it. `openapi.json` describes it; a test compares the two.
 
+pub(super) mod config;
+
 use ddns_core::config::validate::Surroundings;
-use ddns_core::text::json::Value;
+use ddns_core::history;
+use ddns_core::history::filter::Kind;
+use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::list::Filter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 
+use super::past;
 use super::reply::{Reply, Request};
 use super::site::{Site, Wanted};
 use crate::clock::unix_time;
@@ -73,6 +78,29 @@ pub(super) async fn preview(site: &Site, request: &Request) -> Reply {
     let Some(previews) = site.previews(Wanted { filter, update: None, skip, take }).await else { return gone() };
     let now = unix_time().seconds;
     Reply::json(200, &Value::list(previews.shown.iter().map(|preview| Preview::to_json(preview, now))))
+}
+
+/// What happened, the newest first.
+pub(super) async fn history(site: &Site, request: &Request) -> Reply {
+    let limit = match part(request) {
+        Ok((_, limit)) => limit,
+        Err(reply) => return reply,
+    };
+    let Some(kind) = Kind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
+        return error(400, "`outcome` is one of all, failed, changed, accepted");
+    };
+    let Ok(since) = request.queried("since").unwrap_or_else(|| "0".to_owned()).parse() else {
+        return error(400, "`since` is a number of seconds since 1970");
+    };
+    let domain = request.queried("domain").map(|domain| domain.to_lowercase());
+    let filter = history::filter::Filter { domain, since, kind, ..Default::default() };
+    match past::newest(site, filter, limit).await {
+        Ok(records) => {
+            let values = records.iter().filter_map(|record| parse(&record.to_line(), Dialect::STRICT).ok());
+            Reply::json(200, &Value::list(values.map(|node| node.value)))
+        }
+        Err(why) => error(503, &format!("the history cannot be read ({why})")),
+    }
 }
 
 /// `skip` and `limit` of a list.

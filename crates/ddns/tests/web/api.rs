@@ -62,6 +62,51 @@ fn i3_sync_responds_when_it_is_done() {
 }
 
 #[test]
+fn i4_the_history_is_told_newest_first() {
+    let page = page();
+    page.endpoint.receiver.set_ip("203.0.113.9");
+    page.request("POST", "/api/v1/sync", &[BEARER], "").expect(200);
+    let records = page.get("/api/v1/history?domain=home.example.com&outcome=accepted").expect(200).json();
+    let addresses: Vec<&str> =
+        records.as_array().expect("a list").iter().filter_map(|one| one["address"].as_str()).collect();
+    assert_eq!(addresses, ["203.0.113.9", "203.0.113.7"], "{records}");
+    assert_eq!(page.get("/api/v1/history?limit=1").json().as_array().map(Vec::len), Some(1));
+    assert_eq!(page.get("/api/v1/history?since=4294967295").json(), json!([]));
+    for wrong in ["outcome=odd", "since=yesterday", "limit=0"] {
+        page.get(&format!("/api/v1/history?{wrong}")).expect(400);
+    }
+}
+
+#[test]
+fn i2_a_configuration_is_replaced_where_that_is_allowed() {
+    for allowed in [false, true] {
+        let page =
+            Page::with(&json!({"token_file": "token", "allow_edit": allowed}), &json!({"token": {"key": "s3cret"}}));
+        page.endpoint.wait(1, SOON);
+        let shown = page.get("/api/v1/config").expect(200).json();
+        assert!(!shown.to_string().contains("s3cret"), "{shown}");
+        assert_eq!(shown[0]["editable"], json!(allowed));
+        let (text, version) = (shown[0]["text"].as_str().expect("a text"), shown[0]["version"].as_str().expect("one"));
+        let edited = text.replace("home.example.com", "other.example.com");
+        let put = |version: &str, lines: &[&str], text: &str| {
+            page.request("PUT", &format!("/api/v1/config?version={version}"), lines, text)
+        };
+        put(version, &[], &edited).expect(403);
+        if !allowed {
+            put(version, &[BEARER], &edited).expect(403);
+            continue;
+        }
+        put("0", &[BEARER], &edited).expect(409);
+        let answer = put(version, &[BEARER], "{").expect(422);
+        assert!(answer.json()["findings"][0]["message"].is_string());
+        assert_eq!(put(version, &[BEARER], &edited).expect(200).json(), json!({"errors": []}));
+        let saved = page.sandbox.read("config.json");
+        assert!(saved.contains("other.example.com") && saved.contains("s3cret"), "{saved}");
+        assert_eq!(page.endpoint.wait(2, SOON).name(), "other.example.com");
+    }
+}
+
+#[test]
 fn i2_checking_a_text_runs_reads_and_asks_nothing() {
     let page = page();
     let check = |text: &str| page.request("POST", "/api/v1/check", &[BEARER], text).expect(200).json();
