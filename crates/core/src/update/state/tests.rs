@@ -186,6 +186,48 @@ fn h5_what_keeps_updates_from_being_sent_reads_back() {
     }
 }
 
+#[test]
+fn i5_failures_in_a_row_read_back_beside_everything_else() {
+    use crate::update::hold::{Hold, Stopped};
+
+    let ip = ip(7);
+    let why = "a \"quoted\" ],\n\"streaks\":{ word]}}\n".to_owned();
+    let streak = Streak { failures: 3, is_stopped: true, is_told: true, is_stop_told: false, tries: 2, at: 1000 };
+    let mut state = state_with("a.example", accepted(7, 1000));
+    let plain = state.to_text();
+    state.set_hold(
+        &key("b.example"),
+        Hold { stopped: Some(Stopped { ip, at: 5, until_address: true, why }), ..Hold::default() },
+    );
+    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without them");
+    for (name, streak) in [("a.example", streak), ("*.b.example", Streak { is_stop_told: true, ..streak })] {
+        state.set_streak(&key(name), streak);
+        assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "{name}");
+        assert_eq!(state.streak(&key(name)), Some(streak));
+    }
+    state.set_hold(&key("b.example"), Hold::default());
+    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without the other");
+
+    // What another process changed meanwhile stays.
+    let mut theirs = state.clone();
+    theirs.set_streak(&key("c.example"), streak);
+    state.set_streak(&key("a.example"), Streak::default());
+    let changed = Changed { streaks: [key("a.example")].into_iter().collect(), ..Changed::default() };
+    theirs.merge(&state, &changed, OWN, 1000);
+    let known = ["a.example", "*.b.example", "c.example"].map(|name| theirs.streak(&key(name)).is_some());
+    assert_eq!(known, [false, true, true]);
+
+    state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
+    assert!(state.has_streaks(key("a.example").callback));
+    state.set_streak(&key("*.b.example"), Streak::default());
+    assert_eq!(state.to_text(), plain, "nothing is left of them");
+    for wrong in ["[1,2,3]", "[1,2,3,-4]", "[1,300,3,4]", "{}", "[1,2,3,4,5]"] {
+        let text = plain
+            .replace("}}}\n", &format!("}}}}{STREAKS}{{\"{} a.example A\":{wrong}}}}}\n", key("a.example").callback));
+        assert!(State::from_text(&text).is_none(), "{text}");
+    }
+}
+
 /// A receiver drops a message whose id it knows: another address, and one that comes back, must have another (H11).
 #[test]
 fn h11_the_number_of_a_message_stays_over_its_tries() {
