@@ -16,7 +16,7 @@ use ddns_core::address::source::Source;
 use ddns_core::config::fields::Key;
 use ddns_core::config::interview::{Interview, Subject};
 use ddns_core::config::raw::Origin;
-use ddns_core::config::{Entry, starter};
+use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::json::{Node, Value};
@@ -122,7 +122,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         }
     }
     match target.write(&starter::text(interview.settings())) {
-        Ok(()) => print(&shown(&target, &config.entries, &looked)),
+        Ok(()) => print(&shown(&target, &config, &looked)),
         Err(code) => code,
     }
 }
@@ -297,10 +297,10 @@ fn taken(name: &str) -> Diagnostic {
 }
 
 /// What was written, what it sends, and how to go on.
-fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
+fn shown(target: &Target, config: &Config, looked: &[Looked; 2]) -> String {
     let width = width_of(io::stdout());
     let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
-    for entry in entries {
+    for entry in &config.entries {
         for family in Family::ALL {
             let Some(domain) = entry.domains_of(family).first() else { continue };
             let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok());
@@ -326,9 +326,14 @@ fn shown(target: &Target, entries: &[Entry], looked: &[Looked; 2]) -> String {
     }
     let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
     let column = preview.chars().count();
-    text + &format!(
+    text += &format!(
         "\nNext:\n  {preview}   show every request, send none\n  {run:<column$}   look up the address, send what changed\n"
-    )
+    );
+    if !config.notify.is_empty() {
+        let notify = format!("ddns notify{file}");
+        text += &format!("  {notify:<column$}   send each notification once, to try it\n");
+    }
+    text
 }
 
 /// The request of an update as it may be shown.

@@ -137,7 +137,8 @@ fn i5_init_writes_a_notification_from_a_recipe() {
         sandbox.run(&[&args[..], more].concat())
     };
     with(&[]).expect(2).prints("--set topic=…");
-    with(&["--set", "notify.topic=my-t0pic"]).expect(0);
+    let run = with(&["--set", "notify.topic=my-t0pic"]).expect(0);
+    assert!(run.stdout.contains("  ddns notify    send each notification once"), "{}", run.stdout);
     let text = sandbox.read("config.json");
     assert!(text.contains("\"notify\": {") && text.contains("my-t0pic") && text.contains("t0ken-of-mine"), "{text}");
     sandbox.run(&["check", "-c", "config.json"]).expect(0).never_prints("my-t0pic");

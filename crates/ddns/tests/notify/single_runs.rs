@@ -213,32 +213,34 @@ fn i5_a_dead_service_of_notifications_changes_nothing() {
     assert_eq!(endpoint.receiver.callbacks().len(), 1);
 }
 
-/// What was counted is not lost, and what was not told is told.
+/// What was counted is not lost, and what was not told is told: failures of a request, and for want of an address.
 #[test]
 fn i5_a_kill_between_counting_and_telling_loses_nothing() {
-    let (sandbox, endpoint) = (Sandbox::new(), Endpoint::new());
-    let hangs = Arc::new(AtomicU16::new(1));
-    let own = hangs.clone();
-    let inbox = Inbox::responding(move |_| {
-        let wait = if own.load(Ordering::SeqCst) == 1 { 60 } else { 0 };
-        Response::status(200).after(Duration::from_secs(wait))
-    });
-    let notify = inbox.notify(&json!({"after": 2, "on": "failed"}));
-    sandbox.write("config.json", endpoint.config(&notify, &json!({})).to_string());
-    endpoint.set(500);
-    sandbox.run(&["-c", "config.json"]).expect(1);
-    assert_eq!(inbox.events(), Vec::<String>::new());
-    let mut child = sandbox.command(&["-c", "config.json"]).spawn().expect("it starts");
-    until(SOON, "the notification", || !inbox.messages().is_empty());
-    child.kill().expect("it runs");
-    child.wait().expect("it ended");
-    hangs.store(0, Ordering::SeqCst);
-    sandbox.run(&["-c", "config.json"]).expect(1);
-    assert_eq!(inbox.events(), ["failed", "failed"], "the killed run does not know whether it arrived");
-    let message = inbox.messages()[1]["message"].as_str().unwrap_or_default().to_owned();
-    assert!(message.contains("failed 3 times in a row"), "{message}");
-    sandbox.run(&["-c", "config.json"]).expect(1);
-    assert_eq!(inbox.events().len(), 2);
+    for ip in ["203.0.113.7", "none"] {
+        let (sandbox, endpoint) = (Sandbox::new(), Endpoint::new());
+        let wait = Arc::new(AtomicU16::new(60));
+        let own = wait.clone();
+        let inbox = Inbox::responding(move |_| {
+            Response::status(200).after(Duration::from_secs(own.load(Ordering::SeqCst).into()))
+        });
+        let notify = inbox.notify(&json!({"after": 2, "on": "failed"}));
+        sandbox.write("config.json", endpoint.config(&notify, &json!({})).to_string());
+        endpoint.set(500);
+        endpoint.receiver.set_ip(ip);
+        sandbox.run(&["-c", "config.json"]).expect(1);
+        assert_eq!(inbox.events(), Vec::<String>::new());
+        let mut child = sandbox.command(&["-c", "config.json"]).spawn().expect("it starts");
+        until(SOON, "the notification", || !inbox.messages().is_empty());
+        child.kill().expect("it runs");
+        child.wait().expect("it ended");
+        wait.store(0, Ordering::SeqCst);
+        sandbox.run(&["-c", "config.json"]).expect(1);
+        assert_eq!(inbox.events(), ["failed", "failed"], "the killed run does not know whether it arrived");
+        let message = inbox.messages()[1]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.contains("failed 3 times in a row"), "{message}");
+        sandbox.run(&["-c", "config.json"]).expect(1);
+        assert_eq!(inbox.events().len(), 2);
+    }
 }
 
 #[test]

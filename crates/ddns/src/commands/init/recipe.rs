@@ -122,7 +122,7 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
     let filled = with_notify(folder.as_deref());
     write(target, &filled)?;
     let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));
-    Ok(secrets.collect::<String>() + &shown(target, &config.entries, &looked))
+    Ok(secrets.collect::<String>() + &shown(target, &config, &looked))
 }
 
 /// Takes what --set answers; `own` finds the names that are meant for this form.
