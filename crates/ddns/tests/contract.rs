@@ -108,6 +108,7 @@ mod watch {
 mod web {
     mod api;
     mod browser;
+    mod browser_editing;
     mod editing;
     mod events;
     mod limits;

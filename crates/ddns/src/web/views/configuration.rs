@@ -157,8 +157,8 @@ fn review(changes: &Changes) -> Markup {
                     @if before.origin != now.origin { p { (before.origin) " becomes " (now.origin) } }
                 } @else {
                     div.columns {
-                        div { p.soft { "Until now, to " (before.origin) } (code(&before.shown, "the request until now")) }
-                        div { p.soft { "From then on, to " (now.origin) } (code(&now.shown, "the request from then on")) }
+                        div { p.soft { "Until now, to " (before.origin) } (code(&before.shown, &format!("{} until now, to {}", before.about, before.origin))) }
+                        div { p.soft { "From then on, to " (now.origin) } (code(&now.shown, &format!("{} from then on, to {}", now.about, now.origin))) }
                     }
                 }
             }
@@ -175,7 +175,7 @@ fn some(title: &str, all: &[Sent]) -> Markup {
         @for sent in all.iter().take(MOST) {
             h3 { (title) ": " (sent.about) }
             p.soft { "To " (sent.origin) }
-            (code(&sent.shown, "the request"))
+            (code(&sent.shown, &format!("{title}, {}, to {}", sent.about, sent.origin)))
         }
         @if all.len() > MOST { p.soft { "And " (all.len() - MOST) " more." } }
     }

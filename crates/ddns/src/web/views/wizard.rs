@@ -208,8 +208,15 @@ fn question(number: usize, asked: &Asked) -> Markup {
         };
     }
     let help = Some(asked.help.as_str()).filter(|help| !help.is_empty());
-    let kind = if asked.is_secret { "password" } else { "text" };
-    Field { id: &id, label: &asked.label, help, wrong }.input(&name, &asked.value, kind)
+    let field = Field { id: &id, label: &asked.label, help, wrong };
+    if !asked.is_secret {
+        return field.input(&name, &asked.value, "text");
+    }
+    // A key of a service is nothing that a browser should offer for another.
+    field.around(&html! {
+        input type="password" id=(id) name=(name) autocomplete="off" aria-describedby=[field.described()]
+            aria-invalid=[wrong.map(|_| "true")];
+    })
 }
 
 /// An address of the user's own.
@@ -364,8 +371,8 @@ pub(crate) fn set_up(
                 @for (number, sent) in requests.iter().take(MOST).enumerate() {
                     h3 { (sent.about) ", to " (sent.origin) }
                     @if let Some(response) = responses.get(number) {
-                        div.columns { (code(&sent.shown, "the request")) (responded(response)) }
-                    } @else { (code(&sent.shown, "the request")) }
+                        div.columns { (shown(sent)) (responded(sent, response)) }
+                    } @else { (shown(sent)) }
                 }
                 @if requests.len() > MOST { p.soft { "And " (requests.len() - MOST) " more." } }
             }
@@ -379,7 +386,12 @@ pub(crate) fn set_up(
     }
 }
 
-fn responded(response: &Responded) -> Markup {
+/// A request, under a name of its own.
+fn shown(sent: &Sent) -> Markup {
+    code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin))
+}
+
+fn responded(sent: &Sent, response: &Responded) -> Markup {
     html! {
         div {
             p.state.(if response.is_accepted { "good" } else { "stopped" }) {
@@ -387,7 +399,7 @@ fn responded(response: &Responded) -> Markup {
                 (if response.is_accepted { "accepted: " } else { "not accepted: " }) (response.status)
             }
             @if response.body.is_empty() { p.soft { "No text came with it." } }
-            @else { (code(&response.body, "the response")) }
+            @else { (code(&response.body, &format!("the response for {}, from {}", sent.about, sent.origin))) }
         }
     }
 }
