@@ -288,9 +288,11 @@ fn image_needs_nothing_but_the_program() {
     assert!(output.status.success(), "{}", output_of(&output));
     assert_eq!(receiver.only().target(), "/203.0.113.7");
     let after = files(&image.path("."));
-    let new: Vec<_> = after.iter().filter(|file| !before.contains(file)).collect();
-    assert_eq!(new, [&state.join("cache.json")], "nothing else is written");
-    assert_eq!(mode(new[0]), 0o600);
+    let mut new: Vec<_> = after.iter().filter(|file| !before.contains(file)).collect();
+    new.sort();
+    let expected = ["cache.json", "cache.json.history"].map(|name| state.join(name));
+    assert_eq!(new, expected.iter().collect::<Vec<_>>(), "nothing else is written");
+    assert!(new.iter().all(|file| mode(file) == 0o600), "only the owner reads them");
 }
 
 #[test]
