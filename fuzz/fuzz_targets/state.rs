@@ -41,7 +41,8 @@ fn use_up(mut state: State) {
     }
     state.set_hold(&key, hold.settled(&Outcome::Unchanged(200), &update, true, NOW));
     let ours = state.clone();
-    state.merge(&ours, &Changed::from([key]), 7, NOW);
+    let changed = Changed { entries: [key].into_iter().collect(), ..Changed::default() };
+    state.merge(&ours, &changed, 7, NOW);
     state.prune(Duration::ZERO, NOW);
     assert_eq!(State::from_text(&state.to_text()), Some(state));
 }
