@@ -1,5 +1,6 @@
 //! The text form, merging what several processes wrote, and what an outcome settles.
 
+use super::text::{HOLDS, STREAKS};
 use super::*;
 
 const OWN: u32 = 7;

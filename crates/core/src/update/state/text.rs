@@ -1,0 +1,288 @@
+//! The text of the cache file.
+//!
+//! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
+//! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
+//! goes on with the address that was sent, until when its request may be under way, the number of the process, and, where it
+//! is signed, the number of the message. Where services stop updates or ask for pauses, `holds` follows the entries; where
+//! notifications count failures, `streaks` follows that.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::{Accepted, Entries, Entry, EntryKey, Fingerprint, InDoubt, State};
+use crate::net::family::Family;
+use crate::text::hex;
+use crate::text::json::{Dialect, Member, Node, Value, parse, push_escaped, push_string};
+use crate::update::domain::Domain;
+use crate::update::hold::Hold;
+use crate::update::streak::Streak;
+
+/// The form of the text that this version writes.
+const VERSION: &str = "2";
+
+/// What stands between the entries and what keeps updates from being sent.
+pub(super) const HOLDS: &str = ",\n\"holds\":";
+
+/// What stands before the failures in a row that notifications count.
+pub(super) const STREAKS: &str = ",\n\"streaks\":";
+
+/// The form with another kind of keys for callbacks: it is read, and its entries do not count.
+const OLD_VERSION: &str = "1";
+
+/// As long is a line of the text, without its domain: for most addresses...
+const LINE: usize = 40;
+
+/// ...and where it is in doubt.
+const LONG_LINE: usize = 80;
+
+/// No line of the text is shorter: ` "a A":["1.1.1.1",0],`
+const LEAST_LINE: usize = 40;
+
+impl State {
+    /// The text of the cache file.
+    pub fn to_text(&self) -> String {
+        let salt = hex::text(&self.salt);
+        let lengths = self
+            .callbacks
+            .values()
+            .flatten()
+            .flatten()
+            .map(|(domain, entry)| domain.as_str().len() + if entry.in_doubt.is_some() { LONG_LINE } else { LINE });
+        // A text that grows by itself takes up to twice its length.
+        let mut text = String::with_capacity(256 + 64 * self.callbacks.len() + lengths.sum::<usize>());
+        text += &format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
+        for (at, (callback, entries)) in self.callbacks.iter().enumerate() {
+            text += if at == 0 { "\n" } else { ",\n" };
+            text += &format!("\"{callback}\":{{");
+            let mut between = "\n ";
+            for family in Family::ALL {
+                let mut sorted: Vec<(&Domain, &Entry)> = entries[family.index()].iter().collect();
+                sorted.sort_unstable_by_key(|(domain, _)| *domain);
+                // Most entries are equal: each is made text once.
+                let mut last: Option<(Entry, String)> = None;
+                for (domain, entry) in sorted {
+                    text += between;
+                    text.push('"');
+                    push_escaped(&mut text, domain.as_str());
+                    text.push(' ');
+                    text += family.record_type();
+                    text.push('"');
+                    let fresh = || (*entry, text_of(entry));
+                    let known = last.take().filter(|(known, _)| known == entry);
+                    text += &last.insert(known.unwrap_or_else(fresh)).1;
+                    between = ",\n ";
+                }
+            }
+            text += "}";
+        }
+        text += "}";
+        push_values(&mut text, HOLDS, &self.holds, Hold::push_text);
+        push_values(&mut text, STREAKS, &self.streaks, |streak, text| *text += &streak.to_text());
+        text += "}\n";
+        text
+    }
+
+    /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
+    /// no entries: everything is sent once more.
+    pub fn from_text(text: &str) -> Option<Self> {
+        // Only the last of them ends so: without them nothing is searched for.
+        let has_streaks = text.ends_with("]}}\n");
+        let (rest, streaks) = if has_streaks { parted(text, STREAKS)? } else { (Cow::Borrowed(text), Vec::new()) };
+        let (rest, holds) = parted(&rest, HOLDS)?;
+        let mut state = Self::from_lines(&rest).or_else(|| Self::from_document(&rest))?;
+        for member in holds {
+            let key = key_of(&member.key)?;
+            state.set_hold(&key, Hold::from_value(&member.node.value)?);
+        }
+        for member in streaks {
+            let key = key_of(&member.key)?;
+            state.set_streak(&key, Streak::from_value(&member.node.value)?);
+        }
+        Some(state)
+    }
+
+    /// Whether a text is the cache of NewFuture/DDNS: an object of addresses, with keys such as `home.example.com:A`.
+    pub fn is_of_other_client(text: &str) -> bool {
+        let is_entry = |member: &Member| {
+            let record_type = member.key.rsplit_once(':').map_or("", |(_, record_type)| record_type);
+            Family::of_record(record_type).is_some() && member.node.value.text().is_some()
+        };
+        parse(text, Dialect::STRICT).is_ok_and(|root| match root.value.members() {
+            Some(members) => !members.is_empty() && members.iter().all(is_entry),
+            None => false,
+        })
+    }
+
+    /// Reads the very form that [`State::to_text`] writes, line by line: as a tree, the entries of a large file would need
+    /// several times the memory of all else. None for any other text.
+    pub(super) fn from_lines(text: &str) -> Option<Self> {
+        let (header, lines) = text.strip_suffix("}}\n")?.split_once('\n')?;
+        let salt = header.strip_prefix("{\"version\":")?.strip_prefix(VERSION)?.strip_prefix(",\"salt\":\"")?;
+        let salt = hex::bytes(salt.strip_suffix("\",\"callbacks\":{")?).filter(|salt| !salt.is_empty())?;
+        let mut state = Self::new(salt);
+        let mut entries: Option<&mut Entries> = None;
+        let mut left = lines.len() / LEAST_LINE;
+        for line in lines.lines() {
+            if let Some(line) = line.strip_prefix(" \"") {
+                let (name, parts) = line.split_once("\":[")?;
+                let (parts, end) = parts.split_once(']')?;
+                let (domain, record_type) = name.rsplit_once(' ').filter(|_| !name.contains(['\\', '"']))?;
+                let family = Family::of_record(record_type)?;
+                let entries = &mut entries.as_mut()?[family.index()];
+                if entries.is_empty() {
+                    entries.reserve(left);
+                    left = 0;
+                }
+                entries.insert(Domain::parse(domain).ok()?, entry_in_line(parts, family)?);
+                matches!(end, "," | "}" | "},").then_some(())?;
+            } else {
+                let callback = Fingerprint::parse(line.strip_prefix('"')?.strip_suffix("\":{")?)?;
+                entries = Some(state.callbacks.entry(callback).or_default());
+            }
+        }
+        Some(state)
+    }
+
+    fn from_document(text: &str) -> Option<Self> {
+        let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
+        let (mut state, mut is_old) = (None, None);
+        for member in members {
+            match (member.key.as_str(), member.node.value) {
+                ("version", Value::Number(version)) if version == VERSION || version == OLD_VERSION => {
+                    is_old = Some(version == OLD_VERSION);
+                }
+                ("salt", Value::String(salt)) => state = Some(Self::new(hex::bytes(&salt)?)),
+                ("callbacks", Value::Object(callbacks)) => {
+                    let state = state.as_mut()?;
+                    for callback in callbacks {
+                        let fingerprint = Fingerprint::parse(&callback.key)?;
+                        state.callbacks.insert(fingerprint, entries_of(callback.node.value)?);
+                    }
+                }
+                _ => return None,
+            }
+        }
+        let mut state = state.filter(|state| !state.salt.is_empty())?;
+        if is_old? {
+            state.callbacks.clear();
+        }
+        Some(state)
+    }
+}
+
+/// Adds what there is besides the entries: the form without it is the common one, and is read line by line.
+fn push_values<T>(
+    text: &mut String,
+    name: &str,
+    values: &BTreeMap<Fingerprint, [FxHashMap<Domain, T>; 2]>,
+    push: impl Fn(&T, &mut String),
+) {
+    if values.is_empty() {
+        return;
+    }
+    *text += name;
+    let mut between = "{\n ";
+    for (callback, families) in values {
+        for family in Family::ALL {
+            let sorted: BTreeMap<&Domain, &T> = families[family.index()].iter().collect();
+            for (domain, value) in sorted {
+                *text += between;
+                push_string(text, &format!("{callback} {domain} {}", family.record_type()));
+                text.push(':');
+                push(value, text);
+                between = ",\n ";
+            }
+        }
+    }
+    text.push('}');
+}
+
+/// A text without the part that a name begins, and the members of that part. None where it is damaged.
+fn parted<'a>(text: &'a str, name: &str) -> Option<(Cow<'a, str>, Vec<Member>)> {
+    let Some((before, part)) = text.rsplit_once(name) else { return Some((Cow::Borrowed(text), Vec::new())) };
+    match parse(part.strip_suffix("}\n")?, Dialect::STRICT).ok()?.value {
+        Value::Object(members) => Some((Cow::Owned(format!("{before}}}\n")), members)),
+        _ => None,
+    }
+}
+
+fn key_of(text: &str) -> Option<EntryKey> {
+    let mut name = text.split(' ');
+    let (callback, domain) = (Fingerprint::parse(name.next()?)?, Domain::parse(name.next()?).ok()?);
+    Some(EntryKey { callback, domain, family: Family::of_record(name.next()?)? })
+}
+
+fn entries_of(value: Value) -> Option<Entries> {
+    let Value::Object(members) = value else { return None };
+    let mut families = Entries::default();
+    let mut left = members.len();
+    for member in members {
+        let (domain, record_type) = member.key.rsplit_once(' ')?;
+        let family = Family::of_record(record_type)?;
+        let entries = &mut families[family.index()];
+        if entries.is_empty() {
+            entries.reserve(left);
+        }
+        entries.insert(Domain::parse(domain).ok()?, entry_of(&member.node, family)?);
+        left -= 1;
+    }
+    Some(families)
+}
+
+fn text_of(entry: &Entry) -> String {
+    let accepted = match entry.accepted {
+        Some(Accepted { ip, at }) => format!("\"{ip}\",{at}"),
+        None => "null,0".to_owned(),
+    };
+    match entry.in_doubt {
+        None => format!(":[{accepted}]"),
+        Some(InDoubt { ip, until, by, message: 0 }) => format!(":[{accepted},\"{ip}\",{until},{by}]"),
+        Some(InDoubt { ip, until, by, message }) => format!(":[{accepted},\"{ip}\",{until},{by},{message}]"),
+    }
+}
+
+/// What stands between the brackets of an entry.
+fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
+    let ip = |text: &str| {
+        let ip = text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;
+        (Family::of(ip) == Some(family)).then_some(ip)
+    };
+    let mut parts = text.split(',');
+    let (first, at) = (parts.next()?, parts.next()?.parse().ok()?);
+    let accepted = if first == "null" { None } else { Some(Accepted { ip: ip(first)?, at }) };
+    let in_doubt = match parts.next() {
+        None => None,
+        Some(sent) => {
+            let (until, by) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+            let message = parts.next().map_or(Some(0), |message| message.parse().ok())?;
+            Some(InDoubt { ip: ip(sent)?, until, by, message })
+        }
+    };
+    parts.next().is_none().then_some(Entry { accepted, in_doubt })
+}
+
+fn entry_of(node: &Node, family: Family) -> Option<Entry> {
+    let Value::Array(parts) = &node.value else { return None };
+    let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
+    let ip = |text: &str| text.parse().ok().filter(|ip| Family::of(*ip) == Some(family));
+    let accepted = match parts.get(..2)? {
+        [Value::String(text), Value::Number(at)] => Some(Accepted { ip: ip(text)?, at: at.parse().ok()? }),
+        [Value::Null, Value::Number(_)] => None,
+        _ => return None,
+    };
+    let in_doubt = match parts.get(2..)? {
+        [] => None,
+        [Value::String(text), Value::Number(until), Value::Number(by), message @ ..] => {
+            let message = match message {
+                [] => 0,
+                [Value::Number(message)] => message.parse().ok()?,
+                _ => return None,
+            };
+            Some(InDoubt { ip: ip(text)?, until: until.parse().ok()?, by: by.parse().ok()?, message })
+        }
+        _ => return None,
+    };
+    Some(Entry { accepted, in_doubt })
+}
