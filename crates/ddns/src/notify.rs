@@ -87,7 +87,7 @@ impl<'a> Notifier<'a> {
         if each.is_empty() {
             return None;
         }
-        sync.tell();
+        sync.collect_news();
         let (sending, missing, unanswered) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
         Some(Box::new(Self { each, client, sending, senders, missing, unanswered, began: None }))
     }

@@ -5,12 +5,14 @@
 //! on stepping.
 
 mod caches;
+mod held;
 mod lookups;
+mod news;
 pub(crate) mod preview;
 mod sender;
 mod store;
 mod streaks;
-mod told;
+
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -42,17 +44,14 @@ use crate::environment::Environment;
 use crate::output::progress::Progress;
 
 use lookups::{Finished, Lookups};
+use news::News;
 use sender::{Batch, Sent};
-use told::Told;
 use updates::{AHEAD, Updates};
 
 pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use sender::{Sender, senders};
 pub(crate) use store::{Durability, Stamp, replace, unfit};
 pub(crate) use updates::moment_of;
-
-/// How often is looked whether another process has ended what it sends.
-const RECHECK: Duration = Duration::from_millis(250);
 
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
@@ -81,7 +80,7 @@ pub(crate) struct Sync<'a> {
     /// Begun by whoever wants it to be seen.
     pub(crate) progress: Rc<Progress>,
     /// None where nobody wants to know what happens.
-    told: Option<Box<Told>>,
+    news: Option<Box<News>>,
 }
 
 /// A lookup that ended: whose it was, and the address; none where there is none.
@@ -117,7 +116,7 @@ impl<'a> Sync<'a> {
             tallies: vec![Tally::default(); configs],
             is_closing: false,
             progress: Rc::default(),
-            told: None,
+            news: None,
         }
     }
 
@@ -326,85 +325,6 @@ impl<'a> Sync<'a> {
         }
     }
 
-    /// An update is due and must not be sent, now or at all. A service judges it again when its time has come.
-    fn hold(&mut self, job: Job, at: usize, update: &Update<'_>, verdict: &Verdict) {
-        let (sender, now) = (&self.senders[at], self.updates.now());
-        let tally = &mut self.tallies[sender.config];
-        let (line, until) = match verdict {
-            Verdict::Held(until, by) => {
-                tally.held_back += 1;
-                let left = seconds(until.saturating_sub(now));
-                (format!("{update}: held back for {left}: {}", by.reason()), Some(*until))
-            }
-            Verdict::Stopped(words, _) => {
-                tally.stopped += 1;
-                let way_out = "change its configuration, or run `ddns --retry-stopped`";
-                (format!("{update}: stopped: the service refused it for good with `{words}`; {way_out}"), None)
-            }
-            _ => return,
-        };
-        // Said once, and in every run.
-        let is_news = self.held.insert(job, until) != Some(until);
-        sender.log.line(if is_news { Level::Error } else { Level::Debug }, || line);
-        if is_news {
-            self.tell_held(at, update, verdict);
-        }
-    }
-
-    /// Judges again what was held back, where its time has come.
-    fn release(&mut self) {
-        let now = self.updates.now();
-        let is_due = |(_, until): &(&Job, &Option<u64>)| until.is_some_and(|until| until <= now);
-        let due: Vec<Job> = self.held.iter().filter(is_due).map(|(job, _)| *job).collect();
-        for job in due {
-            self.held.remove(&job);
-            if let Some((at, batch)) = self.updates.batch(job) {
-                self.updates.open_cache(at);
-                self.queue_batch(job, at, batch, false, &Family::ALL);
-            }
-        }
-    }
-
-    /// When something that is held back may be sent, on the steady clock.
-    fn release_at(&self) -> Option<Duration> {
-        let next = self.held.values().flatten().min()?;
-        Some(steady_time() + Duration::from_secs(next.saturating_sub(self.updates.now())))
-    }
-
-    /// Sends what services stopped, too.
-    pub(crate) fn retry_stopped(&mut self) {
-        self.updates.forget_stops();
-        self.held.retain(|_, until| until.is_some());
-    }
-
-    /// Another process is sending an older address: it is waited for.
-    fn wait(&mut self, job: Job, at: usize, update: &Update<'_>) {
-        if self.waiting.insert(job) {
-            let why = "another process is sending an older address, or was killed while it did";
-            self.senders[at].log.info(format!("{update}: waiting: {why}"));
-        }
-        self.recheck_at.get_or_insert_with(|| Instant::now() + RECHECK);
-    }
-
-    /// Judges again what waits for another process.
-    fn recheck(&mut self) {
-        if self.is_closing || self.recheck_at.is_none_or(|at| at > Instant::now()) {
-            return;
-        }
-        self.recheck_at = None;
-        for job in self.waiting.clone() {
-            match self.updates.batch(job) {
-                Some((at, batch)) => {
-                    self.updates.open_cache(at);
-                    self.queue_batch(job, at, batch, false, &Family::ALL);
-                }
-                None => {
-                    self.waiting.remove(&job);
-                }
-            }
-        }
-    }
-
     fn looked_up(&mut self, finished: &Finished) -> LookedUp {
         self.lookups.log(finished);
         let Finished { lookup, family, senders, is_round } = finished;
@@ -428,7 +348,7 @@ impl<'a> Sync<'a> {
                 }
             }
         }
-        self.tell_lookup(finished, &looked_up.senders);
+        self.note_lookup(finished, &looked_up.senders);
         looked_up
     }
 
@@ -586,7 +506,7 @@ impl<'a> Sync<'a> {
                 tally.failed += 1;
             }
             let previous = self.updates.settle(own, at, &update, outcome);
-            self.tell_settled(at, sent, (&update, outcome), previous);
+            self.note_settled(at, sent, (&update, outcome), previous);
             self.updates.note(own, outcome, sent.took);
             self.updates.decided(own, sent.because.get(place));
         }

@@ -102,7 +102,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     let mut sync = Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals)))
         .with_pauses(handover.pauses)
         .with_memory(handover.memory);
-    sync.tell();
+    sync.collect_news();
     let history = History::new(&senders, service.environment);
     let notifier = Notifier::new(configs, &logs, &senders, service.client, &mut sync);
     let metrics = Metrics::of(configs, &intervals, handover.metrics);

@@ -37,7 +37,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         sync.retry_stopped();
     }
     let mut history = History::new(&senders, &environment);
-    sync.tell();
+    sync.collect_news();
     let mut notifier = Notifier::new(&configs, &logs, &senders, &client, &mut sync);
     sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() {

@@ -1,4 +1,4 @@
-//! What happened, collected for whoever wants it: [`Sync::tell`] begins it, and where nobody does, it costs a branch.
+//! What happened, collected for whoever wants it: [`Sync::collect_news`] begins it, and where nobody does, it costs a branch.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -15,9 +15,9 @@ use super::lookups::Finished;
 use super::sender::Sent;
 use crate::output::log::Log;
 
-/// What happened since it was last taken, and what must be known to tell it.
-pub(super) struct Told {
-    news: Vec<Happened>,
+/// What happened since it was last taken, and what must be known for that.
+pub(super) struct News {
+    list: Vec<Happened>,
     /// By sender.
     senders: Vec<SenderState>,
     /// Why the sources failed that failed when they were last asked.
@@ -33,9 +33,9 @@ struct SenderState {
     is_missing: [bool; 2],
 }
 
-impl Told {
+impl News {
     fn new(senders: usize) -> Self {
-        Self { news: Vec::new(), senders: vec![SenderState::default(); senders], failing: HashMap::new() }
+        Self { list: Vec::new(), senders: vec![SenderState::default(); senders], failing: HashMap::new() }
     }
 
     /// Takes in a lookup that is news for these senders.
@@ -46,7 +46,7 @@ impl Told {
             let (entries, source, why) = (senders.to_vec(), source.to_owned(), log.masked(why).into_owned());
             let before = self.failing.insert((family, source.clone()), why.clone());
             let is_repeat = before.as_ref() == Some(&why);
-            self.news.push(Happened { at, what: What::SourceFailed { entries, family, source, why, is_repeat } });
+            self.list.push(Happened { at, what: What::SourceFailed { entries, family, source, why, is_repeat } });
         }
         let found = lookup.found().map(|(source, choice)| (source, choice.ip));
         if let Some((source, _)) = found
@@ -54,9 +54,9 @@ impl Told {
             && self.failing.remove(&(family, source.to_owned())).is_some()
         {
             let (entries, source) = (senders.to_vec(), source.to_owned());
-            self.news.push(Happened { at, what: What::SourceRecovered { entries, family, source } });
+            self.list.push(Happened { at, what: What::SourceRecovered { entries, family, source } });
         }
-        // Those that had the same before are told of together.
+        // Those that had the same before are reported together.
         let mut changes: BTreeMap<(Option<IpAddr>, bool), Vec<usize>> = BTreeMap::new();
         for sender in senders {
             let SenderState { found: before, is_missing, .. } = &mut self.senders[*sender];
@@ -79,47 +79,47 @@ impl Told {
                 }
                 None => What::NoAddress { entries, family, previous },
             };
-            self.news.push(Happened { at, what });
+            self.list.push(Happened { at, what });
         }
     }
 }
 
 impl Sync<'_> {
-    /// Tells from now on what happens.
-    pub(crate) fn tell(&mut self) {
+    /// Collects from now on what happens.
+    pub(crate) fn collect_news(&mut self) {
         let senders = self.senders.len();
-        self.told.get_or_insert_with(|| Box::new(Told::new(senders)));
+        self.news.get_or_insert_with(|| Box::new(News::new(senders)));
     }
 
     /// What happened since it was last forgotten; nothing where nobody wants to know.
     pub(crate) fn news(&self) -> &[Happened] {
-        self.told.as_ref().map_or(&[], |told| &told.news)
+        self.news.as_ref().map_or(&[], |news| &news.list)
     }
 
     /// Forgets the news, and keeps its memory.
     pub(crate) fn forget_news(&mut self) {
-        if let Some(told) = &mut self.told {
-            told.news.clear();
+        if let Some(news) = &mut self.news {
+            news.list.clear();
         }
     }
 
     /// The same for who changes something by it.
     pub(crate) fn take_news(&mut self) -> Vec<Happened> {
-        self.told.as_mut().map_or_else(Vec::new, |told| std::mem::take(&mut told.news))
+        self.news.as_mut().map_or_else(Vec::new, |news| std::mem::take(&mut news.list))
     }
 
     /// A lookup ended that is news for these senders.
-    pub(super) fn tell_lookup(&mut self, finished: &Finished, senders: &[usize]) {
-        if let Some(told) = &mut self.told
+    pub(super) fn note_lookup(&mut self, finished: &Finished, senders: &[usize]) {
+        if let Some(news) = &mut self.news
             && let Some(first) = senders.first()
         {
-            told.looked_up(finished, senders, self.senders[*first].log, self.updates.now());
+            news.looked_up(finished, senders, self.senders[*first].log, self.updates.now());
         }
     }
 
     /// An update is held back or stopped.
-    pub(super) fn tell_held(&mut self, entry: usize, update: &Update<'_>, verdict: &Verdict) {
-        let Some(told) = &mut self.told else { return };
+    pub(super) fn note_held(&mut self, entry: usize, update: &Update<'_>, verdict: &Verdict) {
+        let Some(news) = &mut self.news else { return };
         let (until, why) = match verdict {
             Verdict::Held(until, by) => (Some(*until), by.reason().to_owned()),
             Verdict::Stopped(words, _) => (None, words.clone()),
@@ -127,19 +127,19 @@ impl Sync<'_> {
         };
         let Update { domain, family, ip } = *update;
         let what = What::Held { entry, domain: domain.clone(), family, ip, until, why };
-        told.news.push(Happened { at: self.updates.now(), what });
+        news.list.push(Happened { at: self.updates.now(), what });
     }
 
     /// An update ended whose endpoint had accepted `previous` before. Called while the queue still knows the try before.
-    pub(super) fn tell_settled(
+    pub(super) fn note_settled(
         &mut self,
         entry: usize,
         sent: &Sent<'_>,
         (update, outcome): (&Update<'_>, &Outcome),
         previous: Option<IpAddr>,
     ) {
-        let Some(told) = &mut self.told else { return };
-        let origin = &mut told.senders[entry].origin;
+        let Some(news) = &mut self.news else { return };
+        let origin = &mut news.senders[entry].origin;
         if origin.is_none() {
             *origin = self.senders[entry].entry.callback.target.fixed_part().map(|url| url.origin().into());
         }
@@ -157,6 +157,6 @@ impl Sync<'_> {
             attempt: retry.map_or(1, |retry| retry.failures.saturating_add(1)),
             is_repeat: retry.is_some_and(|retry| retry.outcome == *outcome),
         };
-        told.news.push(Happened { at: self.updates.now(), what: What::Settled(settled) });
+        news.list.push(Happened { at: self.updates.now(), what: What::Settled(settled) });
     }
 }

@@ -107,7 +107,7 @@ fn a_service_that_closes_starts_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn i4_what_happens_is_told_once_and_only_to_whoever_wants_it() {
+fn i4_what_happens_is_reported_once_and_only_to_whoever_wants_it() {
     with("\"auto\"", r#""ipv4": ["a.example"]"#, |sync| {
         let mut number = 0;
         let mut look_up = |sync: &mut Sync<'_>, ip| {
@@ -128,7 +128,7 @@ fn i4_what_happens_is_told_once_and_only_to_whoever_wants_it() {
             was_missing,
         };
         assert_eq!(look_up(sync, Some("203.0.113.1")), []);
-        sync.tell();
+        sync.collect_news();
         for _ in 0..2 {
             assert_eq!(look_up(sync, Some("203.0.113.1")), [], "it is no change");
         }
@@ -151,9 +151,9 @@ fn i4_what_happens_is_told_once_and_only_to_whoever_wants_it() {
 }
 
 #[test]
-fn i4_an_outcome_is_told_with_what_was_accepted_before_and_how_often_it_was_tried() {
+fn i4_an_outcome_is_reported_with_what_was_accepted_before_and_how_often_it_was_tried() {
     with("\"auto\"", r#""ipv4": ["a.example"]"#, |sync| {
-        sync.tell();
+        sync.collect_news();
         let mut seen = Vec::new();
         let outcomes = [Outcome::Refused(503), Outcome::Refused(503), Outcome::Refused(500), Outcome::Accepted(200)];
         for (number, (ip, outcome)) in (1..).zip(std::iter::repeat("203.0.113.1").zip(outcomes.clone())) {
