@@ -3,6 +3,7 @@
 //! An entry is marked in doubt before an address is sent, and settled by the response (E4). The mark also tells other
 //! processes, and the next configuration of this one, that a request may be under way (E4a).
 
+mod pairs;
 mod text;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ use crate::update::domain::Domain;
 use crate::update::hold::Hold;
 use crate::update::outcome::Outcome;
 use crate::update::streak::Streak;
+
+pub use pairs::Pair;
 
 /// Entries are kept for so long at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);

@@ -208,7 +208,7 @@ fn parted<'a>(text: &'a str, name: &str) -> Option<(Cow<'a, str>, Vec<Member>)> 
     }
 }
 
-fn key_of(text: &str) -> Option<EntryKey> {
+pub(super) fn key_of(text: &str) -> Option<EntryKey> {
     let mut name = text.split(' ');
     let (callback, domain) = (Fingerprint::parse(name.next()?)?, Domain::parse(name.next()?).ok()?);
     Some(EntryKey { callback, domain, family: Family::of_record(name.next()?)? })
@@ -231,7 +231,7 @@ fn entries_of(value: Value) -> Option<Entries> {
     Some(families)
 }
 
-fn text_of(entry: &Entry) -> String {
+pub(super) fn text_of(entry: &Entry) -> String {
     let accepted = match entry.accepted {
         Some(Accepted { ip, at }) => format!("\"{ip}\",{at}"),
         None => "null,0".to_owned(),
@@ -263,7 +263,7 @@ fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
     parts.next().is_none().then_some(Entry { accepted, in_doubt })
 }
 
-fn entry_of(node: &Node, family: Family) -> Option<Entry> {
+pub(super) fn entry_of(node: &Node, family: Family) -> Option<Entry> {
     let Value::Array(parts) = &node.value else { return None };
     let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
     let ip = |text: &str| text.parse().ok().filter(|ip| Family::of(*ip) == Some(family));
