@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Receiver, Response, Sandbox, mode};
+use crate::support::{Receiver, Response, Run, Sandbox, mode};
 
 /// A recipe of a user's own, with lookups: what the service is asked for comes from the receiver.
 const OWN: &str = r#"{
@@ -41,12 +41,20 @@ fn service() -> Receiver {
     })
 }
 
+/// `ddns init` for that service with the recipe above, with further arguments.
+fn init(sandbox: &Sandbox, service: &Receiver, more: &[&str]) -> Run {
+    let base = format!("base={}", service.url("/"));
+    let args =
+        ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--set", "zone=example.com"];
+    sandbox.run(&[&args, more].concat())
+}
+
 fn written(sandbox: &Sandbox) -> usize {
     fs::read_dir(sandbox.path(".")).expect("the folder").count()
 }
 
 #[test]
-fn h12_a_recipe_becomes_a_configuration_that_runs() {
+fn h12_a_recipe_may_choose_method_and_headers() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let (base, index4) = (format!("base={}", receiver.url("/")), receiver.index4());
     let args = ["init", "--recipe", "powerdns", "--ipv4", "home.example.com", "--index4", &index4, "--set", &base];
@@ -67,21 +75,10 @@ fn h12_a_recipe_becomes_a_configuration_that_runs() {
 fn h12_lookups_are_shown_without_secrets_and_their_results_are_used() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
-    let (base, index4, index6) = (format!("base={}", service.url("/")), service.index4(), service.index6());
-    let args =
-        ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--set", "zone=example.com"];
-    let more = [
-        "--ipv4",
-        "home.example.com",
-        "example.com",
-        "--ipv6",
-        "home.example.com",
-        "--index4",
-        &index4,
-        "--index6",
-        &index6,
-    ];
-    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_prints("s3cret");
+    let (index4, index6) = (service.index4(), service.index6());
+    let domains = ["--ipv4", "home.example.com", "example.com", "--ipv6", "home.example.com"];
+    let more = [&domains[..], &["--index4", &index4, "--index6", &index6]].concat();
+    let run = init(&sandbox, &service, &more).expect(0).never_prints("s3cret");
     assert!(run.stdout.contains("/zones?name=example.com\n    X-Key: ***\n"), "{}", run.stdout);
     let lookups: Vec<String> = service.callbacks().iter().map(|request| request.target().to_owned()).collect();
     assert_eq!(lookups, ["/zones?name=example.com", "/zones/2/records"], "what is asked twice is sent once");
@@ -96,29 +93,15 @@ fn h12_lookups_are_shown_without_secrets_and_their_results_are_used() {
 fn h12_without_lookups_the_ids_are_answers_like_any_other() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
-    let (base, index4) = (format!("base={}", service.url("/")), service.index4());
-    let args = [
-        "init",
-        "--offline",
-        "--recipe",
-        "./my.json",
-        "--set",
-        &base,
-        "--set",
-        "token=s3cret",
-        "--set",
-        "zone=example.com",
-    ];
-    let more = ["--ipv4", "home.example.com", "--index4", &index4];
-    let args = [&args[..], &more].concat();
-    sandbox.run(&args).expect(2).prints("--set zone_id=…").never_prints("s3cret");
-    sandbox
-        .run(&[&args[..], &["--set", "zone_id=2"]].concat())
-        .expect(2)
-        .prints("--set record_id.A.home.example.com=…");
+    let index4 = service.index4();
+    let init = |ids: &[&str]| {
+        let more = ["--offline", "--ipv4", "home.example.com", "--index4", &index4];
+        init(&sandbox, &service, &[&more[..], ids].concat())
+    };
+    init(&[]).expect(2).prints("--set zone_id=…").never_prints("s3cret");
+    init(&["--set", "zone_id=2"]).expect(2).prints("--set record_id.A.home.example.com=…");
     assert_eq!(written(&sandbox), 1, "nothing but the recipe");
-    let ids = ["--set", "zone_id=2", "--set", "record_id.A.home.example.com=r9"];
-    sandbox.run(&[&args[..], &ids].concat()).expect(0);
+    init(&["--set", "zone_id=2", "--set", "record_id.A.home.example.com=r9"]).expect(0);
     assert!(service.callbacks().is_empty(), "nothing is looked up");
     sandbox.run(&[]).expect(0);
     assert_eq!(service.only().target(), "/zones/2/records/r9");
