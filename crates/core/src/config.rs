@@ -176,7 +176,7 @@ pub struct Notification {
     pub callback: Callback,
     /// `on`
     pub on: Events,
-    /// `after`: failures in a row before it is told that an update fails.
+    /// `after`: failures in a row before `failed` is sent.
     pub after: u32,
     /// `proxy`, with what the environment adds to it.
     pub proxies: Proxies,

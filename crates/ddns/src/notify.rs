@@ -1,4 +1,4 @@
-//! Notifications (I5): takes in what happened, asks the core what is to be told, and sends it. Nothing here changes the outcome of
+//! Notifications (I5): takes in what happened, asks the core what is to be reported, and sends it. Nothing here changes the outcome of
 //! an update, and a synchronization does not wait for it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use ddns_core::callback::{Moment, Notice, Request};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
 use ddns_core::net::family::Family;
-use ddns_core::notify::{self, About, Event, Ledger, News, Told};
+use ddns_core::notify::{self, About, Event, Ledger, News, Outgoing};
 use ddns_core::text::log_format::Level;
 use ddns_core::update::happened::{Happened, Settled, What};
 use ddns_core::update::outcome::Outcome;
@@ -61,7 +61,7 @@ struct One<'a> {
 }
 
 impl<'a> Notifier<'a> {
-    /// None where nobody wants to be told anything.
+    /// None where nothing is to be notified.
     pub(crate) fn new(
         configs: &'a [Valid],
         logs: &'a [Log<'a>],
@@ -129,7 +129,7 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    /// A synchronization ended: what failed for want of an address is counted, and what is to be told is sent.
+    /// A synchronization ended: what failed for want of an address is counted, and what is to be reported is sent.
     pub(crate) fn rest(&mut self, sync: &mut Sync<'_>) {
         let now = unix_time().seconds;
         let senders = self.senders;
@@ -150,7 +150,7 @@ impl<'a> Notifier<'a> {
         self.review(sync);
     }
 
-    /// Sends what is to be told now.
+    /// Sends what is to be reported now.
     pub(crate) fn review(&mut self, sync: &mut Sync<'_>) {
         for number in 0..self.each.len() {
             let one = &mut self.each[number];
@@ -160,15 +160,15 @@ impl<'a> Notifier<'a> {
             }
             let senders = one.senders.clone();
             let waiting = || senders.flat_map(|at| sync.waiting(at)).collect();
-            let (changes, told) = one.ledger.review(standings, waiting, steady_time(), unix_time().seconds);
+            let (changes, outgoing) = one.ledger.review(standings, waiting, steady_time(), unix_time().seconds);
             for (about, streak) in changes {
                 sync.set_streak(one.keys[about.entry - one.senders.start], &about, streak);
             }
-            if let Some(told) = told {
+            if let Some(outgoing) = outgoing {
                 let (notification, log, client) = (one.notification, one.log, self.client);
                 let limit = notification.timeout.saturating_sub(self.began.map_or(Duration::ZERO, |at| at.elapsed()));
                 self.sending.push(Box::pin(async move {
-                    let arrived = told_by(notification, &told, client, limit, log).await;
+                    let arrived = deliver(notification, &outgoing, client, limit, log).await;
                     (number, arrived)
                 }));
             }
@@ -186,11 +186,11 @@ impl<'a> Notifier<'a> {
     /// Takes in that something that was sent has ended, and sends what is next.
     pub(crate) fn ended(&mut self, (number, has_arrived): (usize, bool), sync: &mut Sync<'_>) {
         let one = &mut self.each[number];
-        let Some(told) = one.ledger.ended(has_arrived, steady_time()) else { return };
-        for line in &told.lines {
+        let Some(outgoing) = one.ledger.ended(has_arrived, steady_time()) else { return };
+        for line in &outgoing.lines {
             let key = one.keys[line.about.entry - one.senders.start];
             let before = sync.streak(key, &line.about);
-            let after = Ledger::streak_after(told.event, has_arrived, before);
+            let after = Ledger::streak_after(outgoing.event, has_arrived, before);
             if after != before {
                 sync.set_streak(key, &line.about, after);
             }
@@ -208,7 +208,7 @@ impl<'a> Notifier<'a> {
         !self.sending.is_empty()
     }
 
-    /// Pauses no longer: the program ends. What is to be told is sent.
+    /// Pauses no longer: the program ends. What is to be reported is sent.
     pub(crate) fn hurry(&mut self, sync: &mut Sync<'_>) {
         self.each.iter_mut().for_each(|one| one.ledger.hurry());
         self.review(sync);
@@ -239,14 +239,20 @@ fn news(settled: &Settled, is_known: bool) -> News {
 }
 
 /// Sends a notification, with more tries where it certainly did not arrive. Whether it arrived, or may have.
-async fn told_by(notification: &Notification, told: &Told, client: &Client, limit: Duration, log: &Log<'_>) -> bool {
+async fn deliver(
+    notification: &Notification,
+    outgoing: &Outgoing,
+    client: &Client,
+    limit: Duration,
+    log: &Log<'_>,
+) -> bool {
     let began = Instant::now();
-    let notice = notify::notice(told);
+    let notice = notify::notice(outgoing);
     let mut pause = PAUSE;
     for number in 1.. {
         let left = limit.saturating_sub(began.elapsed());
         let sent = send(notification, &notice, client, left, log).await;
-        let what = |origin: &str| format!("notification `{}` to {origin}", told.event.as_str());
+        let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.as_str());
         let (origin, why) = match sent {
             Ok(origin) => {
                 log.line(Level::Info, || format!("{}: sent", what(&origin)));
@@ -328,7 +334,7 @@ async fn send(
     }
 }
 
-/// What a notification could tell: about the first update of its configuration. None where there is none.
+/// What a notification could report: about the first update of its configuration. None where there is none.
 pub(crate) fn example(config: &Config, notification: &Notification, event: Event) -> Option<Notice> {
     let mut updates = config.entries.iter().flat_map(|entry| {
         Family::ALL.into_iter().filter_map(|family| Some((entry.domains[family.index()].first()?, family)))
@@ -337,7 +343,7 @@ pub(crate) fn example(config: &Config, notification: &Notification, event: Event
     Some(notify::notice(&notify::example(event, domain, family, notification.after)))
 }
 
-/// What a request depends on beside what it tells: a signed one has a number of its own.
+/// What a request depends on beside what it reports: a signed one has a number of its own.
 pub(crate) fn moment() -> Moment {
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     let moment = Moment::from(unix_time());

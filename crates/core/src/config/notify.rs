@@ -81,7 +81,7 @@ pub(super) fn notify(
         return Vec::new();
     }
     if !is_service && entries.iter().any(|entry| entry.cache == Cache::Off) {
-        let message = "`cache` is off: a single run does not know what `notify` told before, nor which address was \
+        let message = "`cache` is off: a single run does not know what `notify` sent before, nor which address was \
                        accepted, so it tells of no change and counts no failures of runs before";
         reader.warn_whole(Key::Notify, message, "leave `cache` on");
     }
@@ -180,7 +180,7 @@ impl Notes<'_> {
         }
         if items.is_empty() {
             let hint = format!("use any of {all}, or leave `on` out");
-            self.note(Severity::Error, node, "`notify`: `on` is empty: nothing would be told", Some(hint));
+            self.note(Severity::Error, node, "`notify`: `on` is empty: nothing would be sent", Some(hint));
         }
         Some(events)
     }

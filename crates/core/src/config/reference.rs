@@ -115,7 +115,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
                 ("anyOf", Value::list([words, events])),
             ]);
             let after = Value::object([
-                ("description", Value::string("Failures in a row before `failed` is told; not set: 3")),
+                ("description", Value::string("Failures in a row before `failed` is sent; not set: 3")),
                 ("type", Value::string("integer")),
                 ("minimum", Value::Number("1".into())),
             ]);

@@ -1,18 +1,18 @@
 //! What a notification may be about.
 
-use crate::update::streak::Telling;
+use crate::update::streak::Report;
 
-/// Failures in a row before `failed` is told, where `after` is not set.
+/// Failures in a row before `failed` is reported, where `after` is not set.
 pub const DEFAULT_AFTER: u32 = 3;
 
-/// Something to tell.
+/// Something to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// An endpoint accepted another address than before.
     Changed,
     /// An update failed so often in a row.
     Failed,
-    /// One that was told to fail is fine again.
+    /// One that was reported as failing is fine again.
     Recovered,
     /// A service refused an update for good (H5).
     Stopped,
@@ -41,11 +41,11 @@ impl Event {
     }
 
     /// What it says of the failures of an update; none where it is not about them.
-    pub(super) fn telling(self) -> Option<Telling> {
+    pub(super) fn report(self) -> Option<Report> {
         match self {
-            Self::Failed => Some(Telling::Failure),
-            Self::Stopped => Some(Telling::Stop),
-            Self::Recovered => Some(Telling::Recovery),
+            Self::Failed => Some(Report::Failure),
+            Self::Stopped => Some(Report::Stop),
+            Self::Recovered => Some(Report::Recovery),
             Self::Changed | Self::Synchronized => None,
         }
     }

@@ -1,4 +1,4 @@
-//! What is to be told, and what was: one ledger for each notification. Time is a parameter: a duration since some fixed
+//! What is to be reported, and what was: one ledger for each notification. Time is a parameter: a duration since some fixed
 //! moment, and seconds since the epoch where it is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +10,16 @@ use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::streak::Streak;
 
-/// A service sends two notifications of one kind at least so long apart: what happens meanwhile is told together.
+/// A service sends two notifications of one kind at least so long apart: what happens meanwhile is reported together.
 pub const PAUSE: Duration = Duration::from_secs(60);
 
 /// After each notification that could not be sent the pause is twice as long, so often.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// So many times it is tried to tell of changed addresses; they are not in the cache.
+/// So many times it is tried to report changed addresses; they are not in the cache.
 const MOST_TRIES: u32 = 10;
 
-/// What is told first, where several things are to be told.
+/// What is reported first, where several things are to be reported.
 const ORDER: [Event; 5] = [Event::Failed, Event::Stopped, Event::Recovered, Event::Changed, Event::Synchronized];
 
 /// One update: its entry by its number, and its name.
@@ -81,7 +81,7 @@ pub struct Line {
 
 /// A notification that is to be sent now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct Outgoing {
     /// What it is about.
     pub event: Event,
     /// The updates that it is about; none for a sign of life.
@@ -91,23 +91,23 @@ pub struct Told {
 /// Streaks that changed, and what they are of.
 pub type Changes = Vec<(About, Streak)>;
 
-/// What one notification has to tell, beside what the streaks say.
+/// What one notification has to report, beside what the streaks say.
 #[derive(Debug)]
 pub struct Ledger {
     on: Events,
     after: u32,
-    /// Addresses before and now, until they are told.
+    /// Addresses before and now, until they are reported.
     changed: BTreeMap<About, (Option<IpAddr>, IpAddr)>,
     /// Why updates failed last.
     reasons: BTreeMap<About, String>,
     is_synchronized: bool,
     /// What is being sent.
-    under_way: Option<Told>,
+    under_way: Option<Outgoing>,
     /// Not before then, by event.
     not_before: [Duration; 5],
     /// How many could not be sent in a row.
     unsent: u32,
-    /// When what must wait may be told.
+    /// When what must wait may be reported.
     wake_at: Option<Duration>,
 }
 
@@ -146,7 +146,7 @@ impl Ledger {
         streak
     }
 
-    /// Of several changes the address before the first and that of the last are told; back and forth is no change.
+    /// Of several changes the address before the first and that of the last are reported; back and forth is no change.
     fn change(&mut self, about: &About, ip: IpAddr, previous: Option<IpAddr>) {
         if !self.on.has(Event::Changed) {
             return;
@@ -162,7 +162,7 @@ impl Ledger {
         self.is_synchronized = is_good && self.on.has(Event::Synchronized);
     }
 
-    /// Pauses no longer: whoever tells it ends.
+    /// Pauses no longer: the program ends.
     pub fn hurry(&mut self) {
         self.not_before = [Duration::ZERO; 5];
     }
@@ -173,7 +173,7 @@ impl Ledger {
     }
 
     /// What is to be sent now, one at a time, and streaks that changed. `waiting` are updates that wait for an endpoint that
-    /// fails: they are told with those that failed.
+    /// fails: they are reported with those that failed.
     #[must_use]
     pub fn review(
         &mut self,
@@ -181,7 +181,7 @@ impl Ledger {
         waiting: impl FnOnce() -> Vec<(About, Option<IpAddr>)>,
         now: Duration,
         unix: u64,
-    ) -> (Changes, Option<Told>) {
+    ) -> (Changes, Option<Outgoing>) {
         let mut changes = Changes::new();
         for standing in &mut standings {
             let before = standing.streak;
@@ -195,7 +195,7 @@ impl Ledger {
         if self.under_way.is_some() {
             return (changes, None);
         }
-        let (mut told, mut waiting) = (None, Some(waiting));
+        let (mut outgoing, mut waiting) = (None, Some(waiting));
         for event in ORDER {
             if !self.is_due(event, &standings) {
                 continue;
@@ -203,30 +203,30 @@ impl Ledger {
             let not_before = self.not_before[event as usize];
             if event != Event::Synchronized && now < not_before {
                 self.wake_at = Some(self.wake_at.map_or(not_before, |at| at.min(not_before)));
-            } else if told.is_none() {
+            } else if outgoing.is_none() {
                 let waiting = if event == Event::Failed { waiting.take().map(|waiting| waiting()) } else { None };
-                told = Some(Told { event, lines: self.lines(event, &standings, &waiting.unwrap_or_default()) });
+                outgoing = Some(Outgoing { event, lines: self.lines(event, &standings, &waiting.unwrap_or_default()) });
             } else {
                 // It is next.
                 self.wake_at = Some(now);
             }
         }
         self.is_synchronized = false;
-        if let Some(told) = &told {
-            self.not_before[told.event as usize] = now + PAUSE;
+        if let Some(outgoing) = &outgoing {
+            self.not_before[outgoing.event as usize] = now + PAUSE;
             // What only waits has failed as well: it is fine again when it is accepted.
-            for line in told.lines.iter().filter(|line| told.event == Event::Failed && line.failures == 0) {
+            for line in outgoing.lines.iter().filter(|line| outgoing.event == Event::Failed && line.failures == 0) {
                 changes.push((line.about.clone(), Streak::default().failed(unix)));
             }
-            if told.event == Event::Changed {
+            if outgoing.event == Event::Changed {
                 self.changed.clear();
             }
-            self.under_way = Some(told.clone());
+            self.under_way = Some(outgoing.clone());
         }
-        (changes, told)
+        (changes, outgoing)
     }
 
-    /// The streak where nobody wants to be told about it.
+    /// The streak where nobody wants to know of it.
     fn without_telling(&self, streak: Streak) -> Streak {
         match self.event_of(streak) {
             Some(event) if !self.on.has(event) => Self::streak_after(event, true, streak),
@@ -234,12 +234,14 @@ impl Ledger {
         }
     }
 
-    /// What is to be told because of a streak.
+    /// What is to be reported because of a streak.
     fn event_of(&self, streak: Streak) -> Option<Event> {
         match streak {
             _ if streak.is_recovered() => Some(Event::Recovered),
-            Streak { is_stopped: true, is_stop_told: false, .. } if self.on.has(Event::Stopped) => Some(Event::Stopped),
-            Streak { is_told: true, .. } | Streak { failures: 0, .. } => None,
+            Streak { is_stopped: true, is_stop_reported: false, .. } if self.on.has(Event::Stopped) => {
+                Some(Event::Stopped)
+            }
+            Streak { is_reported: true, .. } | Streak { failures: 0, .. } => None,
             // It is not tried again: however many were wanted, this was the last failure.
             Streak { is_stopped: true, .. } => Some(Event::Failed),
             _ if streak.failures >= self.after => Some(Event::Failed),
@@ -258,10 +260,10 @@ impl Ledger {
     /// What a notification names. Where one update failed often enough, everything that fails is named with it.
     fn lines(&self, event: Event, standings: &[Standing], waiting: &[(About, Option<IpAddr>)]) -> Vec<Line> {
         let is_meant = |standing: &&Standing| {
-            let Streak { failures, is_told, .. } = standing.streak;
+            let Streak { failures, is_reported, .. } = standing.streak;
             match self.event_of(standing.streak) {
                 Some(own) => own == event,
-                None => event == Event::Failed && failures > 0 && !is_told,
+                None => event == Event::Failed && failures > 0 && !is_reported,
             }
         };
         let line = |about: &About, ip, failures| {
@@ -285,14 +287,14 @@ impl Ledger {
     }
 
     /// What was sent has ended: it arrived, or it did not. What it was about, for [`Ledger::streak_after`].
-    pub fn ended(&mut self, has_arrived: bool, now: Duration) -> Option<Told> {
-        let told = self.under_way.take()?;
+    pub fn ended(&mut self, has_arrived: bool, now: Duration) -> Option<Outgoing> {
+        let outgoing = self.under_way.take()?;
         self.unsent = if has_arrived { 0 } else { self.unsent + 1 };
         let pause = PAUSE.saturating_mul(1 << self.unsent.min(MOST_DOUBLINGS));
-        self.not_before[told.event as usize] = now + pause;
+        self.not_before[outgoing.event as usize] = now + pause;
         self.wake_at = Some(now);
-        if told.event == Event::Changed && !has_arrived && self.unsent < MOST_TRIES {
-            for line in &told.lines {
+        if outgoing.event == Event::Changed && !has_arrived && self.unsent < MOST_TRIES {
+            for line in &outgoing.lines {
                 // It may have changed again meanwhile.
                 let ip = self.changed.remove(&line.about).map(|(_, ip)| ip).or(line.ip);
                 if let Some(ip) = ip.filter(|ip| line.previous != Some(*ip)) {
@@ -300,16 +302,16 @@ impl Ledger {
                 }
             }
         }
-        Some(told)
+        Some(outgoing)
     }
 
-    /// The streak of an update that was told, or could not be.
+    /// The streak of an update that was reported, or could not be.
     #[must_use]
     pub fn streak_after(event: Event, has_arrived: bool, streak: Streak) -> Streak {
-        match event.telling() {
+        match event.report() {
             None => streak,
-            Some(what) if has_arrived => streak.told(what),
-            Some(what) => streak.untold(what),
+            Some(what) if has_arrived => streak.reported(what),
+            Some(what) => streak.unreported(what),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::event::Event;
-use super::ledger::{About, Line, Told};
+use super::ledger::{About, Line, Outgoing};
 use crate::callback::Notice;
 use crate::net::family::Family;
 use crate::text::number::grouped;
@@ -19,11 +19,11 @@ const MOST_ADDRESSES: usize = 4;
 const LONGEST_REASON: usize = 200;
 
 /// The texts of a notification.
-pub fn notice(told: &Told) -> Notice {
-    let lines = &told.lines;
+pub fn notice(outgoing: &Outgoing) -> Notice {
+    let lines = &outgoing.lines;
     Notice {
-        event: told.event.as_str(),
-        message: sentence(told),
+        event: outgoing.event.as_str(),
+        message: sentence(outgoing),
         domains: joined(lines.iter().map(|line| line.about.domain.as_str().to_owned())),
         ips: joined(lines.iter().filter_map(|line| line.ip).map(|ip| ip.to_string())),
         old_ips: joined(lines.iter().filter_map(|line| line.previous).map(|ip| ip.to_string())),
@@ -32,7 +32,7 @@ pub fn notice(told: &Told) -> Notice {
 }
 
 /// A notification that could be: for somebody who wants to see one.
-pub fn example(event: Event, domain: &Domain, family: Family, after: u32) -> Told {
+pub fn example(event: Event, domain: &Domain, family: Family, after: u32) -> Outgoing {
     let addresses = match family {
         Family::V4 => ["203.0.113.7", "198.51.100.4"],
         Family::V6 => ["2001:db8::7", "2001:db8::4"],
@@ -47,7 +47,7 @@ pub fn example(event: Event, domain: &Domain, family: Family, after: u32) -> Tol
     let about = About { entry: 0, domain: domain.clone(), family };
     let previous = previous.filter(|_| event == Event::Changed);
     let line = Line { about, ip, previous, failures, why: why.to_owned() };
-    Told { event, lines: if event == Event::Synchronized { Vec::new() } else { vec![line] } }
+    Outgoing { event, lines: if event == Event::Synchronized { Vec::new() } else { vec![line] } }
 }
 
 /// Each text once, in their order.
@@ -57,9 +57,9 @@ fn joined(texts: impl Iterator<Item = String>) -> String {
     each.join(",")
 }
 
-fn sentence(told: &Told) -> String {
-    let lines: Vec<&Line> = told.lines.iter().collect();
-    match (told.event, lines.as_slice()) {
+fn sentence(outgoing: &Outgoing) -> String {
+    let lines: Vec<&Line> = outgoing.lines.iter().collect();
+    match (outgoing.event, lines.as_slice()) {
         (Event::Synchronized, _) => "everything is up to date".to_owned(),
         (Event::Changed, _) => changed(&lines),
         (Event::Failed, [line]) => {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn said(event: Event, lines: Vec<Line>) -> Notice {
-        notice(&Told { event, lines })
+        notice(&Outgoing { event, lines })
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Happened {
 pub enum What {
     /// An update was sent, or could not be sent, and this is how it ended.
     Settled(Settled),
-    /// An update is due and is not sent now, or not at all. Told once, not whenever it is judged.
+    /// An update is due and is not sent now, or not at all. Reported once, not whenever it is judged.
     Held {
         /// Its entry.
         entry: usize,
@@ -38,7 +38,7 @@ pub enum What {
         /// Why.
         why: String,
     },
-    /// A lookup gave another address than the one before, or one after there was none. The first one of all is not told.
+    /// A lookup gave another address than the one before, or one after there was none. The first one of all is not reported.
     Address {
         /// The entries that it is for.
         entries: Vec<usize>,
@@ -53,7 +53,7 @@ pub enum What {
         /// Whether none was found when it was last looked up.
         was_missing: bool,
     },
-    /// No source gives an address any more. Told once, until there is one again.
+    /// No source gives an address any more. Reported once, until there is one again.
     NoAddress {
         /// The entries that have none.
         entries: Vec<usize>,
@@ -62,7 +62,7 @@ pub enum What {
         /// The address before; none where there never was one.
         previous: Option<IpAddr>,
     },
-    /// A source gave no address. Told whenever it is asked.
+    /// A source gave no address. Reported whenever it is asked.
     SourceFailed {
         /// The entries that asked.
         entries: Vec<usize>,

@@ -1,14 +1,14 @@
-//! Failures in a row of one update, and whether a notification told of them (I5). Kept in the cache, so that they are counted
-//! over single runs and told once; an update that is fine has none.
+//! Failures in a row of one update, and whether a notification reported them (I5). Kept in the cache, so that they are counted
+//! over single runs and reported once; an update that is fine has none.
 
 use crate::text::json::Value;
 
-/// So many synchronizations try to tell of one event; then it counts as told.
+/// So many synchronizations try to report one event; then it counts as reported.
 const MOST_TRIES: u8 = 10;
 
-/// What is told of a streak.
+/// What is reported of a streak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling {
+pub enum Report {
     /// The update fails.
     Failure,
     /// It is refused for good.
@@ -24,11 +24,11 @@ pub struct Streak {
     pub failures: u32,
     /// Whether the service refused it for good.
     pub is_stopped: bool,
-    /// Whether it was told that the update fails.
-    pub is_told: bool,
-    /// Whether it was told that it is refused for good.
-    pub is_stop_told: bool,
-    /// In how many synchronizations telling what is due failed.
+    /// Whether it was reported that the update fails.
+    pub is_reported: bool,
+    /// Whether it was reported that it is refused for good.
+    pub is_stop_reported: bool,
+    /// In how many synchronizations reporting what is due failed.
     pub tries: u8,
     /// When it changed last, in seconds since the epoch.
     pub at: u64,
@@ -38,56 +38,56 @@ impl Streak {
     /// The same after one more failure.
     #[must_use]
     pub fn failed(self, now: u64) -> Self {
-        // One that comes while it is still to be told that the update is fine again begins no new streak.
+        // One that comes while it is still to be reported that the update is fine again begins no new streak.
         let tries = if self.failures == 0 { 0 } else { self.tries };
         let failures = self.failures.saturating_add(1);
-        Self { failures, is_stopped: false, is_stop_told: false, tries, at: now, ..self }
+        Self { failures, is_stopped: false, is_stop_reported: false, tries, at: now, ..self }
     }
 
     /// The same after the service refused the update for good.
     #[must_use]
     pub fn stopped(self, now: u64) -> Self {
-        Self { is_stopped: true, is_stop_told: self.is_stop_told, ..self.failed(now) }
+        Self { is_stopped: true, is_stop_reported: self.is_stop_reported, ..self.failed(now) }
     }
 
-    /// The same now that the update is fine. What was not told is forgotten.
+    /// The same now that the update is fine. What was not reported is forgotten.
     #[must_use]
     pub fn fine(self, now: u64) -> Self {
         match self {
-            Self { is_told: false, .. } => Self::default(),
-            // It is still to be told.
+            Self { is_reported: false, .. } => Self::default(),
+            // It is still to be reported.
             Self { failures: 0, .. } => self,
-            _ => Self { is_told: true, at: now, ..Self::default() },
+            _ => Self { is_reported: true, at: now, ..Self::default() },
         }
     }
 
-    /// The same once it was told how the update stands.
+    /// The same once it was reported how the update stands.
     #[must_use]
-    pub fn told(self, what: Telling) -> Self {
-        let told = Self { is_told: true, tries: 0, ..self };
+    pub fn reported(self, what: Report) -> Self {
+        let reported = Self { is_reported: true, tries: 0, ..self };
         match (what, self.failures) {
-            (Telling::Failure, _) => told,
-            (Telling::Stop, _) => Self { is_stop_told: self.is_stopped, ..told },
-            (Telling::Recovery, 0) => Self::default(),
+            (Report::Failure, _) => reported,
+            (Report::Stop, _) => Self { is_stop_reported: self.is_stopped, ..reported },
+            (Report::Recovery, 0) => Self::default(),
             // It failed again meanwhile: that is a new streak.
-            (Telling::Recovery, _) => Self { is_told: false, is_stop_told: false, tries: 0, ..self },
+            (Report::Recovery, _) => Self { is_reported: false, is_stop_reported: false, tries: 0, ..self },
         }
     }
 
-    /// The same after that could not be told. It is not tried for ever.
+    /// The same after that could not be reported. It is not tried for ever.
     #[must_use]
-    pub fn untold(self, what: Telling) -> Self {
+    pub fn unreported(self, what: Report) -> Self {
         let tries = self.tries.saturating_add(1);
-        if tries >= MOST_TRIES { self.told(what) } else { Self { tries, ..self } }
+        if tries >= MOST_TRIES { self.reported(what) } else { Self { tries, ..self } }
     }
 
-    /// Whether it is to be told that the update is fine again.
+    /// Whether it is to be reported that the update is fine again.
     pub fn is_recovered(&self) -> bool {
-        self.is_told && self.failures == 0
+        self.is_reported && self.failures == 0
     }
 
     pub(super) fn to_text(self) -> String {
-        let flags = u8::from(self.is_told) | u8::from(self.is_stopped) << 1 | u8::from(self.is_stop_told) << 2;
+        let flags = u8::from(self.is_reported) | u8::from(self.is_stopped) << 1 | u8::from(self.is_stop_reported) << 2;
         format!("[{},{flags},{},{}]", self.failures, self.tries, self.at)
     }
 
@@ -101,8 +101,8 @@ impl Streak {
         Some(Self {
             failures: failures.parse().ok()?,
             is_stopped: flags & 2 != 0,
-            is_told: flags & 1 != 0,
-            is_stop_told: flags & 4 != 0,
+            is_reported: flags & 1 != 0,
+            is_stop_reported: flags & 4 != 0,
             tries: tries.parse().ok()?,
             at: at.parse().ok()?,
         })

@@ -42,10 +42,10 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() {
         sync.step().await;
-        history.take(sync.news());
-        match &mut notifier {
-            Some(notifier) => notifier.take(&sync.take_news(), &mut sync),
-            None => sync.forget_news(),
+        let news = sync.take_news();
+        history.take(&news);
+        if let Some(notifier) = &mut notifier {
+            notifier.take(&news, &mut sync);
         }
     }
     let mut all = Tally::default();

@@ -91,19 +91,7 @@ impl Sync<'_> {
         self.news.get_or_insert_with(|| Box::new(News::new(senders)));
     }
 
-    /// What happened since it was last forgotten; nothing where nobody wants to know.
-    pub(crate) fn news(&self) -> &[Happened] {
-        self.news.as_ref().map_or(&[], |news| &news.list)
-    }
-
-    /// Forgets the news, and keeps its memory.
-    pub(crate) fn forget_news(&mut self) {
-        if let Some(news) = &mut self.news {
-            news.list.clear();
-        }
-    }
-
-    /// The same for who changes something by it.
+    /// What happened since this was last called; nothing where nobody wants to know.
     pub(crate) fn take_news(&mut self) -> Vec<Happened> {
         self.news.as_mut().map_or_else(Vec::new, |news| std::mem::take(&mut news.list))
     }

@@ -114,9 +114,7 @@ fn i4_what_happens_is_reported_once_and_only_to_whoever_wants_it() {
             number += 1;
             sync.look_up(&Due::everything(1));
             sync.looked_up(&finished(ip, Family::V4, number));
-            let news = sync.news().iter().map(|happened| happened.what.clone()).collect::<Vec<What>>();
-            sync.forget_news();
-            news
+            sync.take_news().into_iter().map(|happened| happened.what).collect::<Vec<What>>()
         };
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
         let address = |new, previous: Option<&str>, was_missing| What::Address {
@@ -169,7 +167,7 @@ fn i4_an_outcome_is_reported_with_what_was_accepted_before_and_how_often_it_was_
         let start = sync.queue.start(steady_time()).expect("a start");
         let (_, update) = sync.updates.update(0).expect("an update");
         sync.sent(&Sent::of(vec![(0, update)], start, Outcome::Unchanged(200)));
-        for happened in sync.news() {
+        for happened in sync.take_news() {
             if let What::Settled(settled) = happened.what.clone() {
                 assert_eq!(settled.endpoint.as_deref(), Some("http://127.0.0.1:9"));
                 let previous = settled.previous.map(|ip| ip.to_string());

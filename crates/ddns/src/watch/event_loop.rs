@@ -62,7 +62,7 @@ pub(super) struct EventLoop<'a, 's> {
     log: &'s Log<'s>,
     sync: Sync<'s>,
     history: History<'s>,
-    /// None where nobody wants to be told anything.
+    /// None where nothing is to be notified.
     notifier: Option<Box<Notifier<'s>>>,
     /// None where there is no page.
     metrics: Option<Metrics>,
@@ -156,13 +156,13 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     /// Hands on what happened.
     fn hand_on(&mut self) {
-        self.history.take(self.sync.news());
+        let news = self.sync.take_news();
+        self.history.take(&news);
         if let Some(metrics) = &mut self.metrics {
-            metrics.take(self.sync.news());
+            metrics.take(&news);
         }
-        match &mut self.notifier {
-            Some(notifier) => notifier.take(&self.sync.take_news(), &mut self.sync),
-            None => self.sync.forget_news(),
+        if let Some(notifier) = &mut self.notifier {
+            notifier.take(&news, &mut self.sync);
         }
         self.history.save_due();
     }

@@ -27,7 +27,7 @@ fn i5_a_service_tells_what_happens() {
     status.store(200, Ordering::SeqCst);
     sandbox.run(&["sync", "-c", "config.json"]).expect(0);
     inbox.wait(&["changed", "failed", "recovered"]);
-    // Another change so soon after the first is told with what may follow, or when the service ends.
+    // Another change so soon after the first is sent with what may follow, or when the service ends.
     let log = watch.stop();
     inbox.wait(&["changed", "failed", "recovered", "changed"]);
     let message = &inbox.messages()[3];

@@ -60,18 +60,18 @@ fn i5_each_event_is_told_once_and_counts_last_over_runs() {
 
     endpoint.receiver.set_ip("203.0.113.8");
     run(0);
-    let told = &inbox.messages()[1];
-    assert_eq!(told["message"], "home.example.com A is now 203.0.113.8 (was 203.0.113.7)");
+    let outgoing = &inbox.messages()[1];
+    assert_eq!(outgoing["message"], "home.example.com A is now 203.0.113.8 (was 203.0.113.7)");
     assert_eq!(
-        (&told["domains"], &told["ip"], &told["old"]),
+        (&outgoing["domains"], &outgoing["ip"], &outgoing["old"]),
         (&json!("home.example.com"), &json!("203.0.113.8"), &json!("203.0.113.7"))
     );
 
     endpoint.set(500);
     endpoint.receiver.set_ip("203.0.113.9");
-    for told in [2, 2, 3, 3, 3] {
+    for count in [2, 2, 3, 3, 3] {
         run(1);
-        assert_eq!(inbox.messages().len(), told, "{:?}", inbox.events());
+        assert_eq!(inbox.messages().len(), count, "{:?}", inbox.events());
     }
     assert_eq!(inbox.messages()[2]["event"], "failed");
     let message = "home.example.com A failed 3 times in a row: 500 Internal Server Error";
@@ -175,7 +175,7 @@ fn i5_a_notification_that_fails_changes_no_outcome_and_is_tried_again() {
     sandbox.sync(&config).expect(0);
     let count = inbox.messages().len();
 
-    // A refusal is not tried at once again; but what was not told is told by the next run.
+    // A refusal is not tried at once again; but what was not reported is reported by the next run.
     status.store(401, Ordering::SeqCst);
     endpoint.set(500);
     endpoint.receiver.set_ip("203.0.113.8");
@@ -213,7 +213,7 @@ fn i5_a_dead_service_of_notifications_changes_nothing() {
     assert_eq!(endpoint.receiver.callbacks().len(), 1);
 }
 
-/// What was counted is not lost, and what was not told is told: failures of a request, and for want of an address.
+/// What was counted is not lost, and what was not reported is reported: failures of a request, and for want of an address.
 #[test]
 fn i5_a_kill_between_counting_and_telling_loses_nothing() {
     for ip in ["203.0.113.7", "none"] {
@@ -264,7 +264,7 @@ fn i5_without_a_cache_a_single_run_says_what_it_cannot_know() {
     let config = endpoint.config(&notify, &json!({"cache": false}));
     for _ in 0..2 {
         safe(sandbox.sync(&config).expect(0))
-            .prints("`cache` is off: a single run does not know what `notify` told before");
+            .prints("`cache` is off: a single run does not know what `notify` sent before");
     }
     assert_eq!(inbox.events(), Vec::<String>::new(), "whether it changed is not known");
     endpoint.set(500);

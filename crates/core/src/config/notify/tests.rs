@@ -118,7 +118,7 @@ fn i5_what_is_wrong_is_named() {
         (r#""notify": {}"#.to_owned(), "`id` and `endpoint` are both empty: there is no address to call"),
         (format!(r#""notify": {{{id}, "on": "fail"}}"#), "`notify`: `on` has no event `fail`"),
         (format!(r#""notify": {{{id}, "on": [5]}}"#), "`notify`: `on` must be events, not a number"),
-        (format!(r#""notify": {{{id}, "on": []}}"#), "`notify`: `on` is empty: nothing would be told"),
+        (format!(r#""notify": {{{id}, "on": []}}"#), "`notify`: `on` is empty: nothing would be sent"),
         (format!(r#""notify": {{{id}, "after": 0}}"#), "`notify`: `after` must be a whole number from 1 to 1000"),
         (format!(r#""notify": {{{id}, "after": "x"}}"#), "`notify`: `after` must be a whole number from 1 to 1000"),
         (format!(r#""notify": {{{id}, "url": "x"}}"#), "`notify`: unknown field `url`: it has no effect"),
@@ -130,7 +130,7 @@ fn i5_what_is_wrong_is_named() {
         (format!(r#""notify": {{{id}, "timeout": 0}}"#), "`timeout` must be a number of seconds"),
         (
             format!(r#""cache": false, "notify": {{{id}}}"#),
-            "`cache` is off: a single run does not know what `notify` told",
+            "`cache` is off: a single run does not know what `notify` sent",
         ),
         (
             r#""notify": {"id": "https://n.example/?x=__IP__"}"#.to_owned(),

@@ -52,7 +52,7 @@ impl Kept {
     }
 
     /// What is to be sent now: the event, and the numbers of the updates.
-    fn begin(&mut self, now: u64) -> Option<Told> {
+    fn begin(&mut self, now: u64) -> Option<Outgoing> {
         let standing = |(about, streak): (&About, &Streak)| Standing {
             about: about.clone(),
             streak: *streak,
@@ -61,26 +61,26 @@ impl Kept {
         };
         let standings = self.streaks.iter().map(standing).collect();
         let waiting = self.waiting.iter().map(|number| (about(*number), None)).collect();
-        let (changes, told) = self.ledger.review(standings, || waiting, second(now), 1);
+        let (changes, outgoing) = self.ledger.review(standings, || waiting, second(now), 1);
         for (about, streak) in changes {
             self.set(about, streak);
         }
-        told
+        outgoing
     }
 
     fn end(&mut self, has_arrived: bool, now: u64) {
-        let Some(told) = self.ledger.ended(has_arrived, second(now)) else { return };
-        for line in told.lines {
+        let Some(outgoing) = self.ledger.ended(has_arrived, second(now)) else { return };
+        for line in outgoing.lines {
             let streak = self.streaks.get(&line.about).copied().unwrap_or_default();
-            self.set(line.about, Ledger::streak_after(told.event, has_arrived, streak));
+            self.set(line.about, Ledger::streak_after(outgoing.event, has_arrived, streak));
         }
     }
 
-    /// Everything that is told now, each in turn, and arrives: the word, and how many updates.
-    fn told(&mut self, now: u64) -> Vec<(&'static str, usize)> {
+    /// Everything that is reported now, each in turn, and arrives: the word, and how many updates.
+    fn reported(&mut self, now: u64) -> Vec<(&'static str, usize)> {
         let mut all = Vec::new();
-        while let Some(told) = self.begin(now) {
-            all.push((told.event.as_str(), told.lines.len()));
+        while let Some(outgoing) = self.begin(now) {
+            all.push((outgoing.event.as_str(), outgoing.lines.len()));
             self.end(true, now);
         }
         all
@@ -92,15 +92,15 @@ fn i5_failed_is_told_once_after_so_many_failures_and_recovered_once() {
     let mut kept = Kept::new(ALL, 3);
     for expected in [vec![], vec![], vec![("failed", 1)], vec![], vec![]] {
         kept.fail(0);
-        assert_eq!(kept.told(0), expected);
+        assert_eq!(kept.reported(0), expected);
     }
     kept.take(0, News::Accepted);
-    assert_eq!(kept.told(100), [("recovered", 1)]);
-    assert_eq!(kept.told(200), []);
+    assert_eq!(kept.reported(100), [("recovered", 1)]);
+    assert_eq!(kept.reported(200), []);
     assert!(kept.streaks.is_empty(), "nothing is left of it");
     for expected in [vec![], vec![], vec![("failed", 1)]] {
         kept.fail(0);
-        assert_eq!(kept.told(300), expected, "it begins anew");
+        assert_eq!(kept.reported(300), expected, "it begins anew");
     }
 }
 
@@ -110,33 +110,33 @@ fn i5_what_recovers_before_it_is_told_is_not_told() {
     kept.fail(0);
     kept.fail(0);
     kept.take(0, News::Accepted);
-    assert_eq!((kept.told(0), kept.streaks.len()), (vec![], 0));
+    assert_eq!((kept.reported(0), kept.streaks.len()), (vec![], 0));
     kept.fail(0);
-    assert_eq!(kept.told(0), [], "failures in a row");
+    assert_eq!(kept.reported(0), [], "failures in a row");
 }
 
 #[test]
 fn i5_what_is_up_to_date_without_being_sent_has_recovered() {
     let mut kept = Kept::new(ALL, 1);
     kept.fail(0);
-    assert_eq!(kept.told(0), [("failed", 1)]);
+    assert_eq!(kept.reported(0), [("failed", 1)]);
     kept.fine = true;
-    assert_eq!(kept.told(1), [("recovered", 1)]);
+    assert_eq!(kept.reported(1), [("recovered", 1)]);
 }
 
 #[test]
 fn i5_many_updates_are_one_notification_of_a_kind() {
     let mut kept = Kept::new(ALL, 3);
-    // One that failed less often is told with the others; so is what waits for the endpoint.
+    // One that failed less often is reported with the others; so is what waits for the endpoint.
     (0..100).for_each(|number| (0..3).for_each(|_| kept.fail(number)));
     kept.fail(100);
     kept.waiting = (50..150).collect();
-    assert_eq!(kept.told(0), [("failed", 150)]);
+    assert_eq!(kept.reported(0), [("failed", 150)]);
     kept.waiting.clear();
     (0..150).for_each(|number| kept.fail(number));
-    assert_eq!(kept.told(100), [], "all of them were told");
+    assert_eq!(kept.reported(100), [], "all of them were reported");
     (0..150).for_each(|number| kept.take(number, News::Changed { ip: ip(8), previous: Some(ip(7)) }));
-    assert_eq!(kept.told(200), [("recovered", 150), ("changed", 150)]);
+    assert_eq!(kept.reported(200), [("recovered", 150), ("changed", 150)]);
     assert!(kept.streaks.is_empty());
 }
 
@@ -145,24 +145,24 @@ fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
     let stopped = || News::Stopped("badauth".to_owned());
     let mut kept = Kept::new(ALL, 3);
     kept.take(0, stopped());
-    assert_eq!(kept.told(0), [("stopped", 1)]);
-    assert_eq!(kept.told(100), []);
+    assert_eq!(kept.reported(0), [("stopped", 1)]);
+    assert_eq!(kept.reported(100), []);
     kept.take(0, News::Accepted);
-    assert_eq!(kept.told(200), [("recovered", 1)]);
+    assert_eq!(kept.reported(200), [("recovered", 1)]);
     // Who listens to failures alone must hear of it all the same: there will be no other.
     let mut kept = Kept::new(Events::NONE.with(Event::Failed), 3);
     kept.take(0, stopped());
-    assert_eq!(kept.told(0), [("failed", 1)]);
+    assert_eq!(kept.reported(0), [("failed", 1)]);
     // One that failed often enough, and is stopped then: nobody waits for it any more.
     let mut kept = Kept::new(ALL, 1);
     kept.fail(0);
-    assert_eq!(kept.told(0), [("failed", 1)]);
+    assert_eq!(kept.reported(0), [("failed", 1)]);
     kept.take(0, stopped());
-    assert_eq!(kept.told(100), [("stopped", 1)]);
+    assert_eq!(kept.reported(100), [("stopped", 1)]);
     kept.take(0, stopped());
-    assert_eq!(kept.told(200), [], "it was tried again, and refused again");
+    assert_eq!(kept.reported(200), [], "it was tried again, and refused again");
     kept.take(0, News::Accepted);
-    assert_eq!(kept.told(300), [("recovered", 1)]);
+    assert_eq!(kept.reported(300), [("recovered", 1)]);
 }
 
 #[test]
@@ -176,17 +176,17 @@ fn i5_only_what_is_asked_for_is_told() {
     ] {
         let mut kept = Kept::new(Events::NONE.with(on), 1);
         kept.fail(0);
-        let mut told = kept.told(0);
+        let mut outgoing = kept.reported(0);
         kept.take(0, News::Changed { ip: ip(1), previous: None });
-        told.extend(kept.told(100));
+        outgoing.extend(kept.reported(100));
         kept.take(1, News::Stopped(String::new()));
         if on == Event::Stopped {
-            told.extend(kept.told(200));
+            outgoing.extend(kept.reported(200));
         }
         kept.ledger.synchronized(true);
         kept.streaks.remove(&about(1));
-        told.extend(kept.told(300));
-        assert_eq!(told, expected, "{on:?}");
+        outgoing.extend(kept.reported(300));
+        assert_eq!(outgoing, expected, "{on:?}");
     }
 }
 
@@ -195,8 +195,8 @@ fn i5_changes_are_taken_together() {
     let mut kept = Kept::new(ALL, 3);
     let change = |last, before: Option<u8>| News::Changed { ip: ip(last), previous: before.map(ip) };
     kept.take(0, change(1, None));
-    let told = kept.begin(0).expect("a notification");
-    assert_eq!((told.lines[0].previous, told.lines[0].ip), (None, Some(ip(1))));
+    let outgoing = kept.begin(0).expect("a notification");
+    assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (None, Some(ip(1))));
     kept.take(0, change(2, Some(1)));
     kept.end(true, 0);
     assert_eq!(kept.begin(30), None, "too soon after the last");
@@ -204,14 +204,14 @@ fn i5_changes_are_taken_together() {
     kept.take(0, change(3, Some(2)));
     kept.take(1, change(1, Some(9)));
     kept.take(1, change(9, Some(1)));
-    let told = kept.begin(60).expect("a notification");
-    assert_eq!(told.lines.len(), 1, "back and forth is no change");
-    assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(1)), Some(ip(3))));
+    let outgoing = kept.begin(60).expect("a notification");
+    assert_eq!(outgoing.lines.len(), 1, "back and forth is no change");
+    assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(1)), Some(ip(3))));
     kept.end(true, 60);
     assert_eq!((kept.begin(200), kept.ledger.wake_at()), (None, None));
 }
 
-/// The last that was told is what the endpoint has.
+/// The last that was reported is what the endpoint has.
 #[test]
 fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
     let mut kept = Kept::new(ALL, 3);
@@ -219,11 +219,11 @@ fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
     assert!(kept.begin(0).is_some());
     kept.take(0, News::Changed { ip: ip(1), previous: Some(ip(2)) });
     kept.end(true, 0);
-    let told = kept.begin(100).expect("a notification");
-    assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(2)), Some(ip(1))));
+    let outgoing = kept.begin(100).expect("a notification");
+    assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(2)), Some(ip(1))));
     kept.end(true, 100);
 
-    // Where the first did not arrive, there is nothing to tell.
+    // Where the first did not arrive, there is nothing to report.
     kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
     assert!(kept.begin(200).is_some());
     kept.take(0, News::Changed { ip: ip(1), previous: Some(ip(2)) });
@@ -232,8 +232,8 @@ fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
     kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
     assert!(kept.begin(20_000).is_some());
     kept.end(false, 20_000);
-    let told = kept.begin(30_000).expect("it is tried again");
-    assert_eq!((told.lines[0].previous, told.lines[0].ip), (Some(ip(1)), Some(ip(2))));
+    let outgoing = kept.begin(30_000).expect("it is tried again");
+    assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(1)), Some(ip(2))));
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn i5_what_cannot_be_sent_is_tried_again_later_and_not_for_ever() {
     assert_eq!(pauses, [120, 240, 480, 960, 1920, 3840, 3840, 3840, 3840, 0]);
     assert_eq!(kept.begin(now + 10_000), None);
     kept.take(0, News::Accepted);
-    assert_eq!(kept.told(now + 20_000), [("recovered", 1)]);
+    assert_eq!(kept.reported(now + 20_000), [("recovered", 1)]);
 }
 
 #[test]
@@ -263,14 +263,14 @@ fn i5_what_changes_while_it_is_told_is_told_after_it() {
     assert!(kept.begin(0).is_some());
     kept.take(0, News::Accepted);
     kept.end(true, 1);
-    assert_eq!(kept.told(1), [("recovered", 1)]);
+    assert_eq!(kept.reported(1), [("recovered", 1)]);
     kept.fail(0);
-    assert_eq!(kept.told(100), [("failed", 1)]);
+    assert_eq!(kept.reported(100), [("failed", 1)]);
     kept.take(0, News::Accepted);
-    assert!(kept.begin(200).is_some_and(|told| told.event == Event::Recovered));
+    assert!(kept.begin(200).is_some_and(|outgoing| outgoing.event == Event::Recovered));
     kept.fail(0);
     kept.end(true, 200);
-    assert_eq!(kept.told(200), [("failed", 1)]);
+    assert_eq!(kept.reported(200), [("failed", 1)]);
 }
 
 #[derive(Debug, Clone)]
@@ -295,19 +295,19 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: an update is never told to fail twice without being fine in between, never told to
-    /// be fine without being told to fail, and never told to fail before some update failed so often.
+    /// Whatever happens in whatever order: an update is never reported as failing twice without being fine in between, never reported
+    /// as fine without being reported as failing, and never reported as failing before some update failed so often.
     #[test]
     fn i5_each_event_is_told_once(steps in prop::collection::vec(step(), 0..80), after in 1_u32..4) {
         let mut kept = Kept::new(ALL, after);
         let mut failures = [0; 4];
         let mut has_failed_often = false;
-        let (mut told_to_fail, mut told_to_stop, mut lost) = ([false; 4], [false; 4], 0);
+        let (mut reported_to_fail, mut reported_to_stop, mut lost) = ([false; 4], [false; 4], 0);
         for (now, step) in (1_u64..).map(|number| number * 10_000).zip(steps) {
             match step {
                 Step::Fail(number) => {
                     kept.fail(number);
-                    told_to_stop[number] = false;
+                    reported_to_stop[number] = false;
                     failures[number] += 1;
                     has_failed_often |= failures[number] >= after;
                 }
@@ -318,26 +318,26 @@ proptest! {
                 Step::Accept(number) => {
                     kept.take(number, News::Accepted);
                     failures[number] = 0;
-                    told_to_stop[number] = false;
+                    reported_to_stop[number] = false;
                 }
                 Step::Kill => kept.ledger = Ledger::new(ALL, after),
                 Step::Tell(has_arrived) => {
-                    // What is lost too often counts as told.
+                    // What is lost too often counts as reported.
                     let has_arrived = has_arrived || lost == 9;
-                    if let Some(told) = kept.begin(now) {
+                    if let Some(outgoing) = kept.begin(now) {
                         lost += usize::from(!has_arrived);
                         prop_assert!(has_failed_often);
-                        for line in &told.lines {
+                        for line in &outgoing.lines {
                             let number = (0..4).find(|number| about(*number) == line.about).expect("one of ours");
-                            let is_right = match told.event {
-                                Event::Failed => !told_to_fail[number],
-                                Event::Stopped => !told_to_stop[number],
-                                _ => told_to_fail[number],
+                            let is_right = match outgoing.event {
+                                Event::Failed => !reported_to_fail[number],
+                                Event::Stopped => !reported_to_stop[number],
+                                _ => reported_to_fail[number],
                             };
-                            prop_assert!(is_right, "{:?} {:?}", &told, &kept.streaks);
+                            prop_assert!(is_right, "{:?} {:?}", &outgoing, &kept.streaks);
                             if has_arrived {
-                                told_to_fail[number] = told.event != Event::Recovered;
-                                told_to_stop[number] = told.event == Event::Stopped;
+                                reported_to_fail[number] = outgoing.event != Event::Recovered;
+                                reported_to_stop[number] = outgoing.event == Event::Stopped;
                             }
                         }
                         kept.end(has_arrived, now);

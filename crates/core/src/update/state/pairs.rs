@@ -133,8 +133,8 @@ mod tests {
 
     fn streak() -> impl Strategy<Value = Streak> {
         (any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<u64>()).prop_map(|(failures, flags, tries, at)| {
-            let [is_stopped, is_told, is_stop_told] = flags;
-            Streak { failures, is_stopped, is_told, is_stop_told, tries, at }
+            let [is_stopped, is_reported, is_stop_reported] = flags;
+            Streak { failures, is_stopped, is_reported, is_stop_reported, tries, at }
         })
     }
 

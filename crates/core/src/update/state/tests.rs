@@ -193,7 +193,8 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
 
     let ip = ip(7);
     let why = "a \"quoted\" ],\n\"streaks\":{ word]}}\n".to_owned();
-    let streak = Streak { failures: 3, is_stopped: true, is_told: true, is_stop_told: false, tries: 2, at: 1000 };
+    let streak =
+        Streak { failures: 3, is_stopped: true, is_reported: true, is_stop_reported: false, tries: 2, at: 1000 };
     let mut state = state_with("a.example", accepted(7, 1000));
     let plain = state.to_text();
     state.set_hold(
@@ -201,7 +202,7 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
         Hold { stopped: Some(Stopped { ip, at: 5, until_address: true, why }), ..Hold::default() },
     );
     assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without them");
-    for (name, streak) in [("a.example", streak), ("*.b.example", Streak { is_stop_told: true, ..streak })] {
+    for (name, streak) in [("a.example", streak), ("*.b.example", Streak { is_stop_reported: true, ..streak })] {
         state.set_streak(&key(name), streak);
         assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "{name}");
         assert_eq!(state.streak(&key(name)), Some(streak));
