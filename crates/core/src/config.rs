@@ -7,6 +7,7 @@
 mod entry;
 pub mod fields;
 pub mod files;
+pub mod group;
 pub mod interview;
 pub mod layers;
 pub mod lint;
@@ -39,6 +40,7 @@ use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 
+use group::Group;
 use web::Web;
 
 /// One valid configuration: one file with what environment and command line add to it.
@@ -54,6 +56,8 @@ pub struct Config {
     pub interval: Option<Duration>,
     /// `web`: the page of a service; none where there is none.
     pub web: Option<Web>,
+    /// `group`: who sends where several hosts share a name; none where this host always does.
+    pub group: Option<Group>,
     /// The files that it names and that hold values of it (H13).
     pub files: Vec<String>,
     /// What to send where; one entry for a plain file, one for each of `providers`.
@@ -75,7 +79,8 @@ impl Config {
             .notify
             .iter()
             .flat_map(|notification| notification.callback.secrets().into_iter().chain(notification.proxies.secrets()));
-        Secrets::new(secrets.chain(of_notify), &public)
+        let of_group = self.group.iter().flat_map(Group::secrets);
+        Secrets::new(secrets.chain(of_notify).chain(of_group), &public)
     }
 }
 

@@ -34,6 +34,7 @@ pub enum Key {
     Concurrency,
     Interval,
     Web,
+    Group,
     Debug,
     LogLevel,
     LogFile,
@@ -140,6 +141,7 @@ impl Field {
             (Key::Concurrency, _) => "`auto` or a whole number from 1 to 1000",
             (Key::Method, _) => "one of GET, POST, PUT, PATCH, DELETE",
             (Key::Format, _) => "`json`, `form` or `text`",
+            (Key::Group, _) => "an object with `store`, `name`, `lease` and the like",
             (Key::Combine, _) => "an object with `families`, `domains` and `missing`",
             (Key::Expect, _) => "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`",
             (Key::Interval | Key::MinInterval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
@@ -217,7 +219,7 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 }
 
 /// Every field, in the order of the reference.
-pub const FIELDS: [Field; 35] = {
+pub const FIELDS: [Field; 36] = {
     use Key as K;
     use Kind::{
         Callbacks, Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText,
@@ -303,6 +305,11 @@ pub const FIELDS: [Field; 35] = {
             .help("TIME", "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"),
         field(K::Web, "web", ("DDNS_WEB", "web"), FlagObjectOrText, File)
             .help("ADDRESS", "A page that shows how `ddns watch` stands: where it listens (127.0.0.1:9876), or an object"),
+        // Secret: a password may have been written here by mistake.
+        field(K::Group, "group", ("", ""), Object, File)
+            .in_files_only()
+            .secret()
+            .help("", "Several hosts, one name: an object with `store` (`etcd://HOST:PORT,…`) and `name`; one of the group sends"),
         field(K::Debug, "debug", ("DDNS_DEBUG", "debug"), Flag, File)
             .default("false")
             .help("", "Detailed log: requests and responses, secrets masked"),
@@ -348,7 +355,7 @@ mod tests {
     fn b11_names_of_options_and_variables_follow_from_the_field() {
         for field in &FIELDS {
             let plain = field.name.replace('.', "_");
-            if matches!(field.key, Key::Providers | Key::Schema) {
+            if matches!(field.key, Key::Group | Key::Providers | Key::Schema) {
                 assert_eq!((field.variable, field.option), (None, None), "{}", field.name);
                 continue;
             }

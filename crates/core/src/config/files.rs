@@ -1,11 +1,11 @@
-//! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`, and those of `web`. The program reads the files before a
+//! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`, and those of `web` and `group`. The program reads the files before a
 //! configuration is made; which ones, and what their texts mean, is decided here.
 
 use std::collections::HashMap;
 
 use super::fields::Key;
 use super::raw::{Raw, Written};
-use super::web;
+use super::{group, web};
 use crate::text::json::{Dialect, Node, Value, parse};
 
 /// The fields in which a file may be named.
@@ -83,8 +83,9 @@ pub fn named(layer: &Raw) -> Vec<String> {
             _ => collect(&setting.node, &mut paths),
         }
     }
-    let web = layer.get(Key::Web).filter(|setting| !setting.is_fetched());
-    paths.extend(web.into_iter().flat_map(web::paths));
+    let of = |key| layer.get(key).filter(|setting| !setting.is_fetched());
+    paths.extend(of(Key::Web).into_iter().flat_map(web::paths));
+    paths.extend(of(Key::Group).into_iter().flat_map(group::paths));
     paths
 }
 

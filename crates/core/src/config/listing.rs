@@ -6,11 +6,11 @@
 use super::entry::combine::combine;
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
 use super::layers::Layers;
-use super::notify;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
 use super::value::{document, domain_name, form_members, is_empty_token, is_off, own_names};
+use super::{group, notify};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::Item;
@@ -141,6 +141,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, is_notice: bo
         (Key::Extra, _) => extra(layers),
         (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
         (Key::Proxy, _) => joined(field.key, layers, proxy),
+        (Key::Group, value @ Value::Object(_)) => on_one_line(&group::shown(value)),
         _ if field.secret => MASK.to_owned(),
         (_, Value::Array(_) | Value::Object(_) | Value::String(_)) if field.kind == Kind::Domains => {
             joined(field.key, layers, domain)

@@ -100,6 +100,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Number) => members.push(("type", one_of(&["number", "string"]))),
         (_, Kind::Flag | Kind::FlagOrText) => members.push(("type", one_of(&["boolean", "string"]))),
         (Key::Expect, _) => members.push(("anyOf", expect())),
+        (Key::Group, _) => members.extend(group()),
         (Key::Web, _) => members.push(("anyOf", web())),
         (_, Kind::FlagObjectOrText) => members.push(("type", one_of(&["boolean", "object", "string"]))),
         (_, Kind::ObjectOrText) => members.push(("type", one_of(&["object", "string"]))),
@@ -155,6 +156,21 @@ fn web() -> Value {
     Value::list([kind("boolean"), kind("string"), object])
 }
 
+/// What `group` is.
+fn group() -> [(&'static str, Value); 4] {
+    let kind = |name: &str| Value::object([("type", Value::string(name))]);
+    let parts = super::group::PARTS.map(|name| match name {
+        "prefer" | "lease" => (name, Value::object([("type", one_of(&["integer", "string"]))])),
+        _ => (name, kind("string")),
+    });
+    [
+        ("type", Value::string("object")),
+        ("properties", Value::object(parts)),
+        ("required", one_of(&["store", "name"])),
+        ("additionalProperties", Value::Bool(false)),
+    ]
+}
+
 /// What `expect` may be.
 fn expect() -> Value {
     let kind = |name: &str| Value::object([("type", Value::string(name))]);
@@ -197,7 +213,7 @@ const BELOW: &str = "`DDNS_CONFIG` names
 configuration files, as `-c` does.
 
 Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
-`concurrency`, `interval`, `web` and `notify` apply to the whole file and belong outside. [notifications.md](notifications.md)
+`concurrency`, `interval`, `web`, `group` and `notify` apply to the whole file and belong outside. [notifications.md](notifications.md)
 explains `notify`.
 ";
 

@@ -195,6 +195,7 @@ fn example(field: &Field) -> String {
         Key::Expect => "\"dyndns2\"",
         Key::Combine => "{ \"families\": false }",
         Key::Web => "\"127.0.0.1:9876\"",
+        Key::Group => "{ \"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\" }",
         Key::LogFile => "\"ddns.log\"",
         Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
         Key::Notify => "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }",

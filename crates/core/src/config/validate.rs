@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::entry::Maker;
 use super::fields::{Field, Key};
 use super::files::{Files, named, named_in};
+use super::group::group;
 use super::layers::Layers;
 use super::notify::notify;
 use super::raw::{Raw, Start, Written};
@@ -67,6 +68,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
     reader.text(Key::Schema);
     let interval = interval(&mut reader);
     let web = web(&mut reader, &around.files);
+    let group = group(&mut reader, &around.files);
 
     let (mut valid, mut is_debug) = (Vec::new(), false);
     for (raw, start) in &entries {
@@ -89,7 +91,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
                 log.level = Level::Debug;
             }
             let name = name.to_owned();
-            let config = Config { name, log, concurrency, interval, web, files, entries: valid, notify };
+            let config = Config { name, log, concurrency, interval, web, group, files, entries: valid, notify };
             Ok((config, diagnostics))
         }
         _ => Err(diagnostics),

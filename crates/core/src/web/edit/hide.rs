@@ -7,7 +7,7 @@ use super::comments;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{FIELDS, Field, Key};
-use crate::config::web;
+use crate::config::{group, web};
 use crate::net::proxy::Item;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
 use crate::text::secrets::{MASK, Secrets};
@@ -68,6 +68,7 @@ pub(super) fn nature(key: Key) -> Nature {
         Key::Ipv4 | Key::Ipv6 => Nature::Domains,
         Key::Extra | Key::Sign => Nature::Secret,
         Key::Web => Nature::Parts(&web::PARTS),
+        Key::Group => Nature::Parts(&group::PARTS),
         Key::Providers => Nature::Entries,
         Key::Notify => Nature::Notifications,
     }
@@ -214,7 +215,9 @@ impl Hider<'_> {
             (Nature::Notifications, Value::Object(_)) => self.notification(node),
             (Nature::Parts(names), Value::Object(members)) => {
                 for member in members {
-                    let is_known = names.contains(&member.key.as_str());
+                    // A user and a password may have been written into an address.
+                    let has_user = member.node.value.text().is_some_and(|text| text.contains('@'));
+                    let is_known = names.contains(&member.key.as_str()) && !has_user;
                     if is_known { self.open(&member.node) } else { self.everything(&member.node) }
                 }
             }

@@ -23,7 +23,7 @@ enum Power {
     Path,
     /// Reads files that parts of it name (H13).
     Values,
-    /// Decides who may do what on the page, or who is told what: nothing of it changes.
+    /// Decides who may do what on the page, who is told what, or who sends: nothing of it changes.
     Locked,
     /// Entries with fields of their own.
     Entries,
@@ -58,8 +58,8 @@ fn power(key: Key) -> Power {
         Key::Index4 | Key::Index6 => Power::Programs,
         Key::Ssl | Key::Cache | Key::LogFile => Power::Path,
         Key::Ipv4 | Key::Ipv6 | Key::Extra | Key::Sign => Power::Values,
-        // What it sends goes to services of its own.
-        Key::Web | Key::Notify => Power::Locked,
+        // What it sends goes to services of its own; a group decides who sends.
+        Key::Web | Key::Group | Key::Notify => Power::Locked,
         Key::Providers => Power::Entries,
     }
 }
@@ -179,7 +179,7 @@ impl Known {
     }
 }
 
-/// Fields of the page itself that are not as they were.
+/// Fields that are locked and are not as they were.
 fn locked(edit: &Edit<'_>, restored: &str) -> Vec<Finding> {
     let (Ok(old), Ok(new)) = (parse(edit.old, Dialect::CONFIG), parse(restored, Dialect::CONFIG)) else {
         return Vec::new();

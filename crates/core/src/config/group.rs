@@ -1,0 +1,399 @@
+//! `group`: several hosts, one name (J1, J6). What the members do with each other is decided in [`crate::group`].
+
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::time::Duration;
+
+use super::fields::Key;
+use super::files::Files;
+use super::raw::Setting;
+use super::read::Reader;
+use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
+use crate::text::diagnostic::{Severity, nearest};
+use crate::text::duration;
+use crate::text::json::{Member, Node, Span, Value};
+use crate::text::secrets::MASK;
+
+/// The members of `group`.
+pub(crate) const PARTS: [&str; 10] =
+    ["store", "name", "lease", "member", "prefer", "ca", "certificate", "key", "user", "password_file"];
+
+/// Those that name files.
+const PATHS: [&str; 4] = ["ca", "certificate", "key", "password_file"];
+
+/// The port of etcd where none is written.
+const PORT: u16 = 2379;
+
+/// No store has more servers.
+const MOST_SERVERS: usize = 16;
+
+/// The longest name of a group or a member.
+const LONGEST_NAME: usize = 64;
+
+const DEFAULT_LEASE: Duration = Duration::from_secs(15);
+const SHORTEST_LEASE: Duration = Duration::from_secs(5);
+const LONGEST_LEASE: Duration = Duration::from_secs(600);
+const HIGHEST_PREFER: u8 = 100;
+
+/// A group of hosts, one of which sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// `store`
+    pub store: Store,
+    /// `name`: letters, digits, `.`, `_` and `-` alone.
+    pub name: String,
+    /// `lease`
+    pub lease: Duration,
+    /// `member`; where none is set, the program makes one of the host's name and a random part.
+    pub member: Option<String>,
+    /// `prefer`: the higher, the sooner this host holds the lease.
+    pub prefer: u8,
+    /// `ca`: PEM, whose certificates of the store are trusted; those of the system where none is set.
+    pub ca: Option<FileText>,
+    /// `certificate` and `key`: PEM, with which this host shows who it is.
+    pub identity: Option<(FileText, FileText)>,
+    /// `user` and the line of `password_file`.
+    pub login: Option<(String, Password)>,
+}
+
+impl Group {
+    /// What must not be seen in a log.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = String> {
+        self.login.iter().map(|(_, password)| password.0.clone())
+    }
+}
+
+/// Where the servers of the store are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// Whether connections are encrypted: `etcds://`.
+    pub secure: bool,
+    /// At least one.
+    pub servers: Vec<Server>,
+}
+
+/// `etcd://10.0.0.1:2379,10.0.0.2:2379`
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers: Vec<String> = self.servers.iter().map(Server::to_string).collect();
+        write!(f, "{}://{}", if self.secure { "etcds" } else { "etcd" }, servers.join(","))
+    }
+}
+
+/// One server of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// A name, an IPv4 address, or an IPv6 address without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// `10.0.0.1:2379`, `[2001:db8::1]:2379`
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", bracketed(&self.host), self.port)
+    }
+}
+
+/// A file that was read.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// The file, as it was written.
+    pub path: String,
+    /// What it holds.
+    pub text: String,
+}
+
+impl fmt::Debug for FileText {
+    /// The text may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)
+    }
+}
+
+/// A password. Does not show it when printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(pub String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+/// The files that a `group` names.
+pub(super) fn paths(setting: &Setting) -> Vec<String> {
+    let members = setting.node.value.members().unwrap_or_default().iter();
+    let paths = members.filter(|member| PATHS.contains(&member.key.as_str()));
+    paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
+}
+
+/// A `group` as it may be seen: what is not a part of it, and an address with a user in it, may hold a password.
+pub(super) fn shown(value: &Value) -> Value {
+    let members = value.members().unwrap_or_default().iter();
+    Value::object(members.map(|member| {
+        let text = member.node.value.text();
+        let is_shown = PARTS.contains(&member.key.as_str()) && text.is_none_or(|text| !text.contains('@'));
+        let value = if is_shown { member.node.value.clone() } else { Value::string(MASK) };
+        (member.key.as_str(), value)
+    }))
+}
+
+/// `group`; none where it is not set or wrong.
+pub(super) fn group(reader: &mut Reader<'_>, files: &Files) -> Option<Group> {
+    let setting = reader.setting(Key::Group)?;
+    let Value::Object(members) = &setting.node.value else {
+        let message = format!("`group` must be an object, not {}", setting.node.value.kind());
+        let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}".to_owned();
+        reader.wrong_whole(Key::Group, message, Some(hint));
+        return None;
+    };
+    Parts { members, reader, files }.read()
+}
+
+struct Parts<'a, 'b, 'r> {
+    members: &'a [Member],
+    reader: &'r mut Reader<'b>,
+    files: &'r Files,
+}
+
+impl Parts<'_, '_, '_> {
+    fn read(mut self) -> Option<Group> {
+        let before = self.reader.diagnostics.errors();
+        self.refuse_unknown();
+        let (store, name) = (self.store(), self.needed("name").and_then(|node| self.name(&node, "name")));
+        let lease = self.lease();
+        let member = self.get("member").and_then(|node| self.name(&node, "member"));
+        let prefer = self.prefer();
+        let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
+        let login = self.login();
+        self.refuse_halves([("certificate", "key"), ("user", "password_file")]);
+        if let Some(Store { secure: false, .. }) = store {
+            self.refuse_without_tls();
+        }
+        (self.reader.diagnostics.errors() == before).then_some(())?;
+        Some(Group { store: store?, name: name?, lease, member, prefer, ca, identity: certificate.zip(key), login })
+    }
+
+    /// A part that is set; where it is written twice, the last.
+    fn get(&self, name: &str) -> Option<Node> {
+        let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
+        self.members.iter().rev().find(set).map(|member| member.node.clone())
+    }
+
+    fn needed(&mut self, name: &str) -> Option<Node> {
+        let node = self.get(name);
+        if node.is_none() {
+            let example = if name == "store" { "etcd://10.0.0.1:2379,10.0.0.2:2379" } else { "home" };
+            let hint = format!("e.g. \"{name}\": \"{example}\"");
+            self.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), Some(hint));
+        }
+        node
+    }
+
+    fn wrong(&mut self, at: Span, message: &str, hint: &str) {
+        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.reader.note(Severity::Error, Key::Group, at, message, hint);
+    }
+
+    fn refuse_unknown(&mut self) {
+        for Member { key, key_span, .. } in self.members {
+            if PARTS.contains(&key.as_str()) {
+                continue;
+            }
+            let hint = match key.as_str() {
+                "password" => "put the password into a file and name it in `password_file`".to_owned(),
+                "cert" => "did you mean `certificate`?".to_owned(),
+                _ => match nearest(key, PARTS) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!("use `{}`", PARTS.join("`, `")),
+                },
+            };
+            self.wrong(*key_span, &format!("`group`: `{key}` is not a part of it"), &hint);
+        }
+    }
+
+    fn store(&mut self) -> Option<Store> {
+        const FORM: &str = "e.g. etcd://10.0.0.1:2379,10.0.0.2:2379; etcds:// for TLS; an IPv6 address in brackets";
+        let node = self.needed("store")?;
+        let Some(text) = node.value.text() else {
+            let message = format!("`group.store` must be a string, not {}", node.value.kind());
+            self.wrong(node.span, &message, FORM);
+            return None;
+        };
+        match store(text.trim()) {
+            Ok(store) => Some(store),
+            Err((why, hint)) => {
+                self.wrong(node.span, &format!("`group.store` {why}"), hint.unwrap_or(FORM));
+                None
+            }
+        }
+    }
+
+    /// A name of a group or a member.
+    fn name(&mut self, node: &Node, part: &str) -> Option<String> {
+        let name = node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned);
+        if name.is_none() {
+            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {LONGEST_NAME}");
+            let hint = if part == "name" { "the same on all hosts of the group" } else { "another on each host" };
+            self.wrong(node.span, &message, hint);
+        }
+        name
+    }
+
+    fn lease(&mut self) -> Duration {
+        let Some(node) = self.get("lease") else { return DEFAULT_LEASE };
+        let lease = digits(&node).and_then(duration::parse);
+        let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
+        let shown = lease.map(duration::duration).unwrap_or_default();
+        match lease {
+            Some(lease) if (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) => return lease,
+            Some(_) => self.wrong(node.span, &format!("`group.lease` is {shown}; 5s to 10m are possible"), hint),
+            None => self.wrong(node.span, "`group.lease` must be a time from 5s to 10m", hint),
+        }
+        DEFAULT_LEASE
+    }
+
+    fn prefer(&mut self) -> u8 {
+        let Some(node) = self.get("prefer") else { return 0 };
+        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= HIGHEST_PREFER);
+        if number.is_none() {
+            let message = format!("`group.prefer` must be a whole number from 0 to {HIGHEST_PREFER}");
+            self.wrong(node.span, &message, "the host with the highest one sends as long as it can");
+        }
+        number.unwrap_or_default()
+    }
+
+    /// The text of the file that a part names.
+    fn file(&mut self, name: &str) -> Option<FileText> {
+        let (node, path) = self.path(name)?;
+        match self.files.text(&path) {
+            Ok(text) => Some(FileText { path, text }),
+            Err(why) => self.unread(&node, name, &path, &why),
+        }
+    }
+
+    fn login(&mut self) -> Option<(String, Password)> {
+        let user = self.get("user");
+        let is_user = |text: &str| !text.trim().is_empty();
+        if let Some(node) = user.as_ref().filter(|node| !node.value.text().is_some_and(is_user)) {
+            self.wrong(node.span, "`group.user` must be the name of a user of the store", "");
+        }
+        let (node, path) = self.path("password_file")?;
+        match self.files.line(&path) {
+            Ok(line) => Some((user?.value.text()?.to_owned(), Password(line.to_owned()))),
+            Err(why) => self.unread(&node, "password_file", &path, &why),
+        }
+    }
+
+    fn path(&mut self, name: &str) -> Option<(Node, String)> {
+        let node = self.get(name)?;
+        if self.reader.setting(Key::Group).is_some_and(Setting::is_fetched) {
+            let message = format!("`group.{name}` names a file, which a fetched configuration may not");
+            self.wrong(node.span, &message, "put the configuration into a local file");
+            return None;
+        }
+        let path = node.value.text().filter(|path| !path.trim().is_empty()).map(str::to_owned);
+        if path.is_none() {
+            self.wrong(node.span, &format!("`group.{name}` must be the path of a file"), "");
+        }
+        path.map(|path| (node, path))
+    }
+
+    fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {
+        // What should be in the file may have been put here by mistake.
+        let is_path = path.contains(['/', '.']) && !path.contains(char::is_whitespace) && !path.contains("---");
+        let shown = if is_path { path } else { "that it names" };
+        self.wrong(node.span, &format!("`group.{name}`: the file {shown} {why}"), "");
+        None
+    }
+
+    fn refuse_halves(&mut self, pairs: [(&str, &str); 2]) {
+        for (one, other) in pairs {
+            let (has, lacks) = match (self.get(one), self.get(other)) {
+                (Some(_), None) => (one, other),
+                (None, Some(_)) => (other, one),
+                _ => continue,
+            };
+            let message = format!("`group.{has}` is set, but `group.{lacks}` is not: they belong together");
+            self.reader.wrong_whole(Key::Group, message, None);
+        }
+    }
+
+    fn refuse_without_tls(&mut self) {
+        for name in ["ca", "certificate", "key"] {
+            if let Some(node) = self.get(name) {
+                let message = format!("`group.{name}` has no meaning with `etcd://`, which is not encrypted");
+                self.wrong(node.span, &message, "write `etcds://` in `store`");
+            }
+        }
+        if self.get("password_file").is_some() {
+            let message = "`group`: with `etcd://` the password of the store is sent unencrypted";
+            self.reader.warn_whole(Key::Group, message, "write `etcds://` in `store`, if the store has TLS");
+        }
+    }
+}
+
+/// A number, or a text that may be one.
+fn digits(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Number(text) | Value::String(text) => Some(text.trim()),
+        _ => None,
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_letter)
+}
+
+/// Servers of a store, or what is wrong with the text, with a hint of its own. Says nothing of a text that may hold a
+/// password.
+fn store(text: &str) -> Result<Store, (String, Option<&'static str>)> {
+    let plain = |why: String| (why, None);
+    if text.contains('@') {
+        let hint = "set `user` and `password_file` beside it, and no user in the address";
+        return Err(("must not hold a user or a password".to_owned(), Some(hint)));
+    }
+    let (scheme, rest) = split_scheme(text).ok_or_else(|| plain("must begin with etcd:// or etcds://".to_owned()))?;
+    let secure = match scheme.to_ascii_lowercase().as_str() {
+        "etcd" => false,
+        "etcds" => true,
+        _ => return Err(plain(format!("must begin with etcd:// or etcds://, not {}://", shown_scheme(scheme)))),
+    };
+    let servers: Vec<&str> = rest.split(',').map(str::trim).collect();
+    if servers.len() > MOST_SERVERS {
+        return Err(plain(format!("has {} servers; {MOST_SERVERS} are possible", servers.len())));
+    }
+    let read =
+        |(at, text): (usize, &str)| server(text).map_err(|(why, hint)| (format!("{why} (server {})", at + 1), hint));
+    let servers = servers.into_iter().enumerate().map(read).collect::<Result<Vec<Server>, _>>()?;
+    let repeated = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
+    match repeated {
+        Some((_, server)) => Err(plain(format!("names {server} twice"))),
+        None => Ok(Store { secure, servers }),
+    }
+}
+
+/// A server, or what is wrong with it, without the text: a part of it may belong to a password.
+fn server(text: &str) -> Result<Server, (&'static str, Option<&'static str>)> {
+    if text.contains("://") {
+        return Err(("has a second scheme", Some("write the scheme once, at the beginning")));
+    }
+    if text.is_empty() {
+        return Err(("has an empty host", None));
+    }
+    if text.contains(['/', '?', '#']) {
+        return Err(("has more than host and port", Some("leave out what follows host and port")));
+    }
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Err(("has an IPv6 address without brackets", Some("e.g. etcd://[2001:db8::1]:2379")));
+    }
+    let (host, port) = split_host(text).map_err(|_| ("has a host that is none", None))?;
+    let port = read_port(port, PORT).ok_or(("has a port that is none", None))?;
+    Ok(Server { host, port })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! The group as the store shows it: who holds, and who is there. The keys and their texts.
+
+use crate::text::json::{Dialect, Value, parse, push_string};
+
+/// The layout of the keys. A group with another one is not touched.
+pub const VERSION: &str = "1";
+
+/// A lease of the store, by its number; never zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseId(pub i64);
+
+/// In hexadecimal digits, as it stands in keys.
+impl std::fmt::Display for LeaseId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
+impl LeaseId {
+    /// The number, as it stands in keys.
+    pub fn parse(text: &str) -> Option<Self> {
+        i64::from_str_radix(text, 16).ok().filter(|number| *number != 0).map(Self)
+    }
+}
+
+/// The names of a group's keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys(String);
+
+impl Keys {
+    /// Those of the group of this name.
+    pub fn new(name: &str) -> Self {
+        Self(format!("ddns/{name}/"))
+    }
+
+    /// What all of them begin with.
+    pub fn prefix(&self) -> &str {
+        &self.0
+    }
+
+    /// The layout of the keys: [`VERSION`].
+    pub fn version(&self) -> String {
+        format!("{}version", self.0)
+    }
+
+    /// Who holds: [`Holder::text`].
+    pub fn holder(&self) -> String {
+        format!("{}holder", self.0)
+    }
+
+    /// What all members' keys begin with.
+    pub fn members(&self) -> String {
+        format!("{}members/", self.0)
+    }
+
+    /// A member: [`Member::text`].
+    pub fn member(&self, lease: LeaseId) -> String {
+        format!("{}members/{lease}", self.0)
+    }
+
+    /// What the keys of the state begin with.
+    pub fn state(&self) -> String {
+        format!("{}state/", self.0)
+    }
+}
+
+/// Who holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// What the member is called.
+    pub member: String,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// The revision at which its key was created: no other holder, before or after, has the same.
+    pub created: i64,
+}
+
+impl Holder {
+    /// The text of a holder's key.
+    pub fn text(member: &str, lease: LeaseId) -> String {
+        let mut text = String::from("{\"member\":");
+        push_string(&mut text, member);
+        text + &format!(",\"lease\":\"{lease}\"}}")
+    }
+}
+
+/// A member, as its key has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// What it is called.
+    pub member: String,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// Whether it could send: it has an address.
+    pub ready: bool,
+    /// `prefer`
+    pub prefer: u8,
+    /// The revision at which its key was created: the order of arrival.
+    pub created: i64,
+}
+
+/// What a member says of itself in its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is called.
+    pub member: String,
+    /// Whether it could send.
+    pub ready: bool,
+    /// `prefer`
+    pub prefer: u8,
+}
+
+impl Entry {
+    /// The text of its key.
+    pub fn text(&self) -> String {
+        let mut text = String::from("{\"member\":");
+        push_string(&mut text, &self.member);
+        text + &format!(",\"ready\":{},\"prefer\":{}}}", self.ready, self.prefer)
+    }
+
+    /// Reads what [`Entry::text`] made; none where it is something else.
+    pub fn read(text: &str) -> Option<Self> {
+        let node = parse(text, Dialect::IN_TEXT).ok()?;
+        let member = name_in(&node.value)?;
+        let Value::Bool(ready) = *part(&node.value, "ready")? else { return None };
+        let Value::Number(prefer) = part(&node.value, "prefer")? else { return None };
+        Some(Self { member, ready, prefer: prefer.parse().ok()? })
+    }
+}
+
+fn part<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    value.members()?.iter().find(|member| member.key == name).map(|member| &member.node.value)
+}
+
+fn name_in(value: &Value) -> Option<String> {
+    part(value, "member")?.text().map(str::to_owned)
+}
+
+/// The whole picture at one revision of the store.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct View {
+    /// The revision.
+    pub revision: i64,
+    /// The layout; none before the first member.
+    pub version: Option<String>,
+    /// Who holds.
+    pub holder: Option<Holder>,
+    /// Who is there, in any order.
+    pub members: Vec<Member>,
+}
+
+/// A key as the store shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyValue {
+    /// The key.
+    pub key: String,
+    /// Its text.
+    pub value: String,
+    /// The lease that it is attached to; none where it stays.
+    pub lease: Option<LeaseId>,
+    /// The revision at which it was created.
+    pub created: i64,
+}
+
+impl View {
+    /// The picture of all keys of a group; those of the state, and any that nobody knows, are left out.
+    pub fn new(keys: &Keys, revision: i64, all: &[KeyValue]) -> Self {
+        let mut view = Self { revision, ..Self::default() };
+        for pair in all {
+            view.put(keys, pair);
+        }
+        view
+    }
+
+    /// A key was put.
+    pub fn put(&mut self, keys: &Keys, pair: &KeyValue) {
+        let KeyValue { key, value, lease, created } = pair;
+        let name = key.strip_prefix(keys.prefix()).unwrap_or_default();
+        match (name, lease) {
+            ("version", _) => self.version = Some(value.clone()),
+            ("holder", lease) => {
+                let document = parse(value, Dialect::IN_TEXT).ok();
+                let member = document.and_then(|node| name_in(&node.value)).unwrap_or_default();
+                // One without a lease was put by hand: nobody holds as long as it is there.
+                self.holder = Some(Holder { member, lease: lease.unwrap_or(LeaseId(0)), created: *created });
+            }
+            (_, Some(lease)) if name.strip_prefix("members/").and_then(LeaseId::parse) == Some(*lease) => {
+                self.members.retain(|member| member.lease != *lease);
+                if let Some(Entry { member, ready, prefer }) = Entry::read(value) {
+                    self.members.push(Member { member, lease: *lease, ready, prefer, created: *created });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A key was deleted.
+    pub fn deleted(&mut self, keys: &Keys, key: &str) {
+        match key.strip_prefix(keys.prefix()).unwrap_or_default() {
+            "version" => self.version = None,
+            "holder" => self.holder = None,
+            name => {
+                let lease = name.strip_prefix("members/").and_then(LeaseId::parse);
+                self.members.retain(|member| Some(member.lease) != lease);
+            }
+        }
+    }
+
+    /// The members in the order in which they may hold: those that are ready first, then the higher `prefer`, then who came
+    /// first.
+    pub fn order(&self) -> Vec<&Member> {
+        let mut members: Vec<&Member> = self.members.iter().collect();
+        members.sort_by_key(|member| (!member.ready, std::cmp::Reverse(member.prefer), member.created));
+        members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(key: String, value: &str, lease: i64, created: i64) -> KeyValue {
+        KeyValue { key, value: value.to_owned(), lease: Some(LeaseId(lease)).filter(|lease| lease.0 != 0), created }
+    }
+
+    #[test]
+    fn j1_the_picture_of_a_group_is_that_of_its_keys() {
+        let keys = Keys::new("home");
+        assert_eq!(keys.member(LeaseId(0x1f)), "ddns/home/members/1f");
+        let entry = |name: &str, ready, prefer| Entry { member: name.to_owned(), ready, prefer };
+        let all = [
+            pair(keys.version(), VERSION, 0, 1),
+            pair(keys.member(LeaseId(31)), &entry("a", true, 0).text(), 31, 2),
+            pair(keys.member(LeaseId(32)), &entry("b", true, 0).text(), 32, 3),
+            pair(keys.member(LeaseId(33)), &entry("c\"", true, 9).text(), 33, 4),
+            pair(keys.member(LeaseId(34)), &entry("d", false, 50).text(), 34, 5),
+            pair(keys.member(LeaseId(35)), "nonsense", 35, 6),
+            pair(keys.holder(), &Holder::text("a", LeaseId(31)), 31, 7),
+            pair(format!("{}entry/1", keys.state()), "x", 0, 8),
+            pair("other/holder".to_owned(), "x", 0, 9),
+        ];
+        let mut view = View::new(&keys, 9, &all);
+        assert_eq!((view.revision, view.version.as_deref()), (9, Some(VERSION)));
+        let names = |view: &View| view.order().iter().map(|member| member.member.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&view), ["c\"", "a", "b", "d"]);
+        assert_eq!(view.holder, Some(Holder { member: "a".to_owned(), lease: LeaseId(31), created: 7 }));
+        view.put(&keys, &pair(keys.member(LeaseId(33)), &entry("c", false, 9).text(), 33, 4));
+        view.deleted(&keys, &keys.holder());
+        view.deleted(&keys, &keys.member(LeaseId(31)));
+        assert_eq!((names(&view), view.holder.clone()), (vec!["b".into(), "d".into(), "c".into()], None));
+        view.put(&keys, &pair(keys.holder(), "by hand", 0, 10));
+        assert_eq!(view.holder.map(|holder| holder.lease), Some(LeaseId(0)));
+    }
+}
