@@ -3,6 +3,7 @@
 pub mod access;
 pub mod check;
 pub mod edit;
+pub mod form;
 pub mod list;
 pub mod overview;
 pub mod session;

@@ -31,6 +31,11 @@ impl Id {
         hex::bytes(text).and_then(|bytes| bytes.try_into().ok()).map(Self)
     }
 
+    /// The first one under this name in a `Cookie` header; none where there is none.
+    pub fn in_cookies(cookies: &str, name: &str) -> Option<Self> {
+        cookies.split(';').find_map(|cookie| Self::parse(cookie.trim().strip_prefix(name)?.strip_prefix('=')?))
+    }
+
     /// For a cookie.
     pub fn text(&self) -> String {
         hex::text(&self.0)

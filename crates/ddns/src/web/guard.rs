@@ -58,12 +58,8 @@ pub(super) fn is_taken(request: &Request) -> bool {
 /// The visitor behind a request; none where the system has no random numbers.
 pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
     let name = cookie_name(site);
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut ids = cookies
-        .flat_map(|cookies| cookies.split(';'))
-        .filter_map(|cookie| cookie.trim().strip_prefix(name.as_str())?.strip_prefix('='))
-        .filter_map(Id::parse);
-    let known = ids.next();
+    let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let known = cookies.find_map(|cookies| Id::in_cookies(cookies, &name));
     let is_new = known.is_none();
     let id = known.or_else(|| random().ok().map(Id::new))?;
     let is_let_in = site.enters(&id);

@@ -1,6 +1,5 @@
 //! A request to the page as the handlers see it, and their replies.
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -8,6 +7,7 @@ use std::task::{Context, Poll};
 
 use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::json::{Value, pretty};
+use ddns_core::web::form;
 use ddns_core::web::visit::{Turned, Visit};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{
@@ -73,19 +73,17 @@ impl Request {
 
     /// A value of the query; none where it is not there.
     pub(super) fn queried(&self, name: &str) -> Option<String> {
-        value_of(&self.query, name)
+        form::value(&self.query, name)
     }
 
     /// A field of a form; none where it is not there.
     pub(super) fn field(&self, name: &str) -> Option<String> {
-        value_of(std::str::from_utf8(&self.body).ok()?, name)
+        form::value(std::str::from_utf8(&self.body).ok()?, name)
     }
 
     /// Every field of a form, in order.
     pub(super) fn fields(&self) -> Vec<(String, String)> {
-        let pairs = std::str::from_utf8(&self.body).unwrap_or_default().split('&');
-        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        pairs.map(|(name, value)| (decoded(name).into_owned(), decoded(value).into_owned())).collect()
+        form::fields(std::str::from_utf8(&self.body).unwrap_or_default()).collect()
     }
 
     /// A header that stands there once; none where it is not text.
@@ -99,35 +97,6 @@ pub(super) fn single(headers: &HeaderMap, name: impl hyper::header::AsHeaderName
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     first.to_str().ok().filter(|_| values.next().is_none())
-}
-
-/// The first value of a name in `a=b&c=d`.
-fn value_of(pairs: &str, name: &str) -> Option<String> {
-    let pairs = pairs.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let mut values = pairs.filter(|(known, _)| decoded(known) == name);
-    values.next().map(|(_, value)| decoded(value).into_owned())
-}
-
-/// A text of a form without its escapes.
-fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains(['+', '%']) {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let hex = |byte: u8| char::from(byte).to_digit(16);
-        let mut after = rest.clone();
-        match (byte, after.next().and_then(hex), after.next().and_then(hex)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.extend(u8::try_from(high * 16 + low));
-                rest = after;
-            }
-            (b'+', ..) => bytes.push(b' '),
-            _ => bytes.push(byte),
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What a handler replies.

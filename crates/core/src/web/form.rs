@@ -1,0 +1,54 @@
+//! Forms and queries, `a=b&c=d`, as browsers send them.
+
+use std::borrow::Cow;
+
+/// Names and values, in order.
+pub fn fields(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    pairs(text).map(|(name, value)| (decoded(name).into_owned(), decoded(value).into_owned()))
+}
+
+/// The first value of a name; none where it is not there.
+pub fn value(text: &str, name: &str) -> Option<String> {
+    pairs(text).find(|(known, _)| decoded(known) == name).map(|(_, value)| decoded(value).into_owned())
+}
+
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
+/// A text of a form without its escapes.
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains(['+', '%']) {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let hex = |byte: u8| char::from(byte).to_digit(16);
+        let mut after = rest.clone();
+        match (byte, after.next().and_then(hex), after.next().and_then(hex)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.extend(u8::try_from(high * 16 + low));
+                rest = after;
+            }
+            (b'+', ..) => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i1_a_form_is_read_as_browsers_write_it() {
+        let text = "a=1+2&b=%C3%A4%26%3D&a=second&c&=d&e=100%&f=%zz";
+        let expected = [("a", "1 2"), ("b", "ä&="), ("a", "second"), ("c", ""), ("", "d"), ("e", "100%"), ("f", "%zz")];
+        let read: Vec<(String, String)> = fields(text).collect();
+        assert_eq!(read, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(value(text, "a").as_deref(), Some("1 2"), "the first counts");
+        assert_eq!((value(text, "c").as_deref(), value(text, "z")), (Some(""), None));
+    }
+}
