@@ -6,4 +6,6 @@ mod io;
 pub(crate) mod server;
 
 pub(crate) use body::Whole;
-pub(crate) use client::{BODY_LIMIT, Client, How, Over, Response, Step, USER_AGENT, Want, read_ca};
+pub(crate) use client::{
+    BODY_LIMIT, Client, How, Over, Pem, Response, Step, Streaming, Trust, USER_AGENT, Want, read_ca,
+};

@@ -6,6 +6,7 @@ mod cli;
 mod clock;
 mod commands;
 mod environment;
+mod group;
 mod history;
 mod http;
 mod load;

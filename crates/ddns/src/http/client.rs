@@ -14,6 +14,7 @@ mod pool;
 mod probe;
 mod proxy;
 mod stream;
+mod streaming;
 mod tls;
 
 use std::borrow::Cow;
@@ -38,7 +39,8 @@ pub(crate) use how::{How, Over, USER_AGENT, Want};
 use pool::{Idle, Purpose, Room};
 pub(crate) use probe::Step;
 use stream::{Connection, Spoken};
-pub(crate) use tls::read_ca;
+pub(crate) use streaming::Streaming;
+pub(crate) use tls::{Pem, Trust, read_ca};
 
 use crate::clock::steady_time;
 
@@ -105,6 +107,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// One that trusts whom it is told to, whatever a request says.
+    pub(crate) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+        Ok(Self { connector: Connector::trusting(trust)?, ..Self::default() })
+    }
+
     /// Sends a request once, follows its redirections (D3), and waits for the final status. The limit holds for all of
     /// it together; it begins when there is room for one more request.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Response, Failure> {

@@ -20,7 +20,7 @@ use super::dial::{Dialer, Unreached, late, nearly};
 use super::how::{How, Over, endpoint};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
-use super::tls::{self, Peer, Tls};
+use super::tls::{self, Peer, Tls, Trust};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
@@ -41,6 +41,11 @@ pub(super) struct Connector {
 }
 
 impl Connector {
+    /// One that trusts whom it is told to, whatever a request says.
+    pub(super) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+        Ok(Self { tls: Tls::trusting(trust)?, ..Self::default() })
+    }
+
     /// A connection to the host of `url`. The error lists what was tried.
     pub(super) async fn connect(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let connection = self.reach(url, how, deadline).await?;
@@ -49,7 +54,8 @@ impl Connector {
         }
         let via = connection.via.clone();
         let is_local = is_local(url, via.as_deref());
-        let peer = Peer { host: &url.host, is_local, name: url.origin(), field: "id" };
+        let (field, trust_field) = self.tls.fields();
+        let peer = Peer { host: &url.host, is_local, name: url.origin(), field, trust_field };
         let again = async || {
             let route = via.as_ref().map_or(Route::Direct, Route::Via);
             self.by(route, url, how, deadline).await.map_err(Unreached::into_text)
@@ -219,7 +225,8 @@ impl Connector {
             return Ok(connection);
         }
         let name = format!("the proxy {server}");
-        let peer = Peer { host: &server.host, is_local: server.is_local(), name, field: "proxy" };
+        let is_local = server.is_local();
+        let peer = Peer { host: &server.host, is_local, name, field: "proxy", trust_field: "ssl" };
         Box::pin(self.secure(connection, &peer, (ssl, until), open)).await
     }
 

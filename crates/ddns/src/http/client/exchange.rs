@@ -12,6 +12,7 @@ use ddns_core::callback::{Method, Request};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
 use ddns_core::schedule::limiter::Line;
+use hyper::body::Incoming;
 use hyper::header::{self, ALLOW, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
@@ -19,11 +20,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::how::{USER_AGENT, Want};
 use crate::http::body::Whole;
-use conversation::End;
-pub(super) use conversation::{ByteStream, Conversation};
+pub(super) use conversation::{ByteStream, Conversation, End};
 pub(super) use fault::Fault;
 use fault::FaultKind;
 pub(crate) use limits::BODY_LIMIT;
+use limits::LONG_BODY_LIMIT;
 
 /// How long the rest of a response is waited for whose status is known: it only decides whether the connection is kept.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -33,7 +34,7 @@ const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-    /// Whether the body is all there: neither cut off nor longer than [`BODY_LIMIT`].
+    /// Whether the body is all there: neither cut off nor longer than is read.
     pub(crate) is_whole: bool,
     /// `Location`; `None` where the response redirects nowhere.
     pub(super) location: Option<String>,
@@ -67,13 +68,13 @@ pub(super) async fn exchange<S: ByteStream>(
     want: Want,
     deadline: Instant,
 ) -> Result<(Response, bool), Fault> {
-    let outgoing = outgoing(request, relay).map_err(|why| Fault::unsent(FaultKind::Unsendable(why)))?;
-    let (head, incoming) = conversation.send(outgoing).await?.into_parts();
+    let (head, incoming) = begin(conversation, request, relay).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
+    let most = if want == Want::LongBody { LONG_BODY_LIMIT } else { BODY_LIMIT };
     let (mut body, mut is_whole, mut is_idle) = (Vec::new(), false, false);
     let rest = async {
-        is_whole = match conversation.read(incoming, &mut body).await {
+        is_whole = match conversation.read(incoming, &mut body, most).await {
             End::Whole => true,
             // Many servers end TLS without notice. Where no length is known, a line end is the sign that nothing is missing.
             End::Closed => !has_length(&head) && body.ends_with(b"\n"),
@@ -102,6 +103,16 @@ pub(super) async fn exchange<S: ByteStream>(
         line: Line::Free,
     };
     Ok((response, is_idle && !is_odd(&head)))
+}
+
+/// Sends a request and waits for the head of its response.
+pub(super) async fn begin<S: ByteStream>(
+    conversation: &mut Conversation<S>,
+    request: &Request,
+    relay: Option<&Server>,
+) -> Result<hyper::Response<Incoming>, Fault> {
+    let outgoing = outgoing(request, relay).map_err(|why| Fault::unsent(FaultKind::Unsendable(why)))?;
+    conversation.send(outgoing).await
 }
 
 /// Asks a proxy for a tunnel to the host of `url`: the status of its response, and the stream if nothing came behind it.

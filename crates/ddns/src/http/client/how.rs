@@ -45,6 +45,8 @@ pub(crate) enum Want {
     Status,
     /// The body is what was asked for.
     Body,
+    /// The same, and it may be long.
+    LongBody,
 }
 
 /// Who got a request, and through which proxy.

@@ -1,5 +1,7 @@
 //! TLS (D6): set up at the first https address that needs it, once for each way to verify.
 
+mod trust;
+
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -9,14 +11,17 @@ use std::sync::Arc;
 use ddns_core::net::ssl::Ssl;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
+use tokio_rustls::rustls::client::{WantsClientCert, WebPkiServerVerifier, verify_server_name};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    WantsVerifier,
 };
+
+pub(crate) use trust::{Pem, Trust};
 
 /// Connectors, made when they are first needed.
 #[derive(Default)]
@@ -24,14 +29,32 @@ pub(super) struct Tls {
     verified: OnceCell<TlsConnector>,
     unverified: OnceCell<TlsConnector>,
     with_ca: std::cell::RefCell<HashMap<String, TlsConnector>>,
+    /// The one for all, whatever a request says.
+    only: Option<TlsConnector>,
 }
 
 impl Tls {
+    /// One way to verify for all connections.
+    pub(super) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+        Ok(Self { only: Some(trust.connector()?), ..Self::default() })
+    }
+
+    /// The fields that name the other side, and whom to trust.
+    pub(super) fn fields(&self) -> (&'static str, &'static str) {
+        if self.only.is_some() { ("group.store", "group.ca") } else { ("id", "ssl") }
+    }
+
     /// The connector for a way to verify. `Auto` begins as `Verify` does.
     pub(super) fn connector(&self, ssl: &Ssl) -> Result<TlsConnector, String> {
+        if let Some(only) = &self.only {
+            return Ok(only.clone());
+        }
         match ssl {
             Ssl::Auto | Ssl::Verify => Ok(self.verified.get_or_init(|| connector(system_roots())).clone()),
-            Ssl::Off => Ok(self.unverified.get_or_init(|| Verifier::connector(Belief::Any)).clone()),
+            Ssl::Off => Ok(self
+                .unverified
+                .get_or_init(|| finished(Verifier::builder(Belief::Any).with_no_client_auth()))
+                .clone()),
             Ssl::Ca(path) => {
                 if let Some(known) = self.with_ca.borrow().get(path) {
                     return Ok(known.clone());
@@ -76,15 +99,18 @@ fn connector(roots: RootCertStore) -> TlsConnector {
 fn with_ca(own: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
     let mut roots = system_roots();
     roots.add_parsable_certificates(own.iter().cloned());
+    Ok(finished(Verifier::builder(named(roots, own)?).with_no_client_auth()))
+}
+
+/// Trusts these roots and these very certificates.
+fn named(roots: RootCertStore, own: Vec<CertificateDer<'static>>) -> Result<Belief, String> {
     let provider = Arc::new(ring::default_provider());
     let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
     let inner = inner.map_err(|error| format!("the CA file cannot be used ({error})"))?;
-    Ok(Verifier::connector(Belief::Named(inner, own)))
+    Ok(Belief::Named(inner, own))
 }
 
-type Builder = tokio_rustls::rustls::ConfigBuilder<ClientConfig, tokio_rustls::rustls::WantsVerifier>;
-
-fn builder() -> Builder {
+fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
     let provider = Arc::new(ring::default_provider());
     let versions = tokio_rustls::rustls::DEFAULT_VERSIONS;
     // The provider that is built in has all of the default versions; a test makes every connector there is.
@@ -116,9 +142,9 @@ struct Verifier {
 }
 
 impl Verifier {
-    fn connector(belief: Belief) -> TlsConnector {
+    fn builder(belief: Belief) -> ConfigBuilder<ClientConfig, WantsClientCert> {
         let verifier = Arc::new(Self { belief, provider: ring::default_provider() });
-        finished(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+        builder().dangerous().with_custom_certificate_verifier(verifier)
     }
 }
 
@@ -197,6 +223,8 @@ pub(super) struct Peer<'a> {
     pub(super) name: String,
     /// The field that names it.
     pub(super) field: &'static str,
+    /// The field that names whom to trust.
+    pub(super) trust_field: &'static str,
 }
 
 /// Whether the other side ended the connection.
@@ -206,8 +234,8 @@ fn is_end(kind: io::ErrorKind) -> bool {
 
 /// Why a handshake failed, and what can be done.
 pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
-    let (origin, field) = (&peer.name, peer.field);
-    let way_out = "set `ssl` to the file of the CA that issued it, if you trust it";
+    let (origin, field, trust_field) = (&peer.name, peer.field, peer.trust_field);
+    let way_out = format!("set `{trust_field}` to the file of the CA that issued it, if you trust it");
     match rustls_error(error) {
         Some(Error::InvalidCertificate(why)) => match why {
             CertificateError::UnknownIssuer => {
@@ -224,7 +252,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
             }
             other if is_self_issued(other) => {
                 format!(
-                    "the certificate of {origin} is signed by itself; let a CA of your own issue one and set `ssl` to it"
+                    "the certificate of {origin} is signed by itself; let a CA of your own issue one and set `{trust_field}` to it"
                 )
             }
             other => {

@@ -17,7 +17,7 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fault::{Fault, FaultKind};
-use super::limits::{BODY_LIMIT, FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
+use super::limits::{FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
 use crate::http::body::Whole;
 use crate::http::io::Io;
 
@@ -39,7 +39,7 @@ pub(in crate::http::client) struct Conversation<S: ByteStream> {
 
 /// How the reading of a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(in crate::http::client) enum End {
     /// All of it is there.
     Whole,
     /// The other side closed: before the end of the body or, over TLS, without `close_notify`.
@@ -83,31 +83,39 @@ impl<S: ByteStream> Conversation<S> {
         }
     }
 
-    /// Reads a body as far as [`BODY_LIMIT`].
-    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>) -> End {
+    /// Reads a body as far as `most`.
+    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>, most: usize) -> End {
         loop {
-            let frame = poll_fn(|context| {
-                // What has come already needs no drive.
-                if let Poll::Ready(frame) = Pin::new(&mut incoming).poll_frame(context) {
-                    return Poll::Ready(frame);
-                }
-                drive(&mut self.connection, &mut self.left, context);
-                let polled = Pin::new(&mut incoming).poll_frame(context);
-                self.wire.borrow_mut().wait_for_rest(polled)
-            });
-            let data = match frame.await {
-                None => return End::Whole,
-                Some(Err(error)) => {
-                    let is_closed = io_error(&error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
-                    return if is_closed { End::Closed } else { End::Cut };
-                }
-                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+            let data = match self.next(&mut incoming).await {
+                Ok(data) => data,
+                Err(end) => return end,
             };
-            let room = BODY_LIMIT - body.len();
+            let room = most - body.len();
             body.extend_from_slice(&data[..data.len().min(room)]);
             if data.len() > room {
                 return End::Cut;
             }
+        }
+    }
+
+    /// The next piece of a body, or how it ended.
+    pub(in crate::http::client) async fn next(&mut self, incoming: &mut Incoming) -> Result<Bytes, End> {
+        let frame = poll_fn(|context| {
+            // What has come already needs no drive.
+            if let Poll::Ready(frame) = Pin::new(&mut *incoming).poll_frame(context) {
+                return Poll::Ready(frame);
+            }
+            drive(&mut self.connection, &mut self.left, context);
+            let polled = Pin::new(&mut *incoming).poll_frame(context);
+            self.wire.borrow_mut().wait_for_rest(polled)
+        });
+        match frame.await {
+            None => Err(End::Whole),
+            Some(Err(error)) => {
+                let is_closed = io_error(&error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+                Err(if is_closed { End::Closed } else { End::Cut })
+            }
+            Some(Ok(frame)) => Ok(frame.into_data().unwrap_or_default()),
         }
     }
 

@@ -1,0 +1,118 @@
+//! What etcd says where it does not do what it is asked.
+
+use std::fmt;
+
+use super::read::{field, number, object};
+use crate::text::json::Value;
+
+/// So much of a message is shown.
+const LONGEST: usize = 200;
+
+/// Why a request was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// This member cannot serve now: without a leader, or too slow. The request may have been done all the same.
+    Unavailable(String),
+    /// The token is not known any more.
+    Token,
+    /// There are users, and no user was named.
+    NeedsUser,
+    /// There are no users.
+    NoUsers,
+    /// The user and the password do not belong together.
+    Login,
+    /// The user may not do this.
+    Permission,
+    /// The revision that was asked for is not kept any more.
+    Compacted,
+    /// The lease does not exist any more.
+    LeaseGone,
+    /// The gateway is not there.
+    NoGateway,
+    /// Anything else, in its words.
+    Other(String),
+}
+
+/// What it comes to; continues the name of the endpoint.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => write!(f, "cannot serve at the moment ({why})"),
+            Self::Token => f.write_str("does not accept the token it gave a moment ago"),
+            Self::NeedsUser => f.write_str("wants a user: set `user` and `password_file`"),
+            Self::NoUsers => f.write_str("has no users"),
+            Self::Login => f.write_str("refuses the user or the password: are `user` and `password_file` right?"),
+            Self::Permission => {
+                f.write_str("does not let this user read and write the group's keys: grant it a role for their prefix")
+            }
+            Self::Compacted => f.write_str("does not keep the revision any more that was asked for"),
+            Self::LeaseGone => f.write_str("does not have the lease any more"),
+            Self::NoGateway => {
+                f.write_str("does not serve etcd's JSON gateway: is it etcd 3.4 or later, and is the gateway on?")
+            }
+            Self::Other(why) => write!(f, "refused the request ({why})"),
+        }
+    }
+}
+
+/// What a response means whose status is not 200.
+pub fn problem(status: u16, body: &[u8]) -> Problem {
+    let response = object(body).unwrap_or(Value::Null);
+    match (message(&response), status) {
+        (Some(message), _) => Problem::of(message, code(&response)),
+        (None, 502..=504) => Problem::Unavailable(format!("HTTP status {status}")),
+        (None, 401) => Problem::NeedsUser,
+        (None, 403) => Problem::Permission,
+        (None, 404 | 405 | 415) => Problem::NoGateway,
+        (None, _) => Problem::Other(format!("HTTP status {status}")),
+    }
+}
+
+/// The `error` of a message in a stream: a text, or an object that has one.
+pub(super) fn in_stream(error: &Value) -> Problem {
+    let text = error.text().or_else(|| message(error));
+    Problem::of(text.unwrap_or("it does not say why"), code(error))
+}
+
+fn message(response: &Value) -> Option<&str> {
+    ["message", "error"].iter().find_map(|name| field(response, name).and_then(Value::text))
+}
+
+/// The number of gRPC.
+fn code(response: &Value) -> Option<i64> {
+    ["grpc_code", "code"].iter().find_map(|name| number(response, name).ok().filter(|code| *code != 0))
+}
+
+impl Problem {
+    /// What a message of etcd means.
+    pub(super) fn of(message: &str, code: Option<i64>) -> Self {
+        let has = |words: &[&str]| words.iter().any(|words| message.contains(words));
+        if has(&["invalid auth token", "revision in header is old", "revision of auth store is old"]) {
+            Self::Token
+        } else if has(&["authentication is not enabled"]) {
+            Self::NoUsers
+        } else if has(&["authentication failed", "user name not found"]) {
+            Self::Login
+        } else if has(&["user name is empty"]) {
+            Self::NeedsUser
+        } else if has(&["permission denied", "PermissionDenied"]) || code == Some(7) {
+            Self::Permission
+        } else if has(&["requested lease not found"]) {
+            Self::LeaseGone
+        } else if has(&["required revision has been compacted"]) {
+            Self::Compacted
+        } else if has(&["no leader", "leader changed", "request timed out", "server stopped"])
+            || matches!(code, Some(1 | 4 | 14))
+        {
+            Self::Unavailable(shown(message))
+        } else {
+            Self::Other(shown(message))
+        }
+    }
+}
+
+/// A message for people: nothing in it can end a line or drive a terminal.
+fn shown(message: &str) -> String {
+    let message = message.strip_prefix("etcdserver: ").unwrap_or(message);
+    message.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(LONGEST).collect()
+}

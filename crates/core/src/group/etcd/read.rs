@@ -1,0 +1,250 @@
+//! What etcd responds.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::problem::{Problem, in_stream};
+use super::{Done, KeyValue, LeaseId};
+use crate::text::json::{Dialect, Node, Value, parse};
+
+/// A message of a watch is not longer: a transaction with the most operations and the largest request that etcd takes
+/// (1.5 MiB) stays below it.
+const LONGEST_MESSAGE: usize = 4 * 1024 * 1024;
+
+/// A response that is not etcd's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sent a response that etcd does not send: is it etcd?")
+    }
+}
+
+/// A lease that was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grant {
+    /// Which one.
+    pub lease: LeaseId,
+    /// How many seconds it lasts.
+    pub seconds: u64,
+}
+
+/// Some of the keys of a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The keys, in their order.
+    pub found: Vec<KeyValue>,
+    /// The revision of the store.
+    pub revision: i64,
+    /// The last of these keys, where more come behind it.
+    pub last: Option<Vec<u8>>,
+}
+
+/// One message of a watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// One of the ranges is watched from now on.
+    Created,
+    /// Nothing but the present revision.
+    Progress,
+    /// What changed.
+    Changed(Batch),
+    /// The watch is over.
+    Ended(Problem),
+}
+
+/// What changed at some revisions, in their order; never a part of one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// The last of these revisions: a watch that goes on begins at the next.
+    pub revision: i64,
+    /// Each key that changed.
+    pub changes: Vec<Change>,
+}
+
+/// A key that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It was written.
+    Put(KeyValue),
+    /// It was deleted, or its lease ended.
+    Deleted(String),
+}
+
+/// Reads the response to a range.
+pub fn page(body: &[u8]) -> Result<Page, Malformed> {
+    let response = object(body)?;
+    let revision = revision(&response)?;
+    let keys = list(&response, "kvs");
+    let has_more = matches!(field(&response, "more"), Some(Value::Bool(true)));
+    let last = keys.last().filter(|_| has_more).map(|last| bytes(&last.value, "key")).transpose()?;
+    Ok(Page { found: key_values(keys)?, revision, last })
+}
+
+/// Reads the response to a transaction.
+pub fn transaction(body: &[u8]) -> Result<Done, Malformed> {
+    let response = object(body)?;
+    let succeeded = matches!(field(&response, "succeeded"), Some(Value::Bool(true)));
+    let found = list(&response, "responses").iter().map(|of_one| match field(&of_one.value, "response_range") {
+        Some(range) => key_values(list(range, "kvs")),
+        None => Ok(Vec::new()),
+    });
+    Ok(Done { succeeded, revision: revision(&response)?, found: found.collect::<Result<_, _>>()? })
+}
+
+/// Reads the response to a grant.
+pub fn grant(body: &[u8]) -> Result<Grant, Malformed> {
+    let response = object(body)?;
+    let (id, seconds) = (number(&response, "ID")?, number(&response, "TTL")?);
+    match u64::try_from(seconds) {
+        Ok(seconds) if seconds > 0 && id != 0 => Ok(Grant { lease: LeaseId(id), seconds }),
+        _ => Err(Malformed),
+    }
+}
+
+/// Reads the response to a renewal: how many seconds the lease lasts from now on; none where it is gone. A stream of one
+/// message, which may be an error.
+pub fn renewal(body: &[u8]) -> Result<Result<Option<u64>, Problem>, Malformed> {
+    let response = object(body)?;
+    if let Some(error) = field(&response, "error") {
+        return Ok(Err(in_stream(error)));
+    }
+    let result = field(&response, "result").ok_or(Malformed)?;
+    revision(result)?;
+    Ok(Ok(u64::try_from(number(result, "TTL")?).ok().filter(|seconds| *seconds > 0)))
+}
+
+/// Reads the response to user and password.
+pub fn token(body: &[u8]) -> Result<String, Malformed> {
+    let response = object(body)?;
+    let token = field(&response, "token").and_then(Value::text).ok_or(Malformed)?;
+    // It becomes a header.
+    let is_plain = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_plain { Ok(token.to_owned()) } else { Err(Malformed) }
+}
+
+/// Reads one message of a watch.
+pub fn watched(message: &[u8]) -> Result<Event, Malformed> {
+    let message = object(message)?;
+    if let Some(error) = field(&message, "error") {
+        return Ok(Event::Ended(in_stream(error)));
+    }
+    let result = field(&message, "result").ok_or(Malformed)?;
+    let is = |name| matches!(field(result, name), Some(Value::Bool(true)));
+    if is("canceled") {
+        if number(result, "compact_revision")? > 0 {
+            return Ok(Event::Ended(Problem::Compacted));
+        }
+        let reason = field(result, "cancel_reason").and_then(Value::text);
+        return Ok(Event::Ended(Problem::of(reason.unwrap_or("the watch was cancelled"), None)));
+    }
+    if is("created") {
+        return Ok(Event::Created);
+    }
+    let mut batch = Batch { revision: 0, changes: Vec::new() };
+    for event in list(result, "events") {
+        let pair = field(&event.value, "kv").ok_or(Malformed)?;
+        let changed = key_value(pair)?;
+        batch.revision = batch.revision.max(number(pair, "mod_revision")?);
+        batch.changes.push(match field(&event.value, "type").and_then(Value::text) {
+            Some("DELETE") => Change::Deleted(changed.key),
+            _ => Change::Put(changed),
+        });
+    }
+    Ok(if batch.changes.is_empty() { Event::Progress } else { Event::Changed(batch) })
+}
+
+/// Puts the messages of a watch together, which come in pieces; each ends with its line.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// What was not taken yet.
+    bytes: Vec<u8>,
+    /// So much of it holds no end of a line.
+    searched: usize,
+}
+
+impl Messages {
+    /// Adds a piece. Fails where a message is longer than etcd's are.
+    pub fn add(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        self.bytes.extend_from_slice(piece);
+        if self.bytes.len() - self.searched > LONGEST_MESSAGE + piece.len() { Err(Malformed) } else { Ok(()) }
+    }
+
+    /// The next message that is all there.
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let Some(end) = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n') else {
+                self.searched = self.bytes.len();
+                return None;
+            };
+            let rest = self.bytes.split_off(self.searched + end + 1);
+            let message = std::mem::replace(&mut self.bytes, rest);
+            self.searched = 0;
+            if !message.trim_ascii().is_empty() {
+                return Some(message);
+            }
+        }
+    }
+}
+
+pub(super) fn object(body: &[u8]) -> Result<Value, Malformed> {
+    let text = std::str::from_utf8(body).map_err(|_| Malformed)?;
+    let value = parse(text, Dialect::IN_TEXT).map_err(|_| Malformed)?.value;
+    if value.members().is_some() { Ok(value) } else { Err(Malformed) }
+}
+
+pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let member = value.members()?.iter().find(|member| member.key == name)?;
+    Some(&member.node.value).filter(|value| **value != Value::Null)
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Node] {
+    match field(value, name) {
+        Some(Value::Array(items)) => items,
+        _ => &[],
+    }
+}
+
+/// A number, in quotes or without; what is left out is zero.
+pub(super) fn number(value: &Value, name: &str) -> Result<i64, Malformed> {
+    match field(value, name) {
+        None => Ok(0),
+        Some(Value::String(text) | Value::Number(text)) => text.parse().map_err(|_| Malformed),
+        Some(_) => Err(Malformed),
+    }
+}
+
+fn bytes(value: &Value, name: &str) -> Result<Vec<u8>, Malformed> {
+    let text = field(value, name).map_or(Ok(""), |value| value.text().ok_or(Malformed))?;
+    STANDARD.decode(text).map_err(|_| Malformed)
+}
+
+fn text(value: &Value, name: &str) -> Result<String, Malformed> {
+    bytes(value, name).map(|bytes| {
+        String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    })
+}
+
+/// The revision of the store: every response has it.
+fn revision(response: &Value) -> Result<i64, Malformed> {
+    match number(field(response, "header").ok_or(Malformed)?, "revision")? {
+        revision if revision > 0 => Ok(revision),
+        _ => Err(Malformed),
+    }
+}
+
+fn key_values(nodes: &[Node]) -> Result<Vec<KeyValue>, Malformed> {
+    nodes.iter().map(|node| key_value(&node.value)).collect()
+}
+
+fn key_value(value: &Value) -> Result<KeyValue, Malformed> {
+    Ok(KeyValue {
+        key: text(value, "key")?,
+        value: text(value, "value")?,
+        lease: Some(number(value, "lease")?).filter(|lease| *lease != 0).map(LeaseId),
+        created: number(value, "create_revision")?,
+    })
+}

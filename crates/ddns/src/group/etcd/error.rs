@@ -1,0 +1,39 @@
+//! Why a call came to nothing.
+
+use std::fmt;
+
+/// Why a call came to nothing; printed, it is a sentence without secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Error {
+    /// No endpoint responded.
+    Unreachable {
+        why: String,
+        /// Whether the store may have done what it was asked for all the same.
+        may_be_done: bool,
+    },
+    /// Wrong user or password, or no permission.
+    Denied(String),
+    /// The store does not keep the revision any more from which changes were wanted: everything must be read again.
+    Compacted,
+    /// The lease is gone.
+    LeaseGone,
+    /// Anything else.
+    Other(String),
+}
+
+impl Error {
+    /// Whether the store may have done what it was asked for all the same.
+    pub(crate) fn may_be_done(&self) -> bool {
+        matches!(self, Self::Unreachable { may_be_done: true, .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { why, .. } | Self::Denied(why) | Self::Other(why) => f.write_str(why),
+            Self::Compacted => f.write_str("the store does not keep the changes any more that were asked for"),
+            Self::LeaseGone => f.write_str("the store does not have the lease any more"),
+        }
+    }
+}

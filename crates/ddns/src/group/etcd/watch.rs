@@ -1,0 +1,159 @@
+//! Changes as they happen: one response that does not end.
+//!
+//! The process sleeps while nothing changes. That the endpoint is alive shows in the calls: one that does not respond ends
+//! the watches on it. A connection that is dead without notice is found by the system (TCP keepalive); an endpoint that
+//! lost its leader ends the watch itself.
+
+use std::cell::Cell;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ddns_core::group::etcd::{self, Batch, Event, Messages, Problem, Range, path};
+use futures_util::future::{Either, select};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::ask::{Refusal, how};
+use super::{Error, Etcd};
+use crate::http::{BODY_LIMIT, Streaming};
+
+/// How often an endpoint was left.
+#[derive(Default)]
+pub(super) struct Left {
+    count: Cell<u64>,
+    notify: Notify,
+}
+
+impl Left {
+    pub(super) fn note(&self) {
+        self.count.set(self.count.get().wrapping_add(1));
+        self.notify.notify_waiters();
+    }
+
+    /// Waits until it is not `count` any more.
+    async fn differs_from(&self, count: u64) {
+        loop {
+            let noted = self.notify.notified();
+            if self.count.get() != count {
+                return;
+            }
+            noted.await;
+        }
+    }
+}
+
+/// Changes from a revision on.
+pub(crate) struct Watch {
+    streaming: Streaming,
+    messages: Messages,
+    origin: String,
+    left: Rc<Left>,
+    /// How often endpoints were left when it began.
+    count: u64,
+}
+
+impl Etcd {
+    /// Watches ranges from a revision on; returns when the store does. The limit holds for that.
+    pub(crate) async fn watch(&self, ranges: &[Range], from: i64, limit: Duration) -> Result<Watch, Error> {
+        let body = etcd::watch_body(ranges, from);
+        self.attempt(limit, true, async |at, limit| {
+            let end = Instant::now() + limit;
+            let problem = match self.watch_at(at, &body, ranges.len(), end).await? {
+                Ok(watch) => return Ok(watch),
+                Err(problem) => problem,
+            };
+            if !self.renews_token(&problem) {
+                return Err(self.refused(at, &problem));
+            }
+            self.watch_at(at, &body, ranges.len(), end).await?.map_err(|problem| self.refused(at, &problem))
+        })
+        .await
+    }
+
+    async fn watch_at(
+        &self,
+        at: usize,
+        body: &str,
+        ranges: usize,
+        end: Instant,
+    ) -> Result<Result<Watch, Problem>, Refusal> {
+        let count = self.left.count.get();
+        let mut request = self.request(at, path::WATCH, body, self.token(at, end).await?);
+        // Without a leader there is nothing to see: then it shall end.
+        request.headers.push(("Grpc-Metadata-Hasleader".to_owned(), "true".to_owned()));
+        let failed = |why| Refusal::Failed { why, reached: false };
+        let streaming = self.client.open(&request, how(end)).await.map_err(failed)?;
+        let origin = request.url.origin();
+        let mut watch = Watch { streaming, messages: Messages::default(), origin, left: self.left.clone(), count };
+        let late = format!("{} did not begin to watch in time", watch.origin);
+        let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(End::Broken(late)));
+        match begun {
+            Ok(()) => Ok(Ok(watch)),
+            Err(End::Problem(problem)) => Ok(Err(problem)),
+            Err(End::Broken(why)) => Err(failed(why)),
+        }
+    }
+}
+
+/// Why a watch is over.
+enum End {
+    Broken(String),
+    Problem(Problem),
+}
+
+impl Watch {
+    /// What changed next. Waits for ever where nothing does; may be dropped and called again. After an error the watch is
+    /// over.
+    pub(crate) async fn next(&mut self) -> Result<Batch, Error> {
+        let (left, count, origin) = (self.left.clone(), self.count, self.origin.clone());
+        loop {
+            let why = match select(pin!(self.event()), pin!(left.differs_from(count))).await {
+                Either::Left((Ok(Event::Changed(batch)), _)) => return Ok(batch),
+                Either::Left((Ok(_), _)) => continue,
+                Either::Left((Err(End::Problem(Problem::Compacted)), _)) => return Err(Error::Compacted),
+                Either::Left((Err(End::Problem(problem)), _)) => format!("{origin} {problem}"),
+                Either::Left((Err(End::Broken(why)), _)) => why,
+                Either::Right(_) => format!("{origin} does not respond to calls"),
+            };
+            return Err(Error::Unreachable { why, may_be_done: false });
+        }
+    }
+
+    /// Waits until every range is watched.
+    async fn begin(&mut self, ranges: usize) -> Result<(), End> {
+        if self.streaming.status != 200 {
+            return Err(End::Problem(self.problem().await));
+        }
+        let mut created = 0;
+        while created < ranges {
+            created += usize::from(self.event().await? == Event::Created);
+        }
+        Ok(())
+    }
+
+    /// What a response says that is none.
+    async fn problem(&mut self) -> Problem {
+        let mut body = Vec::new();
+        while body.len() < BODY_LIMIT {
+            let Ok(piece) = self.streaming.next().await else { break };
+            body.extend_from_slice(&piece);
+        }
+        etcd::problem(self.streaming.status, &body)
+    }
+
+    async fn event(&mut self) -> Result<Event, End> {
+        let malformed = |origin: &str, malformed| End::Broken(format!("{origin} {malformed}"));
+        loop {
+            if let Some(message) = self.messages.take() {
+                return match etcd::watched(&message) {
+                    Ok(Event::Ended(problem)) => Err(End::Problem(problem)),
+                    Ok(event) => Ok(event),
+                    Err(why) => Err(malformed(&self.origin, why)),
+                };
+            }
+            let piece = self.streaming.next().await.map_err(End::Broken)?;
+            self.messages.add(&piece).map_err(|why| malformed(&self.origin, why))?;
+        }
+    }
+}

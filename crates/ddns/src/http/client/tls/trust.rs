@@ -1,0 +1,59 @@
+//! Whom a store is trusted to be, and who we are to it.
+
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::RootCertStore;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::{Verifier, finished, named, system_roots};
+
+/// A file in PEM form that was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Pem<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) text: &'a str,
+}
+
+/// Whose certificates count, and our own one.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Trust<'a> {
+    /// These alone; none: those of the system.
+    pub(crate) ca: Option<Pem<'a>>,
+    /// Our certificate and its key.
+    pub(crate) identity: Option<(Pem<'a>, Pem<'a>)>,
+}
+
+impl Trust<'_> {
+    /// Fails with a sentence that names the field.
+    pub(super) fn connector(&self) -> Result<TlsConnector, String> {
+        let belief = match self.ca {
+            None => named(system_roots(), Vec::new()),
+            Some(ca) => {
+                let own = certificates("ca", ca)?;
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(own.iter().cloned());
+                named(roots, own)
+            }
+        };
+        let builder = Verifier::builder(belief.map_err(|why| format!("`group.ca`: {why}"))?);
+        let Some((certificate, key)) = self.identity else { return Ok(finished(builder.with_no_client_auth())) };
+        let chain = certificates("certificate", certificate)?;
+        let private = PrivateKeyDer::from_pem_slice(key.text.as_bytes())
+            .map_err(|_| format!("`group.key`: {} holds no private key in PEM form", key.path))?;
+        let config = builder.with_client_auth_cert(chain, private).map_err(|error| {
+            format!(
+                "`group.certificate` and `group.key`: {} and {} cannot be used ({error})",
+                certificate.path, key.path
+            )
+        })?;
+        Ok(finished(config))
+    }
+}
+
+fn certificates(field: &str, pem: Pem<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Vec<_> = CertificateDer::pem_slice_iter(pem.text.as_bytes()).filter_map(Result::ok).collect();
+    if found.is_empty() {
+        return Err(format!("`group.{field}`: {} holds no certificate in PEM form", pem.path));
+    }
+    Ok(found)
+}
