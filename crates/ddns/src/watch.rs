@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::schedule::lookups::Schedule;
+use ddns_core::text::diagnostic::Diagnostic;
 
 use crate::cli::Settings;
 use crate::clock::steady_time;
@@ -90,6 +91,11 @@ async fn serve_with(
             End::Reload(fresh) => configs = Rc::new(fresh),
         }
     }
+}
+
+/// Why a service would refuse these configurations, though they are valid: its page could not be opened, or by everybody.
+pub(crate) fn refusals(configs: &[Valid]) -> Vec<Diagnostic> {
+    page::wanted(configs).err().unwrap_or_default()
 }
 
 /// Runs on these configurations until it stops, or others take their place.

@@ -29,6 +29,7 @@ use crate::notify;
 use crate::output::USAGE;
 use crate::output::complain;
 use crate::output::print;
+use crate::watch;
 
 /// So many endpoints of one entry are tried, where a placeholder makes many of it.
 const MOST_ORIGINS: usize = 20;
@@ -76,6 +77,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         }
         Ok(valid) => {
             report.diagnostics.extend(warnings(&valid, &texts, &around));
+            report.diagnostics.extend(watch::refusals(&valid));
             if online {
                 let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
                 report.online = Some(look(&configs, &client).await);

@@ -119,6 +119,8 @@ fn i2_a_page_that_would_be_open_is_refused() {
         sandbox.write("config.json", config.to_string());
         let run = sandbox.run(&["watch", "-c", "config.json"]).expect(2).never_prints("s3cret");
         assert!(run.stderr.contains(sentence) && run.stderr.contains("hint: "), "{sentence}: {}", run.stderr);
+        let checked = sandbox.run(&["check", "--json", "-c", "config.json"]).expect(2).never_prints("s3cret").stdout;
+        assert!(checked.contains(sentence), "{checked}");
         // It is for services: a single run has other things to do.
         let run = sandbox.run(&["--debug", "-c", "config.json"]);
         assert!(run.code == 1 && !run.stderr.contains("web"), "{}", run.stderr);
