@@ -206,6 +206,12 @@ impl View {
         }
     }
 
+    /// What the member with this lease says of itself.
+    pub fn entry(&self, lease: LeaseId) -> Option<Entry> {
+        let member = self.members.iter().find(|member| member.lease == lease)?;
+        Some(Entry { member: member.member.clone(), ready: member.ready, prefer: member.prefer })
+    }
+
     /// The members in the order in which they may hold: those that are ready first, then the higher `prefer`, then who came
     /// first.
     pub fn order(&self) -> Vec<&Member> {

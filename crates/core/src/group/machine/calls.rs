@@ -1,0 +1,112 @@
+//! Calls to the store that are under way, and when one that failed is tried again.
+
+use std::time::Duration;
+
+use super::{Answer, Call};
+
+/// The wait after the first failure, doubled after each further one.
+const FIRST: Duration = Duration::from_millis(100);
+
+/// The longest wait: when the store is there again, somebody must hold soon (J4).
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// For so long after a retry was due its failure counts as the present state of the store.
+const PRESENT: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Grant,
+    Renew,
+    Watch,
+    Register,
+    Campaign,
+    Load,
+    Resign,
+    Revoke,
+}
+
+impl Kind {
+    pub(super) fn of(call: &Call) -> Self {
+        match call {
+            Call::Grant => Self::Grant,
+            Call::Renew(_) => Self::Renew,
+            Call::Watch => Self::Watch,
+            Call::Register(..) => Self::Register,
+            Call::Campaign(_) => Self::Campaign,
+            Call::Load(_) => Self::Load,
+            Call::Resign(_) => Self::Resign,
+            Call::Revoke(_) => Self::Revoke,
+        }
+    }
+
+    pub(super) fn answered_by(answer: &Answer) -> Self {
+        match answer {
+            Answer::Granted(..) => Self::Grant,
+            Answer::Renewed(..) => Self::Renew,
+            Answer::Registered(..) => Self::Register,
+            Answer::Campaigned(..) => Self::Campaign,
+            Answer::Loaded(_) => Self::Load,
+            Answer::Resigned(_) => Self::Resign,
+            Answer::Revoked(_) => Self::Revoke,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Slot {
+    is_under_way: bool,
+    failures: u32,
+    not_before: Duration,
+    why: String,
+}
+
+/// One call of each kind at a time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls([Slot; 8]);
+
+impl Calls {
+    fn slot(&mut self, kind: Kind) -> &mut Slot {
+        &mut self.0[kind as usize]
+    }
+
+    pub(super) fn is_under_way(&self, kind: Kind) -> bool {
+        self.0[kind as usize].is_under_way
+    }
+
+    /// When one that failed may be tried again.
+    pub(super) fn not_before(&self, kind: Kind) -> Duration {
+        self.0[kind as usize].not_before
+    }
+
+    pub(super) fn failures(&self, kind: Kind) -> u32 {
+        self.0[kind as usize].failures
+    }
+
+    pub(super) fn started(&mut self, kind: Kind) {
+        self.slot(kind).is_under_way = true;
+    }
+
+    pub(super) fn answered(&mut self, kind: Kind) {
+        *self.slot(kind) = Slot { is_under_way: kind == Kind::Watch, ..Slot::default() };
+    }
+
+    /// It is made again at once.
+    pub(super) fn forget(&mut self, kind: Kind) {
+        *self.slot(kind) = Slot::default();
+    }
+
+    pub(super) fn failed(&mut self, kind: Kind, why: String, now: Duration, jitter: f64) {
+        let slot = self.slot(kind);
+        let step = FIRST.saturating_mul(1 << slot.failures.min(10)).min(LONGEST);
+        slot.is_under_way = false;
+        slot.failures = slot.failures.saturating_add(1);
+        slot.not_before = now + step.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0);
+        slot.why = why;
+    }
+
+    /// Why the store does not do what it is asked; none where it does.
+    pub(super) fn why(&self, now: Duration) -> Option<&str> {
+        let fails = |slot: &&Slot| slot.failures > 0 && (slot.is_under_way || now < slot.not_before + PRESENT);
+        self.0.iter().filter(fails).max_by_key(|slot| slot.not_before).map(|slot| slot.why.as_str())
+    }
+}

@@ -1,0 +1,98 @@
+//! How a member stands, in words.
+
+use std::time::Duration;
+
+use super::{Machine, Stage};
+use crate::group::standing::{Role, Seen, Standing};
+use crate::group::view::{LeaseId, VERSION, View};
+use crate::text::duration::duration;
+
+impl Machine {
+    /// How it stands.
+    pub fn standing(&self, now: Duration) -> Standing {
+        let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
+        Standing {
+            member: self.settings.member.clone(),
+            role: self.role(now),
+            holder: holder.map(|holder| holder.member.clone()),
+            held_for: self.seen_holder.map(|(_, since)| now.saturating_sub(since)),
+            lease_left: self.deadline().map(|until| until.saturating_sub(now)),
+            members: self.view.as_ref().map(|view| self.seen(view)).unwrap_or_default(),
+            store: self.store(now),
+            ready: self.ready(now),
+            trouble: self.trouble(),
+        }
+    }
+
+    fn role(&self, now: Duration) -> Role {
+        match self.stage() {
+            _ if self.has_left => Role::Left,
+            Some(Stage::Sending | Stage::Unconfirmed) if !self.is_confirmed(now) => Role::Unconfirmed,
+            Some(Stage::Unconfirmed) => Role::Unconfirmed,
+            Some(Stage::Loading) => Role::TakingOver,
+            Some(Stage::Sending) => Role::Holder,
+            Some(Stage::Draining | Stage::Resigning) => Role::HandingOver,
+            None if self.is_in_view() => Role::StandBy,
+            None => Role::Joining,
+        }
+    }
+
+    fn is_in_view(&self) -> bool {
+        self.lease.zip(self.view.as_ref()).is_some_and(|(lease, view)| view.entry(lease.id).is_some())
+    }
+
+    fn seen(&self, view: &View) -> Vec<Seen> {
+        let holder = view.holder.as_ref().map(|holder| holder.lease);
+        let own = self.lease.map(|lease| lease.id);
+        let seen = view.order().into_iter().map(|member| Seen {
+            member: member.member.clone(),
+            ready: member.ready,
+            prefer: member.prefer,
+            is_holder: holder == Some(member.lease),
+            is_self: own == Some(member.lease),
+        });
+        seen.collect()
+    }
+
+    fn store(&self, now: Duration) -> Result<(), String> {
+        match self.calls.why(now) {
+            Some(why) => Err(why.to_owned()),
+            None if self.view.is_none() => Err("the store did not answer yet".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    fn ready(&self, now: Duration) -> Result<(), String> {
+        let pause = self.readiness.paused_until.saturating_sub(now);
+        if !self.has_right_version() {
+            return Err("the group has another version".to_owned());
+        }
+        if !self.readiness.has_address {
+            return Err("this host has no address".to_owned());
+        }
+        if !pause.is_zero() {
+            let pause = duration(pause);
+            return Err(format!("this host reached no endpoint while it held the lease; it is ready again in {pause}"));
+        }
+        Ok(())
+    }
+
+    fn trouble(&self) -> Option<String> {
+        let version = self.view.as_ref().and_then(|view| view.version.as_deref()).filter(|version| *version != VERSION);
+        if let Some(version) = version {
+            return Some(format!(
+                "the group in the store has version {version}, and this program knows version {VERSION}: \
+                 use the same program on all hosts, or another `name`"
+            ));
+        }
+        if self.view.as_ref().and_then(|view| view.holder.as_ref()).is_some_and(|holder| holder.lease == LeaseId(0)) {
+            return Some("the holder's key in the store has no lease, so it never ends: delete it".to_owned());
+        }
+        let lease = self.settings.lease;
+        let took = duration(self.slow?);
+        Some(format!(
+            "the store took {took} to answer, which is too long for a lease of {}: set a longer `lease`",
+            duration(lease)
+        ))
+    }
+}

@@ -1,0 +1,164 @@
+//! What is to be done, as things stand.
+
+use std::time::Duration;
+
+use super::calls::Kind;
+use super::{Action, Call, LONGEST_PAUSE, Machine, PREFERRED_AFTER, RANK, Settings, Stage};
+use crate::group::view::Entry;
+
+/// So often a lease that is not needed any more is given back; then it is left to end by itself.
+const REVOKES: u32 = 2;
+
+impl Machine {
+    pub(super) fn step(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        self.wake_at = None;
+        if self.has_left {
+            return;
+        }
+        self.stop_in_time(now, actions);
+        self.keep_lease(now, actions);
+        if self.is_ending {
+            self.leave(now, actions);
+            return;
+        }
+        if !self.calls.is_under_way(Kind::Watch) {
+            self.call(Call::Watch, now, actions);
+        }
+        self.hand_over(now, actions);
+        self.register(now, actions);
+        match self.held.map(|held| (held.stage, held.created)) {
+            Some((Stage::Loading, created)) => self.call(Call::Load(created), now, actions),
+            Some((Stage::Resigning, created)) => self.call(Call::Resign(created), now, actions),
+            Some(_) => {}
+            None => self.campaign(now, actions),
+        }
+    }
+
+    /// Whether a moment has come; where not, it is waited for.
+    fn is_due(&mut self, at: Duration, now: Duration) -> bool {
+        if now < at {
+            self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at)));
+        }
+        now >= at
+    }
+
+    /// Makes a call, unless one of its kind is under way or failed a moment ago.
+    fn call(&mut self, call: Call, now: Duration, actions: &mut Vec<Action>) {
+        let kind = Kind::of(&call);
+        if !self.calls.is_under_way(kind) && self.is_due(self.calls.not_before(kind), now) {
+            self.calls.started(kind);
+            actions.push(Action::Call(call));
+        }
+    }
+
+    /// A holder that did not renew in time drops everything before another can hold (J3).
+    fn stop_in_time(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        let Some(deadline) = self.deadline() else { return };
+        // No request takes longer than the lease that it began in.
+        let is_draining = self.stage() == Some(Stage::Draining);
+        let deadline = if is_draining { deadline.min(self.drain_until) } else { deadline };
+        if self.is_due(deadline, now) {
+            actions.push(Action::Stop);
+            self.change(Stage::Sending, Stage::Unconfirmed);
+            // Nothing is left to be waited for.
+            self.change(Stage::Draining, Stage::Resigning);
+        }
+    }
+
+    fn keep_lease(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        match self.lease {
+            None if self.is_ending => {}
+            None => self.call(Call::Grant, now, actions),
+            Some(lease) => {
+                if self.is_due(lease.renewed + self.settings.renewal(), now) {
+                    self.call(Call::Renew(lease.id), now, actions);
+                }
+            }
+        }
+    }
+
+    /// Ends the membership: after what is under way has ended, the lease is revoked, and with it the keys go.
+    fn leave(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        if self.stage() == Some(Stage::Draining) {
+            return;
+        }
+        match self.lease {
+            Some(lease) if self.calls.failures(Kind::Revoke) < REVOKES => {
+                self.held = None;
+                self.call(Call::Revoke(lease.id), now, actions);
+            }
+            _ => {
+                self.has_left = true;
+                self.wake_at = None;
+                actions.push(Action::Left);
+            }
+        }
+    }
+
+    /// Puts the key of this member where it is not as it should be.
+    fn register(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        self.is_due(self.readiness.paused_until, now);
+        let (Some(lease), Some(view)) = (self.lease, &self.view) else { return };
+        if !self.has_right_version() {
+            return;
+        }
+        let Settings { member, prefer, .. } = &self.settings;
+        let wanted = Entry { member: member.clone(), ready: self.is_ready(now), prefer: *prefer };
+        let there = match &self.registered {
+            Some((entry, at)) if *at > view.revision => Some(entry.clone()),
+            _ => view.entry(lease.id),
+        };
+        if there.as_ref() != Some(&wanted) && !self.calls.is_under_way(Kind::Register) {
+            // Until the store says at which revision it was put, only the view counts.
+            self.registered = Some((wanted.clone(), 0));
+            self.call(Call::Register(lease.id, wanted), now, actions);
+        }
+    }
+
+    /// Campaigns when nobody holds: the first in the order at once, each further one a little later.
+    fn campaign(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        let (Some(lease), Some(view)) = (self.lease, &self.view) else { return };
+        let may = self.readiness.has_address && self.has_right_version() && self.is_confirmed(now);
+        if !may || view.holder.is_some() {
+            return;
+        }
+        let Some(rank) = view.order().iter().position(|member| member.lease == lease.id) else { return };
+        let turn = self.vacant_since + RANK.saturating_mul(rank.try_into().unwrap_or(u32::MAX));
+        if self.is_due(turn.max(self.stand_back_until), now) {
+            self.call(Call::Campaign(lease.id), now, actions);
+        }
+    }
+
+    /// Gives the lease back where another member would do better (J5, `prefer`).
+    fn hand_over(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        if !matches!(self.stage(), Some(Stage::Loading | Stage::Sending)) || !self.is_another_ready() {
+            return;
+        }
+        let lease = self.settings.lease;
+        let readiness = &self.readiness;
+        let preferred = self.preferred.map(|(_, since)| since + lease * PREFERRED_AFTER);
+        let without = (!readiness.has_address).then_some(readiness.without_since + lease);
+        let unreached = readiness.unreached_since.map(|since| since + lease);
+        let is_unreached = unreached.is_some_and(|at| self.is_due(at, now));
+        let is_better = [preferred, without].into_iter().flatten().any(|at| self.is_due(at, now));
+        if !is_unreached && !is_better {
+            return;
+        }
+        if is_unreached {
+            let leases = 1_u32.checked_shl(self.readiness.given_back).unwrap_or(u32::MAX).min(LONGEST_PAUSE);
+            self.readiness.given_back = (self.readiness.given_back + 1).min(LONGEST_PAUSE);
+            self.readiness.paused_until = now + lease * leases;
+        }
+        // It counts anew: were it not to take over, it would get the lease again and again.
+        self.preferred = self.preferred.map(|(lease, _)| (lease, now));
+        self.stand_back_until = now + lease / 3;
+        self.drain(now, actions);
+        self.change(Stage::Loading, Stage::Resigning);
+    }
+
+    fn is_another_ready(&self) -> bool {
+        let own = self.lease.map(|lease| lease.id);
+        let members = self.view.iter().flat_map(|view| &view.members);
+        members.into_iter().any(|member| member.ready && Some(member.lease) != own)
+    }
+}

@@ -1,0 +1,202 @@
+//! What an event means.
+
+use std::time::Duration;
+
+use super::calls::Kind;
+use super::{Action, Answer, Event, Held, Lease, Machine, Stage, margin};
+use crate::group::view::{Holder, View};
+
+impl Machine {
+    pub(super) fn take(&mut self, event: Event, now: Duration, jitter: f64, actions: &mut Vec<Action>) {
+        match event {
+            Event::Woke => {}
+            Event::Answered { sent, answer } => self.answered(sent, answer, now, actions),
+            Event::Failed { call, why } => {
+                let kind = Kind::of(&call);
+                self.calls.failed(kind, why, now, jitter);
+                self.is_watch_doubted |= kind != Kind::Watch;
+            }
+            Event::Viewed(view) => self.viewed(view, now, actions),
+            Event::Address(has_address) => {
+                if self.readiness.has_address && !has_address {
+                    self.readiness.without_since = now;
+                }
+                self.readiness.has_address = has_address;
+            }
+            Event::Reached(true) => {
+                self.readiness.unreached_since = None;
+                self.readiness.given_back = 0;
+            }
+            Event::Reached(false) => {
+                self.readiness.unreached_since.get_or_insert(now);
+            }
+            Event::Drained => self.change(Stage::Draining, Stage::Resigning),
+            Event::Terminate => {
+                self.is_ending = true;
+                self.drain(now, actions);
+            }
+        }
+    }
+
+    fn answered(&mut self, sent: Duration, answer: Answer, now: Duration, actions: &mut Vec<Action>) {
+        self.calls.answered(Kind::answered_by(&answer));
+        if std::mem::take(&mut self.is_watch_doubted) {
+            self.calls.forget(Kind::Watch);
+        }
+        let is_own = |id| self.lease.is_some_and(|lease| lease.id == id);
+        match answer {
+            Answer::Granted(id, ttl) => {
+                self.time(sent, now);
+                if self.lease.is_none() {
+                    self.lease = Some(Lease { id, renewed: sent, until: sent + ttl.saturating_sub(margin(ttl)) });
+                }
+            }
+            Answer::Renewed(id, Some(ttl)) if is_own(id) => {
+                self.time(sent, now);
+                self.renewed(sent, ttl, now);
+            }
+            Answer::Renewed(id, None) | Answer::Registered(id, None) | Answer::Campaigned(id, None) if is_own(id) => {
+                self.lease_gone(actions);
+            }
+            Answer::Registered(id, Some(revision)) if is_own(id) => {
+                if let Some((_, at)) = &mut self.registered {
+                    *at = revision;
+                }
+            }
+            Answer::Campaigned(id, Some(holder)) if is_own(id) => self.campaigned(holder, now, actions),
+            Answer::Loaded(created) if self.created() == Some(created) => self.loaded(now, actions),
+            Answer::Resigned(created) if self.created() == Some(created) => {
+                self.lose(actions);
+                if let Some(view) = &mut self.view
+                    && view.holder.as_ref().is_some_and(|holder| holder.created == created)
+                {
+                    view.holder = None;
+                    self.vacant_since = now;
+                    self.see_holder(now, actions);
+                }
+            }
+            Answer::Revoked(id) if is_own(id) => self.lease_gone(actions),
+            // An answer to a call that is of no interest any more.
+            _ => {}
+        }
+    }
+
+    /// Notes how long the store took.
+    fn time(&mut self, sent: Duration, now: Duration) {
+        let took = now.saturating_sub(sent);
+        self.slow = Some(took).filter(|took| *took > self.settings.renewal());
+    }
+
+    fn renewed(&mut self, sent: Duration, ttl: Duration, now: Duration) {
+        let Some(lease) = &mut self.lease else { return };
+        // Answers may come in another order than they were asked for.
+        lease.renewed = lease.renewed.max(sent);
+        lease.until = lease.until.max(sent + ttl.saturating_sub(margin(ttl)));
+        if now < lease.until {
+            // Nobody else could hold meanwhile; but what was under way then was dropped.
+            self.change(Stage::Unconfirmed, Stage::Loading);
+        }
+    }
+
+    fn loaded(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        if !self.is_confirmed(now) {
+            self.change(Stage::Loading, Stage::Unconfirmed);
+        } else if self.stage() == Some(Stage::Loading) {
+            self.change(Stage::Loading, Stage::Sending);
+            actions.push(Action::Open);
+        }
+    }
+
+    /// The holder that the store had after a campaign.
+    fn campaigned(&mut self, holder: Holder, now: Duration, actions: &mut Vec<Action>) {
+        let is_news = self.view.as_ref().is_some_and(|view| holder.created > view.revision);
+        if !is_news {
+            return;
+        }
+        if let Some(view) = &mut self.view {
+            view.holder = Some(holder);
+        }
+        self.see_holder(now, actions);
+    }
+
+    fn viewed(&mut self, mut view: View, now: Duration, actions: &mut Vec<Action>) {
+        self.calls.answered(Kind::Watch);
+        let before = self.view.take();
+        let known = before.as_ref().and_then(|before| before.holder.as_ref());
+        // A campaign was answered sooner than the watch saw it.
+        if let Some(known) = known.filter(|known| known.created > view.revision) {
+            view.holder = Some(known.clone());
+        }
+        if view.holder.is_none() && (known.is_some() || before.is_none()) {
+            self.vacant_since = now;
+        }
+        self.view = Some(view);
+        self.see_holder(now, actions);
+        self.see_preferred(now);
+    }
+
+    /// Takes the lease up or gives it up, as the view has it.
+    fn see_holder(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
+        let seen = holder.map(|holder| holder.created);
+        if self.seen_holder.map(|(created, _)| created) != seen {
+            self.seen_holder = seen.map(|created| (created, now));
+        }
+        let id = self.lease.map(|lease| lease.id);
+        let own = holder.filter(|holder| Some(holder.lease) == id).map(|holder| holder.created);
+        if self.created() == own {
+            return;
+        }
+        self.lose(actions);
+        if let Some(created) = own.filter(|created| *created > self.resigned) {
+            self.held = Some(Held { created, stage: Stage::Loading });
+            self.readiness.unreached_since = None;
+        }
+    }
+
+    /// Another member that is ready and has a higher `prefer` must be so for a while before it counts.
+    fn see_preferred(&mut self, now: Duration) {
+        let own = self.lease.map(|lease| lease.id);
+        let order = self.view.as_ref().map(View::order).unwrap_or_default();
+        let best = order.first().filter(|best| best.ready && best.prefer > self.settings.prefer);
+        let best = best.map(|best| best.lease).filter(|lease| Some(*lease) != own);
+        self.preferred = match (best, self.preferred) {
+            (Some(lease), Some((known, since))) if lease == known => Some((lease, since)),
+            (best, _) => best.map(|lease| (lease, now)),
+        };
+    }
+
+    fn lease_gone(&mut self, actions: &mut Vec<Action>) {
+        self.lose(actions);
+        self.lease = None;
+        self.registered = None;
+    }
+
+    /// The holder's key is not this member's any more.
+    fn lose(&mut self, actions: &mut Vec<Action>) {
+        if matches!(self.stage(), Some(Stage::Sending | Stage::Draining)) {
+            actions.push(Action::Stop);
+        }
+        self.held = None;
+    }
+
+    /// Begins to wait for what is under way.
+    pub(super) fn drain(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        if self.stage() == Some(Stage::Sending) {
+            self.change(Stage::Sending, Stage::Draining);
+            self.drain_until = now + self.settings.lease;
+            actions.push(Action::Drain);
+        }
+    }
+
+    pub(super) fn change(&mut self, from: Stage, to: Stage) {
+        if let Some(held) = &mut self.held
+            && held.stage == from
+        {
+            held.stage = to;
+            if to == Stage::Resigning {
+                self.resigned = self.resigned.max(held.created);
+            }
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Tables for the protocol of one member.
+
+use super::super::standing::Role;
+use super::super::view::Member;
+use super::*;
+
+const LEASE: Duration = Duration::from_secs(15);
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+/// One member, and the store that the test plays.
+struct Play {
+    machine: Machine,
+    now: Duration,
+    view: View,
+}
+
+fn own_entry(ready: bool) -> Entry {
+    Entry { member: "a".to_owned(), ready, prefer: 0 }
+}
+
+const OWN: LeaseId = LeaseId(7);
+const OTHER: LeaseId = LeaseId(8);
+
+impl Play {
+    fn new() -> Self {
+        let settings = Settings { member: "a".to_owned(), lease: LEASE, prefer: 0 };
+        let now = seconds(100.0);
+        Self { machine: Machine::new(settings, now), now, view: View::default() }
+    }
+
+    fn on(&mut self, event: Event) -> Vec<Action> {
+        self.machine.on(event, self.now, 0.5)
+    }
+
+    /// An answer to a call that was sent so long ago.
+    fn answer_after(&mut self, took: f64, answer: Answer) -> Vec<Action> {
+        let sent = self.now.saturating_sub(seconds(took));
+        self.on(Event::Answered { sent, answer })
+    }
+
+    fn answer(&mut self, answer: Answer) -> Vec<Action> {
+        self.answer_after(0.0, answer)
+    }
+
+    fn fail(&mut self, call: Call) -> Vec<Action> {
+        self.on(Event::Failed { call, why: "no answer".to_owned() })
+    }
+
+    /// Time passes, and the member wakes when it wants to; what it did meanwhile.
+    fn pass(&mut self, time: f64) -> Vec<Action> {
+        let end = self.now + seconds(time);
+        let mut actions = Vec::new();
+        while let Some(at) = self.machine.wake_at().filter(|at| *at <= end) {
+            assert!(at >= self.now, "it wakes forever");
+            self.now = at;
+            actions.extend(self.on(Event::Woke));
+        }
+        self.now = end;
+        actions
+    }
+
+    /// The same, with renewals.
+    fn pass_renewed(&mut self, time: f64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for _ in 0..5 {
+            actions.extend(self.pass(time / 5.0));
+            actions.extend(self.answer(Answer::Renewed(OWN, Some(LEASE))));
+        }
+        actions
+    }
+
+    fn see(&mut self) -> Vec<Action> {
+        self.view.revision += 1;
+        let view = self.view.clone();
+        self.on(Event::Viewed(view))
+    }
+
+    fn put_member(&mut self, lease: LeaseId, Entry { member, ready, prefer }: Entry) {
+        self.view.members.retain(|member| member.lease != lease);
+        let created = lease.0;
+        self.view.members.push(Member { member, lease, ready, prefer, created });
+    }
+
+    fn put_other(&mut self, ready: bool, prefer: u8) {
+        self.put_member(OTHER, Entry { member: "b".to_owned(), ready, prefer });
+    }
+
+    fn put_holder(&mut self, lease: LeaseId, created: i64) -> Holder {
+        let member = if lease == OWN { "a" } else { "b" }.to_owned();
+        self.view.revision = self.view.revision.max(created);
+        let holder = Holder { member, lease, created };
+        self.view.holder = Some(holder.clone());
+        holder
+    }
+
+    /// A member that has an address, a lease and a key.
+    fn joined() -> Self {
+        let mut play = Self::new();
+        play.on(Event::Address(true));
+        play.answer(Answer::Granted(OWN, LEASE));
+        play.view.version = Some(VERSION.to_owned());
+        play.view.revision = 10;
+        play.put_member(OWN, own_entry(true));
+        play
+    }
+
+    /// A member that sends; its holder's key was created at revision 20.
+    fn holder() -> Self {
+        let mut play = Self::joined();
+        play.see();
+        let holder = play.put_holder(OWN, 20);
+        play.answer(Answer::Campaigned(OWN, Some(holder)));
+        play.see();
+        assert_eq!(play.answer(Answer::Loaded(20)), [Action::Open]);
+        assert!(play.machine.may_send(play.now));
+        play
+    }
+
+    fn role(&self) -> Role {
+        self.machine.standing(self.now).role
+    }
+}
+
+fn call(call: Call) -> Action {
+    Action::Call(call)
+}
+
+#[test]
+fn j1_a_member_joins_campaigns_reads_the_state_and_sends() {
+    let mut play = Play::new();
+    assert_eq!(play.pass(0.0), [call(Call::Grant), call(Call::Watch)]);
+    assert_eq!(play.role(), Role::Joining);
+    assert_eq!(play.on(Event::Address(true)), []);
+    assert_eq!(play.answer(Answer::Granted(OWN, LEASE)), []);
+    assert_eq!(play.see(), [call(Call::Register(OWN, own_entry(true)))]);
+    assert_eq!(play.answer(Answer::Registered(OWN, Some(2))), []);
+    play.view.revision = 1;
+    play.view.version = Some(VERSION.to_owned());
+    play.put_member(OWN, own_entry(true));
+    assert_eq!(play.see(), [call(Call::Campaign(OWN))]);
+    assert_eq!(play.role(), Role::StandBy);
+    let holder = Holder { member: "a".to_owned(), lease: OWN, created: 3 };
+    assert_eq!(play.answer(Answer::Campaigned(OWN, Some(holder))), [call(Call::Load(3))]);
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::TakingOver, false));
+    assert_eq!(play.answer(Answer::Loaded(3)), [Action::Open]);
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::Holder, true));
+    assert_eq!(play.machine.created(), Some(3));
+}
+
+#[test]
+fn j1_who_is_not_the_first_in_the_order_waits_for_those_before() {
+    let mut play = Play::joined();
+    play.put_other(true, 9);
+    play.put_holder(LeaseId(9), 12);
+    play.see();
+    assert_eq!((play.role(), play.machine.standing(play.now).holder.as_deref()), (Role::StandBy, Some("b")));
+    play.view.holder = None;
+    assert_eq!(play.see(), []);
+    assert_eq!(play.pass(0.29), []);
+    assert_eq!(play.pass(0.02), [call(Call::Campaign(OWN))]);
+    // Somebody was faster.
+    let other = Holder { member: "b".to_owned(), lease: OTHER, created: 20 };
+    assert_eq!(play.answer(Answer::Campaigned(OWN, Some(other))), []);
+    assert_eq!(play.pass(4.0), []);
+    assert_eq!(play.machine.standing(play.now).holder.as_deref(), Some("b"));
+}
+
+#[test]
+fn j1_a_member_without_an_address_does_not_campaign() {
+    let mut play = Play::joined();
+    play.on(Event::Address(false));
+    play.put_member(OWN, own_entry(false));
+    assert_eq!(play.see(), []);
+    assert_eq!(play.machine.standing(play.now).ready, Err("this host has no address".to_owned()));
+    let actions = play.on(Event::Address(true));
+    assert_eq!(actions, [call(Call::Register(OWN, own_entry(true))), call(Call::Campaign(OWN))]);
+}
+
+#[test]
+fn j3_the_deadline_counts_from_before_the_renewal_was_sent() {
+    let mut play = Play::holder();
+    let granted = play.now;
+    assert_eq!(play.machine.deadline(), Some(granted + seconds(13.5)));
+    assert_eq!(play.pass(5.0), [call(Call::Renew(OWN))]);
+    play.pass(2.0);
+    assert_eq!(play.answer_after(2.0, Answer::Renewed(OWN, Some(LEASE))), []);
+    assert_eq!(play.machine.deadline(), Some(granted + seconds(5.0 + 13.5)));
+    // An older answer takes nothing away.
+    play.answer_after(7.0, Answer::Renewed(OWN, Some(LEASE)));
+    assert_eq!(play.machine.deadline(), Some(granted + seconds(5.0 + 13.5)));
+}
+
+#[test]
+fn j3_a_holder_that_cannot_renew_stops_in_time_and_goes_on_only_when_confirmed() {
+    let mut play = Play::holder();
+    assert_eq!(play.pass(5.0), [call(Call::Renew(OWN))]);
+    play.pass(5.0);
+    assert_eq!(play.fail(Call::Renew(OWN)), []);
+    assert_eq!(play.pass(0.2), [call(Call::Renew(OWN))]);
+    assert!(play.machine.may_send(play.now));
+    assert_eq!(play.pass(3.4), [Action::Stop]);
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::Unconfirmed, false));
+    assert_eq!(play.machine.deadline(), None);
+    // The answer came too late to count for long, but the lease was never another's.
+    let actions = play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
+    assert_eq!(actions, [call(Call::Watch), call(Call::Load(20))]);
+    assert!(!play.machine.may_send(play.now));
+    assert_eq!(play.answer(Answer::Loaded(20)), [Action::Open]);
+}
+
+#[test]
+fn j3_after_a_pause_nothing_is_sent_although_nobody_said_so() {
+    let mut play = Play::holder();
+    // As SIGSTOP does it: no event, and then the time is another.
+    play.now += seconds(13.5);
+    assert!(!play.machine.may_send(play.now));
+    assert_eq!(play.on(Event::Reached(true)), [Action::Stop, call(Call::Renew(OWN))]);
+    assert_eq!(play.answer(Answer::Renewed(OWN, None)), [call(Call::Grant)]);
+    assert_eq!((play.role(), play.machine.created()), (Role::Joining, None));
+}
+
+#[test]
+fn j3_a_state_that_was_read_too_late_is_read_again() {
+    let mut play = Play::joined();
+    play.put_holder(OWN, 20);
+    assert_eq!(play.see(), [call(Call::Load(20))]);
+    play.pass(14.0);
+    assert_eq!(play.answer(Answer::Loaded(20)), []);
+    assert!(!play.machine.may_send(play.now));
+    assert_eq!(play.answer(Answer::Renewed(OWN, Some(LEASE))), [call(Call::Load(20))]);
+}
+
+#[test]
+fn j3_whoever_sees_another_holder_stops_at_once() {
+    let mut play = Play::holder();
+    play.put_other(true, 0);
+    play.put_holder(OTHER, 30);
+    assert_eq!(play.see(), [Action::Stop]);
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::StandBy, false));
+}
+
+#[test]
+fn j3_a_key_that_was_given_back_is_never_taken_up_again() {
+    let mut play = Play::holder();
+    play.put_other(true, 0);
+    play.see();
+    play.on(Event::Address(false));
+    let actions = play.pass_renewed(15.5);
+    assert!(actions.contains(&Action::Drain), "{actions:?}");
+    assert_eq!(play.on(Event::Drained), [call(Call::Resign(20))]);
+    play.answer(Answer::Resigned(20));
+    // A watch that is late still shows the old holder.
+    play.see();
+    assert_eq!((play.machine.created(), play.machine.may_send(play.now)), (None, false));
+    play.on(Event::Address(true));
+    play.put_holder(OWN, 40);
+    assert_eq!(play.see(), [call(Call::Load(40))]);
+}
+
+#[test]
+fn j4_calls_that_fail_are_tried_again_and_it_is_said() {
+    let mut play = Play::new();
+    play.pass(0.0);
+    play.fail(Call::Watch);
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        play.fail(Call::Grant);
+        let before = play.now;
+        while !play.pass(0.01).contains(&call(Call::Grant)) {}
+        waits.push(play.now.saturating_sub(before).as_millis());
+    }
+    assert!(waits.iter().all(|wait| *wait <= 1010) && waits[0] < 100 && waits[5] > 700, "{waits:?}");
+    assert_eq!(play.machine.standing(play.now).store, Err("no answer".to_owned()));
+    play.answer(Answer::Granted(OWN, LEASE));
+    play.see();
+    assert_eq!(play.machine.standing(play.now).store, Ok(()));
+}
+
+#[test]
+fn j5_a_holder_without_an_address_gives_the_lease_back_if_another_is_ready() {
+    let mut play = Play::holder();
+    assert_eq!(play.on(Event::Address(false)), [call(Call::Register(OWN, own_entry(false)))]);
+    assert!(!play.pass(40.0).contains(&Action::Drain));
+    let mut play = Play::holder();
+    play.put_other(true, 0);
+    play.see();
+    play.on(Event::Address(false));
+    assert!(!play.pass(5.0).contains(&Action::Drain));
+    play.answer(Answer::Renewed(OWN, Some(LEASE)));
+    assert!(!play.pass(9.9).contains(&Action::Drain));
+    assert!(play.pass(0.2).contains(&Action::Drain));
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::HandingOver, false));
+    assert!(play.machine.deadline().is_some(), "what is under way goes on");
+}
+
+#[test]
+fn j5_a_holder_that_reaches_no_endpoint_gives_the_lease_back_for_longer_each_time() {
+    let mut play = Play::holder();
+    play.put_other(true, 0);
+    play.see();
+    for (at, expected) in [1_u32, 2, 4, 8, 16, 32, 40, 40].into_iter().enumerate() {
+        play.on(Event::Reached(false));
+        play.pass_renewed(15.0);
+        assert_eq!(play.role(), Role::HandingOver, "{at}");
+        let pause = play.machine.readiness.paused_until.saturating_sub(play.now);
+        assert_eq!(pause, LEASE * expected, "{at}");
+        play.on(Event::Drained);
+        let created = play.machine.created().expect("it is being given back");
+        play.answer(Answer::Resigned(created));
+        play.put_holder(OWN, created + 1);
+        play.see();
+        play.answer(Answer::Loaded(created + 1));
+        assert_eq!(play.role(), Role::Holder);
+    }
+    play.on(Event::Reached(true));
+    assert_eq!(play.machine.readiness.given_back, 0);
+}
+
+#[test]
+fn j5_without_another_that_is_ready_a_holder_goes_on() {
+    let mut play = Play::holder();
+    play.put_other(false, 0);
+    play.see();
+    play.on(Event::Reached(false));
+    play.pass_renewed(45.0);
+    assert_eq!(play.role(), Role::Holder);
+    play.put_other(true, 0);
+    assert!(play.see().contains(&Action::Drain));
+}
+
+#[test]
+fn a_preferred_member_gets_the_lease_after_it_was_ready_for_a_while() {
+    let mut play = Play::holder();
+    play.put_other(true, 1);
+    play.see();
+    assert!(!play.pass_renewed(45.0).contains(&Action::Drain));
+    // It was not ready for a moment: it counts from the beginning.
+    play.put_other(false, 1);
+    play.see();
+    play.put_other(true, 1);
+    play.see();
+    assert!(!play.pass_renewed(58.0).contains(&Action::Drain));
+    assert!(play.pass_renewed(3.0).contains(&Action::Drain));
+    play.on(Event::Drained);
+    play.answer(Answer::Resigned(20));
+    play.view.holder = None;
+    assert_eq!(play.see(), []);
+    // It lets the other go first.
+    assert!(!play.pass(1.0).contains(&call(Call::Campaign(OWN))));
+    let actions = play.pass(4.0);
+    assert!(actions.contains(&call(Call::Campaign(OWN))), "{actions:?}");
+}
+
+#[test]
+fn j1_a_holder_that_ends_waits_for_what_is_under_way_and_revokes_its_lease() {
+    let mut play = Play::holder();
+    assert_eq!(play.on(Event::Terminate), [Action::Drain]);
+    assert!(!play.machine.may_send(play.now));
+    assert_eq!(play.pass(5.0), [call(Call::Renew(OWN))]);
+    assert_eq!(play.on(Event::Drained), [call(Call::Revoke(OWN))]);
+    assert_eq!(play.answer(Answer::Revoked(OWN)), [Action::Left]);
+    assert_eq!((play.role(), play.machine.wake_at()), (Role::Left, None));
+}
+
+#[test]
+fn j4_a_member_that_ends_does_not_wait_for_a_store_that_is_away() {
+    let mut play = Play::joined();
+    assert_eq!(play.on(Event::Terminate), [call(Call::Revoke(OWN))]);
+    assert_eq!(play.fail(Call::Revoke(OWN)), []);
+    assert_eq!(play.pass(1.0), [call(Call::Revoke(OWN))]);
+    assert_eq!(play.fail(Call::Revoke(OWN)), [Action::Left]);
+    let mut play = Play::new();
+    assert_eq!(play.on(Event::Terminate), [Action::Left]);
+}
+
+#[test]
+fn j1_a_drain_that_does_not_end_is_cut_off_after_a_lease() {
+    let mut play = Play::holder();
+    play.on(Event::Terminate);
+    for _ in 0..3 {
+        assert!(!play.pass(4.9).contains(&Action::Stop));
+        play.answer(Answer::Renewed(OWN, Some(LEASE)));
+    }
+    assert_eq!(play.pass(0.4), [Action::Stop, call(Call::Revoke(OWN))]);
+}
+
+#[test]
+fn j1_a_group_of_another_version_is_left_alone() {
+    let mut play = Play::new();
+    play.on(Event::Address(true));
+    play.answer(Answer::Granted(OWN, LEASE));
+    play.view.version = Some("2".to_owned());
+    assert_eq!(play.see(), []);
+    assert_eq!(play.pass(4.0), []);
+    let trouble = play.machine.standing(play.now).trouble.expect("it is said");
+    assert!(trouble.starts_with("the group in the store has version 2, and this program knows version 1"), "{trouble}");
+}
+
+#[test]
+fn j1_a_lease_that_is_shorter_than_the_way_to_the_store_is_said() {
+    let mut play = Play::new();
+    play.pass(0.0);
+    play.pass(6.0);
+    play.answer_after(6.0, Answer::Granted(OWN, LEASE));
+    let trouble = play.machine.standing(play.now).trouble.expect("it is said");
+    let expected = "the store took 6 s to answer, which is too long for a lease of 15 s: set a longer `lease`";
+    assert_eq!(trouble, expected);
+    play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
+    assert_eq!(play.machine.standing(play.now).trouble, None);
+}
+
+#[test]
+fn j4_answers_that_concern_an_older_lease_mean_nothing() {
+    let mut play = Play::holder();
+    let before = play.machine.deadline();
+    let old = LeaseId(3);
+    for answer in [
+        Answer::Renewed(old, None),
+        Answer::Registered(old, None),
+        Answer::Campaigned(old, None),
+        Answer::Revoked(old),
+        Answer::Resigned(19),
+        Answer::Loaded(19),
+        Answer::Granted(old, LEASE),
+    ] {
+        assert_eq!(play.answer(answer.clone()), [], "{answer:?}");
+        assert_eq!((play.role(), play.machine.deadline()), (Role::Holder, before), "{answer:?}");
+    }
+}
+
+#[test]
+fn j4_a_watch_is_begun_anew_after_a_call_failed() {
+    let mut play = Play::holder();
+    play.pass(5.0);
+    assert_eq!(play.fail(Call::Renew(OWN)), []);
+    assert_eq!(play.pass(0.2), [call(Call::Renew(OWN))]);
+    assert_eq!(play.answer(Answer::Renewed(OWN, Some(LEASE))), [call(Call::Watch)]);
+}
+
+#[test]
+fn j3_the_margin_covers_clocks_and_an_election() {
+    for lease in [5, 10, 13, 14, 15, 20, 60, 600] {
+        let lease = Duration::from_secs(lease);
+        // Two election timeouts of the old leader less one of the new, with a heartbeat; 1 % on both sides.
+        let needed = Duration::from_millis(1100) + lease / 50;
+        assert!(margin(lease) >= needed && margin(lease) < lease / 3, "{lease:?}");
+    }
+}
