@@ -39,8 +39,8 @@ fn clock() -> Clock<'static> {
 
 pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     let Some(status) = site.status().await else { return Reply::text(503, GONE) };
-    if status.configs.is_empty() && site.configured().await.is_some_and(|configured| configured.set_up.is_some()) {
-        return Reply::see("/setup");
+    if status.configs.is_empty() {
+        return without_answer(site).await;
     }
     let query = Query::read(|name| request.queried(name));
     let view = overview::overview(&status, &query);
@@ -62,7 +62,7 @@ pub(super) async fn update(site: &Site, request: &Request) -> Reply {
     let wanted =
         Wanted { filter: Filter::default(), update: Some((domain.clone(), kind.clone())), skip: 0, take: MOST_ALIKE };
     let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
-        return Reply::text(503, GONE);
+        return without_answer(site).await;
     };
     let mut alike = status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
     let Some((row, preview)) = alike.find(|(row, _)| endpoint.is_none() || row.endpoint == endpoint) else {
@@ -87,8 +87,14 @@ pub(super) async fn update(site: &Site, request: &Request) -> Reply {
     Reply::page(200, frame.around(&model.render()))
 }
 
+/// Where the service does not say what a page needs: there is no configuration yet, or it ends.
+async fn without_answer(site: &Site) -> Reply {
+    let is_set_up = site.configured().await.is_some_and(|configured| configured.set_up.is_some());
+    if is_set_up { Reply::see("/setup") } else { Reply::text(503, GONE) }
+}
+
 /// A page that is not there.
-fn missing(request: &Request, text: &str) -> Reply {
+pub(super) fn missing(request: &Request, text: &str) -> Reply {
     let wrong = views::login::Wrong { title: "There is nothing here", text };
     Reply::page(
         404,
@@ -97,7 +103,7 @@ fn missing(request: &Request, text: &str) -> Reply {
 }
 
 pub(super) async fn addresses(site: &Site, request: &Request) -> Reply {
-    let Some(configs) = site.configs().await else { return Reply::text(503, GONE) };
+    let Some(configs) = site.configs().await else { return without_answer(site).await };
     let known = match site.sources.known() {
         Some(known) => Some(known),
         None => site.sources.ask(configs).await,
@@ -113,7 +119,7 @@ pub(super) async fn addresses(site: &Site, request: &Request) -> Reply {
 
 /// Asks the sources again.
 pub(super) async fn ask_sources(site: &Site) -> Reply {
-    let Some(configs) = site.configs().await else { return Reply::text(503, GONE) };
+    let Some(configs) = site.configs().await else { return without_answer(site).await };
     site.sources.ask(configs).await;
     Reply::see("/addresses")
 }
@@ -123,7 +129,7 @@ pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
     let per_page = views::requests::PER_PAGE;
     let skip = (filter.page - 1).saturating_mul(per_page);
     let wanted = Wanted { filter: filter.clone(), update: None, skip, take: per_page };
-    let Some(previews) = site.previews(wanted).await else { return Reply::text(503, GONE) };
+    let Some(previews) = site.previews(wanted).await else { return without_answer(site).await };
     let frame = frame(request, "Requests", Some(Tab::Requests));
     let now = clock().now;
     let model = views::requests::Model {

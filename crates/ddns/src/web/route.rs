@@ -108,7 +108,13 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
     }
     let there: Vec<&Route> = ROUTES.iter().filter(|route| route.path == request.path).collect();
     if there.is_empty() {
-        return Reply::text(404, "there is nothing at this address");
+        let is_person =
+            request.visitor.is_let_in && guard::is_safe(&request.method) && !request.path.starts_with("/api/");
+        return if is_person {
+            pages::missing(&request, "The page has no such address.")
+        } else {
+            Reply::text(404, "there is nothing at this address")
+        };
     }
     // hyper leaves the body of a response to HEAD out.
     let method = if request.method == Method::HEAD { &Method::GET } else { &request.method };

@@ -125,6 +125,8 @@ fn i2_paths_and_methods_are_taken_literally() {
     ] {
         page.get(path).expect(404);
     }
+    let missing = page.get("/nothing").expect(404).body;
+    assert!(missing.contains("There is nothing here") && missing.contains("href=\"/history\""), "{missing}");
     for (method, path, status, allowed) in [
         ("POST", "/", 405, Some("GET, HEAD")),
         ("GET", "/sync", 405, Some("POST")),

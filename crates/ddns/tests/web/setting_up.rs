@@ -72,6 +72,14 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
 }
 
 #[test]
+fn i1_without_a_configuration_every_view_of_it_leads_to_set_up() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    for path in ["/", "/addresses", "/requests", "/update?domain=a.example&type=A"] {
+        assert_eq!(page.get(path).expect(303).header("location"), Some("/setup"), "{path}");
+    }
+}
+
+#[test]
 fn i1_a_recipe_asks_its_questions_and_shows_its_lookups_before_they_are_sent() {
     let page = empty(&["--web", "127.0.0.1:0"]);
     let questions = page.get("/setup?name=cloudflare").expect(200);
