@@ -8,3 +8,4 @@ pub mod etcd;
 pub mod machine;
 pub mod standing;
 pub mod view;
+pub mod words;

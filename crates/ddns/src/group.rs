@@ -1,4 +1,110 @@
 //! Several hosts, one name (J): a group agrees in a store who of them sends.
 
-#[allow(dead_code, unused_imports, reason = "nothing uses it yet")]
-pub(crate) mod etcd;
+mod calls;
+mod driver;
+mod etcd;
+mod member;
+mod write;
+
+use std::task::{Context, Poll};
+
+use ddns_core::config::group::Group;
+use ddns_core::config::validate::Valid;
+use ddns_core::group::machine::{Machine, Settings};
+use ddns_core::group::standing::Standing;
+use ddns_core::group::view::Keys;
+use ddns_core::group::words::news;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use rustix::system::uname;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::AbortHandle;
+
+use crate::clock::steady_time;
+use crate::output::log::Log;
+use driver::Driver;
+use etcd::Etcd;
+
+pub(crate) use driver::Change;
+pub(crate) use member::{Member, Permit};
+
+/// As much of a host's name is in that of its member.
+const LONGEST_HOST: usize = 40;
+
+/// A group that this host is in.
+pub(crate) struct Joined {
+    pub(crate) member: Member,
+    group: Group,
+    changes: UnboundedReceiver<Change>,
+    /// What was last said of it.
+    said: Option<Standing>,
+    task: AbortHandle,
+}
+
+/// The group that the configurations name; none where none does. A process is in one group, with all that it sends.
+pub(crate) fn wanted(configs: &[Valid]) -> Result<Option<&Group>, Vec<Diagnostic>> {
+    let mut all = configs.iter().map(|(config, _)| (&config.name, config.group.as_ref()));
+    let Some((name, first)) = all.next() else { return Ok(None) };
+    if let Some((other, _)) = all.find(|(_, group)| *group != first) {
+        let message =
+            format!("`group` differs from that of {name}: a process is in one group, with everything it sends");
+        let hint = "write the same `group` in all of the files, or run them apart";
+        return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
+    }
+    Ok(first)
+}
+
+/// Makes this host a member of a group. Fails where a certificate or a key cannot be used. The store is not waited for.
+pub(crate) fn join(group: &Group) -> Result<Joined, String> {
+    let settings =
+        Settings { member: group.member.clone().unwrap_or_else(random_name), lease: group.lease, prefer: group.prefer };
+    let store = Etcd::new(group)?;
+    let (sender, changes) = unbounded_channel();
+    let member = Member::new(Machine::new(settings.clone(), steady_time()));
+    let driver = Driver::new(member.clone(), settings, store, Keys::new(&group.name), sender);
+    let task = tokio::task::spawn_local(driver.run()).abort_handle();
+    Ok(Joined { member, group: group.clone(), changes, said: None, task })
+}
+
+/// The name of this host and a random part: two processes on one host are two members.
+fn random_name() -> String {
+    let host = uname();
+    let host = host.nodename().to_string_lossy();
+    let is_allowed = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
+    let host: String = host.chars().filter(is_allowed).take(LONGEST_HOST).collect();
+    let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
+    format!("{host}-{number:08x}")
+}
+
+impl Joined {
+    /// What happens to this host in its group.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Change> {
+        match self.changes.poll_recv(context) {
+            Poll::Ready(Some(change)) => Poll::Ready(change),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Whether this is the group that is wanted.
+    pub(crate) fn is(&self, group: &Group) -> bool {
+        self.group == *group
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.group.name
+    }
+
+    /// Says how this host stands, where that is news.
+    pub(crate) fn say(&mut self, log: &Log<'_>) {
+        let now = self.member.standing();
+        for (level, line) in news(&self.group.name, self.said.as_ref(), &now) {
+            log.line(level, || line);
+        }
+        self.said = Some(now);
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

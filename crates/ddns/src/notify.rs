@@ -92,6 +92,15 @@ impl<'a> Notifier<'a> {
         Some(Box::new(Self { each, client, sending, senders, missing, unanswered, began: None }))
     }
 
+    /// What is remembered has other names from now on: that of a group, where its lease was won.
+    pub(crate) fn renew_keys(&mut self, sync: &mut Sync<'_>) {
+        for one in &mut self.each {
+            let names = sync.streak_names(one.senders.clone());
+            let each = one.senders.clone().zip(&names);
+            one.keys = each.map(|(at, name)| sync.streak_key(at, name, one.notification)).collect();
+        }
+    }
+
     /// Takes in what happened.
     pub(crate) fn take(&mut self, happened: &[Happened], sync: &mut Sync<'_>) {
         for Happened { at, what } in happened {

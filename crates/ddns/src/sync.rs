@@ -5,6 +5,7 @@
 //! on stepping.
 
 mod caches;
+mod gate;
 mod held;
 mod lookups;
 mod news;
@@ -43,6 +44,7 @@ use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::output::progress::Progress;
 
+use gate::Gate;
 use lookups::{Finished, Lookups};
 use news::News;
 use sender::{Batch, Sent};
@@ -61,6 +63,9 @@ pub(crate) struct Sync<'a> {
     senders: &'a [Sender<'a>],
     updates: Updates<'a>,
     queue: Queue,
+    backoff: Option<Backoff>,
+    /// None where this host sends for itself.
+    gate: Option<Box<Gate>>,
     /// The lane of all updates of a sender, by sender; none where they differ, or it is not known yet.
     lanes: Vec<Option<Lane>>,
     lookups: Lookups<'a>,
@@ -105,6 +110,8 @@ impl<'a> Sync<'a> {
         Self {
             senders,
             queue: Queue::new(updates.len(), backoff),
+            backoff,
+            gate: None,
             updates,
             lanes: vec![None; senders.len()],
             lookups: Lookups::new(senders),
@@ -273,6 +280,9 @@ impl<'a> Sync<'a> {
     /// Queues everything that must be sent of the addresses that are known.
     pub(crate) fn queue_all(&mut self) {
         for at in 0..self.senders.len() {
+            if self.senders[at].is_strict() && self.lookups.is_open(self.senders[at].config) {
+                continue;
+            }
             self.queue_family(at, Family::V4, false);
             self.queue_family(at, Family::V6, false);
         }
@@ -282,6 +292,13 @@ impl<'a> Sync<'a> {
         if self.is_closing {
             return;
         }
+        let permit = match &self.gate {
+            None => None,
+            Some(gate) => match gate.permit() {
+                Some(permit) => Some(permit),
+                None => return,
+            },
+        };
         let now = steady_time();
         while let Some(start) = self.queue.start(now) {
             let Some((at, mut batch)) = self.updates.batch(start.0) else {
@@ -304,7 +321,7 @@ impl<'a> Sync<'a> {
                 self.queue.give_back(start);
                 continue;
             };
-            if !batch.iter().all(|(_, update)| self.updates.is_marked(at, update)) {
+            if !batch.iter().all(|member| self.updates.is_marked(at, member)) {
                 let mut soon = self.queue.starting_by(now + AHEAD);
                 if soon.iter().any(|job| self.updates.is_combined(self.updates.sender_of(*job))) {
                     soon = soon.into_iter().flat_map(|job| self.updates.members(job)).collect();
@@ -318,7 +335,11 @@ impl<'a> Sync<'a> {
                 self.wait(start.0, at, &first);
             } else if self.updates.can_remember(at) {
                 let moment = self.updates.moment(at, &first);
-                self.sending.push(Box::pin(self.senders[at].send(batch, start, moment)));
+                let sending = self.senders[at].send(batch, start, moment);
+                self.sending.push(match permit.clone() {
+                    Some(permit) => Box::pin(permit.guard(sending)),
+                    None => Box::pin(sending),
+                });
             } else {
                 self.sending.push(Box::pin(ready(Sent::unsent(batch, start, UNREMEMBERED))));
             }
@@ -349,6 +370,7 @@ impl<'a> Sync<'a> {
             }
         }
         self.note_lookup(finished, &looked_up.senders);
+        self.tell_address();
         looked_up
     }
 
@@ -378,13 +400,16 @@ impl<'a> Sync<'a> {
                 self.queue.withdraw(job);
                 self.waiting.remove(&job);
             }
-            if self.updates.is_combined(at) {
+            if self.updates.is_combined(at) && !self.is_standing_by() {
                 self.queue_groups(at, family, is_round);
             }
             return;
         };
         if was_missing {
             sender.log.info(format!("{family}: address found again: {ip}"));
+        }
+        if self.is_standing_by() {
+            return;
         }
         if self.updates.is_combined(at) {
             self.queue_groups(at, family, is_round);
@@ -513,6 +538,7 @@ impl<'a> Sync<'a> {
         let now = steady_time();
         self.queue.note(start.1, sent.line, now);
         let outcome = sent.outcome();
+        self.tell_reached(outcome);
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
         for ((_, update), outcome) in sent.outcomes() {

@@ -6,6 +6,7 @@ mod control;
 mod event_loop;
 mod events;
 mod files;
+mod group;
 mod instance;
 mod kernel;
 mod metrics;
@@ -80,6 +81,9 @@ async fn serve_with(
     if let Err(wrong) = page::wanted(&configs) {
         return complain(&wrong);
     }
+    if let Err(wrong) = group::enter(&configs, &mut events).await {
+        return complain(&wrong);
+    }
     if let Err(why) = service.lock(&configs) {
         return fail(&why);
     }
@@ -88,7 +92,11 @@ async fn serve_with(
     loop {
         match serve_once(&mut service, &configs, &mut events).await {
             End::Stop(code) => return code,
-            End::Reload(fresh) => configs = Rc::new(fresh),
+            End::Reload(fresh) => {
+                // It was looked at before they took the place of the others.
+                let _ = group::enter(&fresh, &mut events).await;
+                configs = Rc::new(fresh);
+            }
         }
     }
 }
@@ -109,6 +117,10 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
         .with_pauses(handover.pauses)
         .with_memory(handover.memory);
     sync.collect_news();
+    if let Some(group) = &events.group {
+        sync.in_group(group.member.clone());
+        handover.shared.into_iter().for_each(|shared| sync.take_over(shared, false));
+    }
     let history = History::new(&senders, service.environment);
     let notifier = Notifier::new(configs, &logs, &senders, service.client, &mut sync);
     let metrics = Metrics::of(configs, &intervals, handover.metrics);

@@ -22,7 +22,6 @@ use crate::http::{Client, Pem, Trust};
 use ask::{Refusal, Token};
 pub(crate) use error::Error;
 use watch::Left;
-pub(crate) use watch::Watch;
 
 /// So many keys are read with one request: a page stays below a megabyte.
 const PAGE: u32 = 500;

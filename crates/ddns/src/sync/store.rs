@@ -1,5 +1,5 @@
-//! A cache (E4): what is remembered, and its file, which is read whole, written whole and renamed into place under a lock,
-//! for the owner's eyes only.
+//! A cache (E4): what is remembered, and where. A file is read whole, written whole and renamed into place under a lock, for
+//! the owner's eyes only. The store of a group (J2) gets what changes, one key at a time.
 //!
 //! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again. Where the file
 //! cannot be written, there is one warning, the rest of the run remembers in memory, and what the file says does not
@@ -7,6 +7,7 @@
 
 mod file;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use ddns_core::update::hold::Hold;
 use ddns_core::update::state::{Changed, Entry, EntryKey, State};
 use ddns_core::update::streak::Streak;
 
+use crate::group::Permit;
 use crate::output::log::Log;
 use file::{discard, is_writable, load, lock, parse, set_aside};
 
@@ -29,8 +31,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is remembered, and what of it is not on the disk yet.
 pub(crate) struct Store {
-    /// None: in memory only.
+    /// None: in memory only, or in the store of a group.
     path: Option<PathBuf>,
+    /// None: not in the store of a group.
+    group: Option<Permit>,
     state: State,
     /// The file that `state` is known to hold: while it is there, nobody else has written.
     seen: Option<Stamp>,
@@ -47,6 +51,11 @@ impl Store {
     /// Memory without a file, empty where there is none from before.
     pub(crate) fn in_memory(own: u32, before: Option<State>) -> Self {
         Self::with(None, before.unwrap_or_else(|| State::new(new_salt())), own)
+    }
+
+    /// What a group remembers, while this process holds its lease.
+    pub(crate) fn of_group(state: State, permit: Permit, own: u32) -> Self {
+        Self { group: Some(permit), ..Self::with(None, state, own) }
     }
 
     pub(crate) fn into_state(self) -> State {
@@ -93,6 +102,7 @@ impl Store {
     fn with(path: Option<PathBuf>, state: State, own: u32) -> Self {
         Self {
             path,
+            group: None,
             state,
             seen: None,
             unsaved: Changed::default(),
@@ -131,6 +141,14 @@ impl Store {
         &self.state
     }
 
+    /// Forgets what is too old, in the store of a group: a file is looked through whenever it is written.
+    pub(crate) fn prune(&mut self, now: u64) {
+        let before: HashSet<EntryKey> = self.state.keys().collect();
+        self.state.prune(self.keep, now);
+        self.unsaved.entries.extend(before.into_iter().filter(|key| self.state.pair(key).1.is_none()));
+        self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
     /// Keeps entries that are younger than `max_age`.
     pub(crate) fn keep(&mut self, max_age: Duration) {
         self.keep = self.keep.max(max_age);
@@ -138,6 +156,10 @@ impl Store {
 
     /// Remembers an entry; it is on the disk after the next [`Store::save`].
     pub(crate) fn set(&mut self, key: EntryKey, entry: Entry) {
+        // Nothing waits for the store of a group without need.
+        if self.is_of_group() && self.state.entry(&key) == entry {
+            return;
+        }
         self.state.set(&key, entry);
         self.unsaved.entries.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
@@ -145,6 +167,9 @@ impl Store {
 
     /// Remembers what keeps an update from being sent; it is on the disk after the next [`Store::save`].
     pub(crate) fn set_hold(&mut self, key: &EntryKey, hold: Hold) {
+        if self.is_of_group() && self.state.hold(key) == hold {
+            return;
+        }
         self.state.set_hold(key, hold);
         self.unsaved.entries.insert(key.clone());
         self.oldest_unsaved.get_or_insert_with(Instant::now);
@@ -155,6 +180,10 @@ impl Store {
         self.state.set_streak(&key, streak);
         self.unsaved.streaks.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    pub(crate) fn is_of_group(&self) -> bool {
+        self.group.is_some()
     }
 
     /// Whether the file could not be written when it was last tried.
@@ -179,12 +208,17 @@ impl Store {
 
     /// When the oldest news must be on the disk.
     pub(crate) fn save_by(&self) -> Option<Instant> {
-        self.oldest_unsaved.map(|since| since + SAVE_EVERY)
+        let patience = if self.is_of_group() { Duration::ZERO } else { SAVE_EVERY };
+        self.oldest_unsaved.map(|since| since + patience)
     }
 
     /// Writes what changed. Where a mark cannot be written, the file is removed: it says that an address is known which is
     /// about to be replaced.
     pub(crate) fn save(&mut self, now: u64, durability: Durability, log: &Log<'_>) {
+        if let Some(permit) = &self.group {
+            permit.write(self.unsaved.keys().map(|key| self.state.pair(key)));
+            self.unsaved.clear();
+        }
         let Some(path) = self.path.clone().filter(|_| !self.unsaved.is_empty()) else {
             self.oldest_unsaved = None;
             return;

@@ -23,6 +23,7 @@ use super::sender::{Batch, Sender};
 use super::store::{Durability, Store};
 use crate::clock::{Calendar, steady_time, unix_time};
 use crate::environment::Environment;
+use crate::group::Permit;
 
 /// The updates of all senders, by number: those of the first sender first, of each sender IPv4 first.
 pub(super) struct Updates<'a> {
@@ -34,6 +35,8 @@ pub(super) struct Updates<'a> {
     stores: Vec<SharedStore>,
     /// Whether this keeps running: then what was accepted is remembered as long, cache or not.
     is_service: bool,
+    /// Whether what caches would remember is in the store of a group.
+    pub(super) is_in_group: bool,
     /// The number that marks of this process carry.
     own: u32,
     /// How the last request of each update ended; empty where none was sent, or nobody asks.
@@ -103,10 +106,18 @@ struct SenderState {
     groups: Option<Groups>,
 }
 
+/// Where something is remembered.
+#[derive(PartialEq, Eq)]
+enum Place {
+    Memory,
+    File(PathBuf),
+    /// The store of the group; memory that nobody asks, while another holds its lease.
+    Group,
+}
+
 /// A cache that entries share.
 struct SharedStore {
-    /// None: it is in memory only.
-    path: Option<PathBuf>,
+    place: Place,
     store: Store,
     /// The first sender that used it: what is wrong with the cache is written to its log.
     user: usize,
@@ -137,6 +148,7 @@ impl<'a> Updates<'a> {
             states,
             stores: Vec::new(),
             is_service,
+            is_in_group: false,
             own,
             ended: Vec::new(),
             decisions: None,
@@ -259,6 +271,15 @@ impl<'a> Updates<'a> {
         }
     }
 
+    /// Whether an address is known for any update.
+    pub(super) fn has_address(&self) -> bool {
+        let is_found = |at: usize, family: Family| {
+            !self.senders[at].entry.domains_of(family).is_empty()
+                && matches!(self.observed(at, family), Observation::Found(_))
+        };
+        (0..self.senders.len()).any(|at| Family::ALL.into_iter().any(|family| is_found(at, family)))
+    }
+
     /// The source that gave the address of a sender.
     pub(super) fn source(&self, at: usize, family: Family) -> Option<String> {
         self.states[at].sources[family.index()].clone()
@@ -340,17 +361,44 @@ impl<'a> Updates<'a> {
         if path.is_none() && !self.is_service {
             return;
         }
-        let store = self.stores.iter().position(|shared| shared.path == path).unwrap_or_else(|| {
-            let store = match path.as_deref() {
-                Some(path) => Store::open(path, self.own, sender.log),
-                None => Store::in_memory(self.own, self.memory.take()),
+        let place = match path {
+            None => Place::Memory,
+            Some(_) if self.is_in_group => Place::Group,
+            Some(path) => Place::File(path),
+        };
+        let store = self.stores.iter().position(|shared| shared.place == place).unwrap_or_else(|| {
+            let store = match &place {
+                Place::File(path) => Store::open(path, self.own, sender.log),
+                Place::Memory => Store::in_memory(self.own, self.memory.take()),
+                Place::Group => Store::in_memory(self.own, None),
             };
-            self.stores.push(SharedStore { path, store, user: at });
+            self.stores.push(SharedStore { place, store, user: at });
             self.stores.len() - 1
         });
         self.stores[store].store.keep(sender.entry.cache_max_age);
         let print = sender.entry.callback.fingerprint(self.stores[store].store.state().salt());
         self.states[at].memory = Some((store, print));
+    }
+
+    /// The lease of the group is won: what it remembers counts, and nothing else.
+    pub(super) fn take_over(&mut self, state: State, permit: Permit) {
+        self.forget();
+        let store = Store::of_group(state, permit, self.own);
+        self.stores.push(SharedStore { place: Place::Group, store, user: 0 });
+        for at in 0..self.senders.len() {
+            self.open_cache(at);
+        }
+        self.stores[0].store.prune(self.calendar.now());
+    }
+
+    /// Forgets what endpoints accepted: another host sends to them.
+    pub(super) fn forget(&mut self) {
+        self.stores.clear();
+        self.before.clear();
+        self.memory = None;
+        for state in &mut self.states {
+            state.memory = None;
+        }
     }
 
     /// Takes in how an update ended. What its endpoint had accepted before; none where nothing is remembered.
@@ -373,11 +421,19 @@ impl<'a> Updates<'a> {
 
     /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
     /// remembered of it.
-    pub(super) fn is_marked(&self, at: usize, update: &Update<'_>) -> bool {
+    pub(super) fn is_marked(&self, at: usize, (job, update): &(Job, Update<'_>)) -> bool {
         let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
         let until = self.now() + self.senders[at].entry.timeout.as_secs();
         let doubt = memory.entry(update.domain, update.family).in_doubt;
+        if self.is_of_group(at) {
+            return self.before.contains_key(job) && doubt.is_some_and(|doubt| doubt.ip == update.ip);
+        }
         doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
+    }
+
+    /// Whether what endpoints accepted of an entry is in the store of the group.
+    fn is_of_group(&self, at: usize) -> bool {
+        self.states[at].memory.is_some_and(|(store, _)| self.stores[store].store.is_of_group())
     }
 
     /// Marks updates in doubt and saves that: from the moment an address is sent, nobody knows which one the endpoint has.
@@ -392,8 +448,15 @@ impl<'a> Updates<'a> {
             let has_interval = !self.senders[at].entry.min_interval.is_zero();
             let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
             let is_signed = !self.senders[at].entry.callback.sign.is_empty();
+            let is_of_group = self.is_of_group(at);
             let Some((store, key)) = self.key(at, &update) else { continue };
-            let Some((marked, in_doubt)) = store.state().entry(&key).marked(&update, until, own, now) else { continue };
+            let Some((mut marked, in_doubt)) = store.state().entry(&key).marked(&update, until, own, now) else {
+                continue;
+            };
+            // In a group the lease says who sends, and a try after the first changes nothing.
+            if is_of_group && let Some(doubt) = &mut marked.in_doubt {
+                (doubt.by, doubt.until) = (0, 0);
+            }
             let mut before = Before { in_doubt, sent: 0 };
             if has_interval {
                 let hold = store.state().hold(&key);
@@ -401,7 +464,9 @@ impl<'a> Updates<'a> {
                 store.set_hold(&key, Hold { sent: now, ..hold });
             }
             store.set(key, if is_signed { marked.numbered(new_message()) } else { marked });
-            if before.in_doubt.is_some() || before.sent > 0 {
+            if is_of_group {
+                self.before.entry(job).or_insert(before);
+            } else if before.in_doubt.is_some() || before.sent > 0 {
                 self.before.insert(job, before);
             }
         }
@@ -442,7 +507,13 @@ impl<'a> Updates<'a> {
 
     /// What is remembered without a cache file; `None` where nothing is.
     pub(super) fn take_memory(&mut self) -> Option<State> {
-        let at = self.stores.iter().position(|shared| shared.path.is_none())?;
+        let at = self.stores.iter().position(|shared| shared.place == Place::Memory)?;
+        Some(self.stores.swap_remove(at).store.into_state())
+    }
+
+    /// What the group remembers; `None` where another host holds its lease.
+    pub(super) fn take_shared(&mut self) -> Option<State> {
+        let at = self.stores.iter().position(|shared| shared.store.is_of_group())?;
         Some(self.stores.swap_remove(at).store.into_state())
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
+use ddns_core::group::machine;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::{self, Schedule};
 use ddns_core::text::duration::duration;
@@ -59,11 +60,11 @@ pub(super) struct EventLoop<'a, 's> {
     configs: &'s Rc<Vec<Valid>>,
     logs: &'s [Log<'s>],
     /// For what concerns the service: that of the first configuration.
-    log: &'s Log<'s>,
-    sync: Sync<'s>,
+    pub(super) log: &'s Log<'s>,
+    pub(super) sync: Sync<'s>,
     history: History<'s>,
     /// None where nothing is to be notified.
-    notifier: Option<Box<Notifier<'s>>>,
+    pub(super) notifier: Option<Box<Notifier<'s>>>,
     /// None where there is no page.
     metrics: Option<Metrics>,
     schedule: Schedule,
@@ -72,8 +73,10 @@ pub(super) struct EventLoop<'a, 's> {
     waiting: Vec<Waiting>,
     /// Those on the page who wait for the configuration to be loaded.
     reloading: Vec<oneshot::Sender<Vec<String>>>,
+    /// Whether the lease of the group is given back when nothing is under way any more.
+    pub(super) is_draining: bool,
     /// Whether something was looked up or sent since it was last at rest.
-    is_busy: bool,
+    pub(super) is_busy: bool,
     next_watchdog: Option<Duration>,
 }
 
@@ -99,6 +102,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             reload: Reload::default(),
             waiting: Vec::new(),
             reloading: Vec::new(),
+            is_draining: false,
             is_busy: true,
             next_watchdog: None,
         }
@@ -123,6 +127,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             }
             let next = self.next(events).await;
             self.hand_on();
+            self.give_back(events);
             match next {
                 Next::Stepped => tell(events),
                 Next::Notified(ended) => self.notified(ended),
@@ -149,6 +154,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         handover.waiting = std::mem::take(&mut self.waiting);
         handover.pauses = self.sync.requested_pauses();
         handover.memory = self.sync.take_memory();
+        handover.shared = self.sync.take_shared();
         handover.metrics = self.metrics.take();
         handover.is_stale = self.reload.is_pending();
         End::Reload(fresh)
@@ -240,7 +246,7 @@ impl<'a, 's> EventLoop<'a, 's> {
         .await
     }
 
-    fn handle(&mut self, event: Event, events: &Events) {
+    fn handle(&mut self, event: Event, events: &mut Events) {
         let now = steady_time();
         match event {
             Event::Network(changed) => {
@@ -252,8 +258,12 @@ impl<'a, 's> EventLoop<'a, 's> {
             }
             Event::Woke => {
                 self.log.info("resumed after sleep: synchronizing");
+                if let Some(group) = &events.group {
+                    group.member.wake();
+                }
                 self.schedule.on(lookups::Event::Requested, now);
             }
+            Event::Group(change) => self.changed(change, events),
             Event::Synchronize => self.synchronize(now),
             Event::Control(request) => match request.command {
                 Command::Status => request.respond(pretty(&self.status().to_json())),
@@ -338,7 +348,9 @@ impl<'a, 's> EventLoop<'a, 's> {
     fn rest(&mut self) {
         self.is_busy = false;
         self.service.client.rest();
-        if let Some(notifier) = &mut self.notifier {
+        if let Some(notifier) = &mut self.notifier
+            && !self.sync.is_standing_by()
+        {
             notifier.rest(&mut self.sync);
         }
         self.sync.save();
@@ -389,7 +401,13 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
-        let drained = self.finish(events).await;
+        if let Some(group) = &events.group {
+            group.member.tell(machine::Event::Terminate);
+        }
+        let mut drained = self.finish(events).await;
+        if drained == Drained::Quietly && self.leave(events).await {
+            drained = Drained::Stopped;
+        }
         self.log.info("stopped");
         End::Stop(u8::from(drained == Drained::Stopped))
     }

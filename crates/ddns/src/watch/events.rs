@@ -10,6 +10,7 @@ use ddns_core::net::family::Family;
 use super::control::{Control, ControlRequest};
 use super::files::Files;
 use super::kernel::{Kernel, Timer, Wake};
+use crate::group::{Change, Joined};
 use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
 use crate::web::{Ask, Server};
 
@@ -21,6 +22,8 @@ pub(super) enum Event {
     Network([bool; 2]),
     /// The machine has slept.
     Woke,
+    /// Something happened to this host in its group.
+    Group(Change),
     /// SIGTERM or SIGINT.
     Stop,
     /// SIGHUP.
@@ -40,6 +43,8 @@ pub(super) struct Events {
     timer: Timer,
     kernel: Option<Kernel>,
     signals: Signals,
+    /// None where this host sends for itself.
+    pub(super) group: Option<Joined>,
     pub(super) files: Files,
     pub(super) control: Option<Control>,
     pub(super) web: Option<Server>,
@@ -56,6 +61,7 @@ impl Events {
             timer: Timer::new()?,
             kernel,
             signals: Signals::new(&[SIGTERM, SIGINT, SIGHUP, SIGUSR1])?,
+            group: None,
             files: Files::default(),
             control: None,
             web: None,
@@ -76,6 +82,11 @@ impl Events {
                 SIGUSR1 => Event::Synchronize,
                 _ => Event::Stop,
             });
+        }
+        if let Some(group) = &mut self.group
+            && let Poll::Ready(change) = group.poll(context)
+        {
+            return Poll::Ready(Event::Group(change));
         }
         if let Some(kernel) = &mut self.kernel
             && let Poll::Ready(changed) = kernel.poll(context)

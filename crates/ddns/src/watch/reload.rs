@@ -10,6 +10,7 @@ use futures_util::future::LocalBoxFuture;
 
 use super::page;
 use super::service::Service;
+use crate::group;
 use crate::load;
 use crate::output::log::Log;
 
@@ -110,6 +111,7 @@ impl<'a> Reload<'a> {
 /// Whether a service can run on these; their caches are locked then.
 fn usable(fresh: &[Valid], service: &mut Service<'_>) -> Result<(), Vec<Diagnostic>> {
     page::wanted(fresh)?;
+    group::wanted(fresh)?;
     service.lock(fresh).map_err(|why| vec![Diagnostic::error(Place::Nowhere, why)])
 }
 

@@ -22,6 +22,7 @@ use super::metrics::Metrics;
 use super::systemd::Systemd;
 use crate::cli::Settings;
 use crate::environment::Environment;
+use crate::group::Permit;
 use crate::http::Client;
 use crate::output::log::Log;
 use crate::sync;
@@ -50,6 +51,8 @@ pub(super) struct Handover {
     pub(super) is_stale: bool,
     /// What is remembered without a cache file.
     pub(super) memory: Option<State>,
+    /// What the group remembers, where this host holds its lease.
+    pub(super) shared: Option<(Permit, State)>,
 }
 
 /// Whoever waits for a synchronization to end.

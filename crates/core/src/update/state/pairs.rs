@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::text::{entry_of, key_of, text_of};
 use super::{Changed, Entry, EntryKey, Fingerprint, InDoubt, State};
 use crate::net::family::Family;
+use crate::text::hex;
 use crate::text::json::{Dialect, Value, parse};
 use crate::update::domain::Domain;
 use crate::update::hold::Hold;
@@ -33,6 +34,16 @@ impl State {
             }
         }
         state
+    }
+
+    /// The text of the salt.
+    pub fn salt_text(&self) -> String {
+        hex::text(&self.salt)
+    }
+
+    /// Reads what [`State::salt_text`] made; none where it is something else.
+    pub fn read_salt(text: &str) -> Option<Vec<u8>> {
+        hex::bytes(text).filter(|salt| !salt.is_empty())
     }
 
     /// The pair of a key as it is now.
@@ -182,6 +193,7 @@ mod tests {
             let expected: Vec<Remembered> =
                 all.iter().cloned().map(|(key, entry, hold, streak)| (key, entry.map(ended), hold, streak)).collect();
             prop_assert_eq!(read_back(&texts(&state_of(&all))), state_of(&expected));
+            prop_assert_eq!(State::read_salt(&state_of(&all).salt_text()), Some(vec![7]));
         }
 
         #[test]

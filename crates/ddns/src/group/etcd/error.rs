@@ -21,6 +21,7 @@ pub(crate) enum Error {
     Other(String),
 }
 
+#[allow(dead_code, reason = "tests ask")]
 impl Error {
     /// Whether the store may have done what it was asked for all the same.
     pub(crate) fn may_be_done(&self) -> bool {

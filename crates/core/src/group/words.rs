@@ -1,0 +1,126 @@
+//! What a member says when it stands differently in its group: each thing once.
+
+use super::standing::{Role, Standing};
+use crate::text::duration::duration;
+use crate::text::log_format::Level;
+
+/// What is said of `now`, after `before`, by a member of this group.
+pub fn news(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level, String)> {
+    let mut said = Vec::new();
+    if let Some(trouble) = &now.trouble
+        && before.is_none_or(|before| before.trouble.as_ref() != Some(trouble))
+    {
+        said.push((Level::Error, format!("group {group}: {trouble}")));
+    }
+    said.extend(of_store(group, before, now));
+    said.extend(of_role(group, before, now));
+    said
+}
+
+fn of_store(group: &str, before: Option<&Standing>, now: &Standing) -> Option<(Level, String)> {
+    match (before.is_none_or(|before| before.store.is_ok()), &now.store) {
+        (true, Err(why)) => {
+            let effect = match (now.role, now.lease_left) {
+                (Role::Holder | Role::HandingOver, Some(left)) => {
+                    format!("this host holds the lease for {} at most", duration(left))
+                }
+                _ => "nothing is sent until it can".to_owned(),
+            };
+            Some((Level::Warning, format!("the store of group {group} cannot be used: {why}; {effect}")))
+        }
+        (false, Ok(())) => Some((Level::Info, format!("the store of group {group} can be used again"))),
+        _ => None,
+    }
+}
+
+fn of_role(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level, String)> {
+    let was = before.map_or(Role::Joining, |before| before.role);
+    let mut said = Vec::new();
+    if was != now.role {
+        let line = match (was, now.role) {
+            (_, Role::Holder) => Some((Level::Info, format!("holds the lease of group {group}: sending"))),
+            (_, Role::HandingOver) => {
+                let why = now.ready.as_ref().err().map(|why| format!(": {why}")).unwrap_or_default();
+                Some((Level::Info, format!("gives the lease of group {group} back{why}")))
+            }
+            (Role::HandingOver, _) => Some((Level::Info, format!("gave the lease of group {group} back"))),
+            (_, Role::Unconfirmed) => {
+                let effect = "nothing is sent until the store confirms it";
+                Some((Level::Warning, format!("could not renew the lease of group {group} in time: {effect}")))
+            }
+            (Role::Holder | Role::Unconfirmed, _) => {
+                Some((Level::Warning, format!("lost the lease of group {group}: nothing is sent")))
+            }
+            _ => None,
+        };
+        said.extend(line);
+    }
+    if now.role == Role::StandBy
+        && let Some(holder) = now.holder.as_ref().filter(|holder| **holder != now.member)
+        && (was != now.role || before.is_none_or(|before| before.holder.as_ref() != Some(holder)))
+    {
+        said.push((Level::Info, format!("stands by: {holder} holds the lease of group {group}")));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn standing(role: Role, holder: Option<&str>) -> Standing {
+        Standing {
+            member: "a".to_owned(),
+            role,
+            holder: holder.map(str::to_owned),
+            held_for: None,
+            lease_left: (role == Role::Holder).then_some(Duration::from_secs(8)),
+            members: Vec::new(),
+            store: Ok(()),
+            ready: Ok(()),
+            trouble: None,
+        }
+    }
+
+    fn lines(before: Option<&Standing>, now: &Standing) -> Vec<String> {
+        news("home", before, now).into_iter().map(|(_, line)| line).collect()
+    }
+
+    #[test]
+    fn j1_what_changes_is_said_once() {
+        let stand_by = standing(Role::StandBy, Some("b"));
+        let holder = standing(Role::Holder, Some("a"));
+        assert_eq!(lines(None, &stand_by), ["stands by: b holds the lease of group home"]);
+        assert_eq!(lines(Some(&stand_by), &stand_by), [""; 0]);
+        let other = standing(Role::StandBy, Some("c"));
+        assert_eq!(lines(Some(&stand_by), &other), ["stands by: c holds the lease of group home"]);
+        assert_eq!(lines(Some(&other), &standing(Role::StandBy, None)), [""; 0]);
+        assert_eq!(lines(Some(&other), &holder), ["holds the lease of group home: sending"]);
+        let lost = ["lost the lease of group home: nothing is sent", "stands by: b holds the lease of group home"];
+        assert_eq!(lines(Some(&holder), &stand_by), lost);
+        let handing_over = Standing { ready: Err("no address".to_owned()), ..standing(Role::HandingOver, Some("a")) };
+        assert_eq!(lines(Some(&holder), &handing_over), ["gives the lease of group home back: no address"]);
+        let back = ["gave the lease of group home back", "stands by: b holds the lease of group home"];
+        assert_eq!(lines(Some(&handing_over), &stand_by), back);
+    }
+
+    #[test]
+    fn j4_a_store_that_cannot_be_used_is_named_once_with_what_follows() {
+        let refused = |standing: &Standing| Standing { store: Err("refused".to_owned()), ..standing.clone() };
+        let (stand_by, holder) = (standing(Role::StandBy, None), standing(Role::Holder, Some("a")));
+        let line = "the store of group home cannot be used: refused; nothing is sent until it can";
+        assert_eq!(lines(None, &refused(&stand_by)), [line]);
+        let other = Standing { store: Err("timeout".to_owned()), ..stand_by.clone() };
+        assert_eq!(lines(Some(&refused(&stand_by)), &other), [""; 0]);
+        assert_eq!(lines(Some(&other), &stand_by), ["the store of group home can be used again"]);
+        let line = "the store of group home cannot be used: refused; this host holds the lease for 8s at most";
+        assert_eq!(lines(Some(&holder), &refused(&holder)), [line]);
+        let late = "could not renew the lease of group home in time: nothing is sent until the store confirms it";
+        let unconfirmed = refused(&standing(Role::Unconfirmed, Some("a")));
+        assert_eq!(lines(Some(&refused(&holder)), &unconfirmed), [late]);
+        let trouble = Standing { trouble: Some("another version".to_owned()), ..stand_by.clone() };
+        assert_eq!(lines(Some(&stand_by), &trouble), ["group home: another version"]);
+    }
+}

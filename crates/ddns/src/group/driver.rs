@@ -1,0 +1,308 @@
+//! The task that keeps this host in its group: carries out what the machine of the core asks for, and tells it what came of it.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ddns_core::group::machine::{Action, Answer, Call, Event, Settings};
+use ddns_core::group::standing::{Role, Seen, Standing};
+use ddns_core::group::view::{Keys, View};
+use ddns_core::update::state::State;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::calls::{self, Loaded};
+use super::etcd::{Error, Etcd};
+use super::member::{Member, Permit};
+use super::write::{MOST_PAIRS, Write, Wrote};
+use crate::clock::steady_time;
+
+/// What could not be written is written again after this time, as long as the lease lasts.
+const WRITE_AGAIN: Duration = Duration::from_millis(300);
+
+/// What happens to this host in its group, for whoever sends.
+pub(crate) enum Change {
+    /// It holds the lease, and this is what the group remembers.
+    TakeOver((Permit, State)),
+    /// It gives the lease back: no request is started any more, and [`Member::drained`] is called when none is under way.
+    Drain,
+    /// It does not hold the lease any more.
+    StandBy,
+    /// It left the group.
+    Left,
+    /// Something else that people may want to know.
+    Standing,
+}
+
+pub(super) struct Driver {
+    member: Member,
+    settings: Settings,
+    store: Rc<Etcd>,
+    keys: Rc<Keys>,
+    changes: UnboundedSender<Change>,
+    calls: FuturesUnordered<LocalBoxFuture<'static, Ended>>,
+    watching: Option<Watching>,
+    writing: Option<LocalBoxFuture<'static, Written>>,
+    /// What was read, until the machine opens.
+    loaded: Option<State>,
+    /// Which write was the last one; none where there was none.
+    last_write: Option<String>,
+    writes: u64,
+    /// What was last said of it.
+    said: Option<Said>,
+}
+
+/// A call that has ended.
+struct Ended {
+    call: Call,
+    sent: Duration,
+    answer: Result<(Answer, Option<Loaded>), Error>,
+}
+
+struct Watching {
+    /// Ends when the watch does.
+    end: LocalBoxFuture<'static, Error>,
+    views: UnboundedReceiver<View>,
+}
+
+/// The number up to which everything is written where it is done, which write it was, and what came of it.
+type Written = (u64, String, Wrote);
+
+/// What of a [`Standing`] is news: not the time that passes.
+type Said = (Role, Option<String>, Result<(), String>, Result<(), String>, Option<String>, Vec<Seen>);
+
+enum Next {
+    Ended(Ended),
+    Viewed(View),
+    Unwatched(Error),
+    Written(Written),
+    /// It was told something, or time has passed.
+    Woken,
+}
+
+impl Driver {
+    pub(super) fn new(
+        member: Member,
+        settings: Settings,
+        store: Etcd,
+        keys: Keys,
+        changes: UnboundedSender<Change>,
+    ) -> Self {
+        Self {
+            member,
+            settings,
+            store: Rc::new(store),
+            keys: Rc::new(keys),
+            changes,
+            calls: FuturesUnordered::new(),
+            watching: None,
+            writing: None,
+            loaded: None,
+            last_write: None,
+            writes: 0,
+            said: None,
+        }
+    }
+
+    /// Until it has left the group.
+    pub(super) async fn run(mut self) {
+        self.take(Event::Woke);
+        while self.member.machine(|machine| machine.standing(steady_time()).role) != Role::Left {
+            match self.next().await {
+                Next::Ended(ended) => self.ended(ended),
+                Next::Viewed(view) => self.take(Event::Viewed(view)),
+                Next::Unwatched(error) => {
+                    self.watching = None;
+                    self.take(Event::Failed { call: Call::Watch, why: error.to_string() });
+                }
+                Next::Written(written) => self.wrote(written),
+                Next::Woken => {
+                    self.told();
+                    if self.member.machine(|machine| machine.wake_at()).is_some_and(|at| at <= steady_time()) {
+                        self.take(Event::Woke);
+                    }
+                }
+            }
+            self.write();
+        }
+    }
+
+    async fn next(&mut self) -> Next {
+        let wake_at = self.member.machine(|machine| machine.wake_at());
+        let left = wake_at.map(|at| at.saturating_sub(steady_time()));
+        let member = self.member.clone();
+        let mut woken = pin!(member.woken());
+        // A machine that sleeps wakes whoever waits for the time by itself.
+        let mut time = pin!(async {
+            match left {
+                Some(left) => sleep_until(Instant::now() + left).await,
+                None => std::future::pending().await,
+            }
+        });
+        poll_fn(|context| {
+            if let Poll::Ready(next) = self.poll(context) {
+                return Poll::Ready(next);
+            }
+            if woken.as_mut().poll(context).is_ready() || time.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Next::Woken);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+        if let Poll::Ready(Some(ended)) = self.calls.poll_next_unpin(context) {
+            return Poll::Ready(Next::Ended(ended));
+        }
+        if let Some(watching) = &mut self.watching {
+            if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
+                return Poll::Ready(Next::Viewed(view));
+            }
+            if let Poll::Ready(error) = watching.end.as_mut().poll(context) {
+                return Poll::Ready(Next::Unwatched(error));
+            }
+            // It may have sent a view just now.
+            if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
+                return Poll::Ready(Next::Viewed(view));
+            }
+        }
+        match &mut self.writing {
+            Some(writing) => writing.as_mut().poll(context).map(Next::Written),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Lets the machine take in what happened, and does what it asks for. A deadline that has passed counts before anything
+    /// that comes late.
+    fn take(&mut self, event: Event) {
+        let now = steady_time();
+        if event != Event::Woke && self.member.machine(|machine| machine.deadline()).is_some_and(|at| at <= now) {
+            self.step(Event::Woke, now);
+        }
+        self.step(event, now);
+        let (deadline, standing) = self.member.machine(|machine| (machine.deadline(), machine.standing(now)));
+        self.member.hold(deadline.unwrap_or_default());
+        let said = said(&standing);
+        if self.said.as_ref() != Some(&said) {
+            self.said = Some(said);
+            self.tell(Change::Standing);
+        }
+    }
+
+    fn step(&mut self, event: Event, now: Duration) {
+        let actions = self.member.machine(|machine| machine.on(event, now, jitter()));
+        for action in actions {
+            match action {
+                Action::Call(Call::Watch) => self.watch(),
+                Action::Call(call) => self.call(call),
+                Action::Open => {
+                    if let Some(state) = self.loaded.take() {
+                        self.tell(Change::TakeOver((self.member.permit(), state)));
+                    }
+                }
+                Action::Drain => self.tell(Change::Drain),
+                Action::Stop => {
+                    self.member.lose();
+                    self.writing = None;
+                    self.tell(Change::StandBy);
+                }
+                Action::Left => self.tell(Change::Left),
+            }
+        }
+    }
+
+    fn tell(&self, change: Change) {
+        // Whoever is not there any more need not know.
+        let _ = self.changes.send(change);
+    }
+
+    fn watch(&mut self) {
+        let (sender, views) = unbounded_channel();
+        let (store, keys, limit) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.call_limit());
+        let end = Box::pin(async move { calls::watch(&store, &keys, &sender, limit).await });
+        self.watching = Some(Watching { end, views });
+    }
+
+    fn call(&self, call: Call) {
+        let (store, keys, settings) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.clone());
+        let sent = steady_time();
+        self.calls.push(Box::pin(async move {
+            let answer = match call {
+                Call::Load(created) => {
+                    let loaded = calls::load(&store, &keys, created, settings.call_limit()).await;
+                    loaded.map(|loaded| (Answer::Loaded(created), Some(loaded)))
+                }
+                _ => calls::answer(&store, &keys, &settings, &call).await.map(|answer| (answer, None)),
+            };
+            Ended { call, sent, answer }
+        }));
+    }
+
+    fn ended(&mut self, Ended { call, sent, answer }: Ended) {
+        match answer {
+            Ok((answer, loaded)) => {
+                if let Some(Loaded { state, last }) = loaded {
+                    self.loaded = Some(state);
+                    self.last_write = last;
+                }
+                self.take(Event::Answered { sent, answer });
+            }
+            Err(error) => self.take(Event::Failed { call, why: error.to_string() }),
+        }
+    }
+
+    /// Writes what is to be written, one transaction at a time.
+    fn write(&mut self) {
+        if self.writing.is_some() {
+            return;
+        }
+        let Some(created) = self.member.machine(|machine| machine.created()) else { return };
+        let Some((number, pairs)) = self.member.unwritten(MOST_PAIRS) else { return };
+        self.writes += 1;
+        let name = format!("{created}-{}", self.writes);
+        let write = Write { created, last: self.last_write.clone(), name, pairs };
+        let (store, keys, limit) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.call_limit());
+        self.writing = Some(Box::pin(async move {
+            let result = write.run(&store, &keys, limit).await.unwrap_or(Wrote::Refused);
+            if matches!(result, Wrote::Refused) {
+                sleep(WRITE_AGAIN).await;
+            }
+            (number, write.name, result)
+        }));
+    }
+
+    fn wrote(&mut self, (number, name, result): Written) {
+        self.writing = None;
+        match result {
+            Wrote::Done => {
+                self.last_write = Some(name);
+                self.member.committed(number);
+                // Whoever has nothing under way any more waits for it.
+                self.told();
+            }
+            Wrote::Behind(last) => self.last_write = last,
+            Wrote::Refused => {}
+        }
+    }
+
+    fn told(&mut self) {
+        while let Some(event) = self.member.told() {
+            self.take(event);
+        }
+    }
+}
+
+/// Anywhere from 0 up to 1.
+fn jitter() -> f64 {
+    getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
+}
+
+fn said(standing: &Standing) -> Said {
+    let Standing { role, holder, store, ready, trouble, members, .. } = standing.clone();
+    (role, holder, store, ready, trouble, members)
+}

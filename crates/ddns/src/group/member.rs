@@ -1,0 +1,191 @@
+//! This process as a member of its group: what the rest of the program may know of the lease, and tells it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ddns_core::group::machine::{Event, Machine};
+use ddns_core::group::standing::Standing;
+use ddns_core::update::state::Pair;
+use tokio::sync::{Notify, watch};
+
+use crate::clock::steady_time;
+
+/// Shared by the task that keeps the lease and by whoever sends.
+#[derive(Clone)]
+pub(crate) struct Member(Rc<Shared>);
+
+struct Shared {
+    pub(super) machine: RefCell<Machine>,
+    /// Requests may be sent until then, on the steady clock; zero where the lease is another's.
+    deadline: Cell<Duration>,
+    /// Which of its leases this is: one that was lost and won again is another.
+    term: Cell<u64>,
+    /// What is to be written to the store, each with its number.
+    unwritten: RefCell<VecDeque<(u64, Pair)>>,
+    /// The number of what was last put in.
+    queued: Cell<u64>,
+    /// The number up to which everything is in the store.
+    committed: watch::Sender<u64>,
+    /// What the task is told.
+    told: RefCell<VecDeque<Event>>,
+    /// Whether nothing is under way any more, and no more is put in.
+    is_drained: Cell<bool>,
+    /// Something came for the task.
+    wake: Notify,
+}
+
+/// Permission to send and to write to the store, as long as the lease is the same one.
+#[derive(Clone)]
+pub(crate) struct Permit {
+    member: Member,
+    term: u64,
+}
+
+impl Member {
+    pub(super) fn new(machine: Machine) -> Self {
+        Self(Rc::new(Shared {
+            machine: RefCell::new(machine),
+            deadline: Cell::default(),
+            term: Cell::default(),
+            unwritten: RefCell::default(),
+            queued: Cell::default(),
+            committed: watch::Sender::new(0),
+            told: RefCell::default(),
+            is_drained: Cell::default(),
+            wake: Notify::new(),
+        }))
+    }
+
+    /// Tells what happened.
+    pub(crate) fn tell(&self, event: Event) {
+        self.0.told.borrow_mut().push_back(event);
+        self.0.wake.notify_one();
+    }
+
+    /// Nothing is under way any more, and everything was put in.
+    pub(crate) fn drained(&self) {
+        self.0.is_drained.set(true);
+        self.0.wake.notify_one();
+    }
+
+    /// Time may have passed that no timer counted.
+    pub(crate) fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
+    /// How this host stands in its group.
+    pub(crate) fn standing(&self) -> Standing {
+        self.0.machine.borrow().standing(steady_time())
+    }
+
+    /// For the task alone.
+    pub(super) fn machine<T>(&self, ask: impl FnOnce(&mut Machine) -> T) -> T {
+        ask(&mut self.0.machine.borrow_mut())
+    }
+
+    /// What the task was told. That nothing is under way any more counts once everything is written.
+    pub(super) fn told(&self) -> Option<Event> {
+        let told = self.0.told.borrow_mut().pop_front();
+        told.or_else(|| (self.is_written() && self.0.is_drained.take()).then_some(Event::Drained))
+    }
+
+    pub(super) async fn woken(&self) {
+        self.0.wake.notified().await;
+    }
+
+    /// The lease is held until then; zero where it is not.
+    pub(super) fn hold(&self, deadline: Duration) {
+        self.0.deadline.set(deadline);
+    }
+
+    /// The lease is lost: what is not written yet is another's business.
+    pub(super) fn lose(&self) {
+        self.hold(Duration::ZERO);
+        self.0.term.set(self.0.term.get() + 1);
+        self.0.is_drained.set(false);
+        self.0.unwritten.borrow_mut().clear();
+        self.0.committed.send_replace(self.0.queued.get());
+    }
+
+    /// For what is sent under the present lease.
+    pub(super) fn permit(&self) -> Permit {
+        Permit { member: self.clone(), term: self.0.term.get() }
+    }
+
+    /// What is written next: up to `most`, no key twice; and the number of the last one.
+    pub(super) fn unwritten(&self, most: usize) -> Option<(u64, Vec<Pair>)> {
+        let unwritten = self.0.unwritten.borrow();
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut last = None;
+        for (number, pair) in unwritten.iter() {
+            match pairs.iter().position(|(key, _)| *key == pair.0) {
+                Some(at) => pairs[at] = pair.clone(),
+                None if pairs.len() == most => break,
+                None => pairs.push(pair.clone()),
+            }
+            last = Some(*number);
+        }
+        Some((last?, pairs))
+    }
+
+    /// Everything up to a number is in the store.
+    pub(super) fn committed(&self, number: u64) {
+        self.0.unwritten.borrow_mut().retain(|(own, _)| *own > number);
+        self.0.committed.send_replace(number);
+    }
+
+    fn is_written(&self) -> bool {
+        self.0.unwritten.borrow().is_empty()
+    }
+}
+
+impl Permit {
+    /// Whether a request may be sent now.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.is_current() && steady_time() < self.member.0.deadline.get()
+    }
+
+    /// Whether the lease was not lost since.
+    pub(crate) fn is_current(&self) -> bool {
+        self.member.0.term.get() == self.term
+    }
+
+    /// Puts in what is to be written to the store, in this order.
+    pub(crate) fn write(&self, pairs: impl IntoIterator<Item = Pair>) {
+        if !self.is_current() {
+            return;
+        }
+        let shared = &self.member.0;
+        for pair in pairs {
+            let number = shared.queued.get() + 1;
+            shared.queued.set(number);
+            shared.unwritten.borrow_mut().push_back((number, pair));
+        }
+        shared.wake.notify_one();
+    }
+
+    /// Does something once everything that was put in until now is in the store, and only as long as the lease is held: that
+    /// is looked at before every step, so that a process that was stopped, or slept, sends nothing (J3). It does not end where
+    /// the lease is lost: whoever waits for it is told of that, and drops it.
+    pub(crate) fn guard<T>(self, inner: impl Future<Output = T>) -> impl Future<Output = T> {
+        let number = self.member.0.queued.get();
+        let mut committed = self.member.0.committed.subscribe();
+        let whole = async move {
+            // Whoever sends it lives as long as the member.
+            let _ = committed.wait_for(|committed| *committed >= number).await;
+            inner.await
+        };
+        async move {
+            let mut whole = pin!(whole);
+            let step = |context: &mut Context<'_>| {
+                if self.is_valid() { whole.as_mut().poll(context) } else { Poll::Pending }
+            };
+            poll_fn(step).await
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Writing what the group remembers: each write is one transaction on the holder's key (J3), and on the write before it, so
+//! that one that comes late changes nothing.
+
+use std::time::Duration;
+
+use ddns_core::group::etcd::{Compare, MOST_OPERATIONS, Operation, Range, Transaction};
+use ddns_core::group::view::Keys;
+use ddns_core::update::state::Pair;
+
+use super::calls::{entry, written};
+use super::etcd::{Error, Etcd};
+
+/// So much is written at once: one operation says which write it is.
+pub(super) const MOST_PAIRS: usize = MOST_OPERATIONS - 1;
+
+/// A write.
+pub(super) struct Write {
+    /// The revision at which the holder's key was created.
+    pub(super) created: i64,
+    /// Which write came before; none where this is the first of all.
+    pub(super) last: Option<String>,
+    /// Which one this is.
+    pub(super) name: String,
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// What came of it.
+pub(super) enum Wrote {
+    Done,
+    /// Another write of this holder came before it, which was thought to have failed.
+    Behind(Option<String>),
+    /// The holder's key is another's.
+    Refused,
+}
+
+impl Write {
+    pub(super) async fn run(&self, store: &Etcd, keys: &Keys, limit: Duration) -> Result<Wrote, Error> {
+        let done = store.transaction(&self.transaction(keys), limit).await?;
+        if done.succeeded {
+            return Ok(Wrote::Done);
+        }
+        let mut found = done.found.into_iter().map(|found| found.into_iter().next());
+        let (holder, last) = (found.next().flatten(), found.next().flatten());
+        let last = last.map(|last| last.value);
+        Ok(if last.as_ref() == Some(&self.name) {
+            // It was done by a try whose answer was lost.
+            Wrote::Done
+        } else if holder.is_some_and(|holder| holder.created == self.created) {
+            Wrote::Behind(last)
+        } else {
+            Wrote::Refused
+        })
+    }
+
+    fn transaction(&self, keys: &Keys) -> Transaction {
+        let place = written(keys);
+        let before = match &self.last {
+            Some(last) => Compare::Value(place.clone(), last.clone()),
+            None => Compare::absent(place.clone()),
+        };
+        let operation = |(name, text): &Pair| match text {
+            Some(text) => Operation::Put(entry(keys, name), text.clone(), None),
+            None => Operation::Delete(Range::key(&entry(keys, name))),
+        };
+        let mut then: Vec<Operation> = self.pairs.iter().map(operation).collect();
+        then.push(Operation::Put(place.clone(), self.name.clone(), None));
+        Transaction {
+            compares: vec![Compare::Created(keys.holder(), self.created), before],
+            then,
+            otherwise: vec![Operation::Get(Range::key(&keys.holder()), 1), Operation::Get(Range::key(&place), 1)],
+            is_repeatable: true,
+        }
+    }
+}
