@@ -4,6 +4,8 @@
 pub mod addresses;
 pub mod authority;
 pub mod browser;
+#[allow(dead_code, reason = "the tests inside of the program use more of it")]
+pub mod etcd;
 pub mod given;
 pub mod inbox;
 pub mod large;
@@ -11,6 +13,7 @@ pub mod lookup;
 pub mod odd_server;
 pub mod page;
 pub mod pages;
+pub mod programs;
 pub mod proxies;
 mod receiver;
 mod sandbox;

@@ -4,13 +4,11 @@
 
 use std::env;
 use std::io::{self, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use crate::support::Sandbox;
+pub use crate::support::programs::{Ended, skipped, started, tool};
 
 /// Set for the copy of the test program that runs inside a namespace: the one test that it runs.
 const INSIDE: &str = "DDNS_TEST_INSIDE_NAMESPACE";
@@ -18,26 +16,10 @@ const INSIDE: &str = "DDNS_TEST_INSIDE_NAMESPACE";
 /// A script that makes a namespace ends so where the system cannot do what it asks for.
 const CANNOT: i32 = 77;
 
-/// Where a program is; folders of administrators count even where the user's `PATH` lacks them.
-pub fn tool(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let more = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
-    env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
-
 /// Where a program is that `.ci/receivers` installs.
 pub fn receiver_tool(path: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/receivers"));
     Some(folder.join(path)).filter(|file| file.is_file())
-}
-
-/// Reports that a test is skipped; fails it where none may be.
-#[track_caller]
-pub fn skipped(why: &str) {
-    assert!(env::var_os("DDNS_TEST_MUST_NOT_SKIP").is_none(), "this may not be skipped: {why}");
-    let test = thread::current().name().unwrap_or_default().to_owned();
-    // Not `eprintln!`: what that prints is hidden while the test passes.
-    let _ = writeln!(io::stderr(), "skipped {test}: {why}");
 }
 
 /// Runs the test of this name (`module::function`) inside a new network namespace, as a copy of this test program that
@@ -120,33 +102,4 @@ pub const SILENT: &str = "
 pub fn hosts(sandbox: &Sandbox, text: &str) {
     let file = sandbox.write("hosts", format!("127.0.0.1 localhost\n{text}\n"));
     sh(&format!("mount --bind {} /etc/hosts", file.display()));
-}
-
-/// A program that is ended with the test, however that goes.
-pub struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Starts a server on a free port of loopback and waits until it takes connections; `command` is given the port. Tried
-/// again where somebody else took the port first.
-pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
-    for _ in 0..4 {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port").port();
-        let mut command = command(port);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut server = Ended(command.spawn().expect("the server starts"));
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(30) && server.0.try_wait().expect("its state").is_none() {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return (server, port);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-    panic!("the server takes no connections");
 }

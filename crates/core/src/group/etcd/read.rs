@@ -167,10 +167,14 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Adds a piece. Fails where a message is longer than etcd's are.
+    /// Adds a piece, after all messages before it were taken. Fails where one is longer than etcd's are.
     pub fn add(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        // What is there without an end belongs to one message.
+        if self.searched > LONGEST_MESSAGE {
+            return Err(Malformed);
+        }
         self.bytes.extend_from_slice(piece);
-        if self.bytes.len() - self.searched > LONGEST_MESSAGE + piece.len() { Err(Malformed) } else { Ok(()) }
+        Ok(())
     }
 
     /// The next message that is all there.

@@ -1,0 +1,55 @@
+//! Programs that a test starts, where they are installed. Needs nothing else of `support`: tests inside of the program use
+//! it, too.
+
+use std::env;
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where a program is; folders of administrators count even where the user's `PATH` lacks them.
+pub fn tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// Reports that a test is skipped; fails it where none may be.
+#[track_caller]
+pub fn skipped(why: &str) {
+    assert!(env::var_os("DDNS_TEST_MUST_NOT_SKIP").is_none(), "this may not be skipped: {why}");
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    // Not `eprintln!`: what that prints is hidden while the test passes.
+    let _ = writeln!(io::stderr(), "skipped {test}: {why}");
+}
+
+/// A program that is ended with the test, however that goes.
+pub struct Ended(pub Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a server on a free port of loopback and waits until it takes connections; `command` is given the port. Tried
+/// again where somebody else took the port first.
+pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
+    for _ in 0..4 {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port").port();
+        let mut command = command(port);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = Ended(command.spawn().expect("the server starts"));
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(30) && server.0.try_wait().expect("its state").is_none() {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return (server, port);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    panic!("the server takes no connections");
+}
