@@ -12,7 +12,7 @@
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
 //! Imports point downwards: `service`, `web`, `recipe`, `schedule`, `config`, `address`, `notify`, `callback`, `metrics`, `history`,
-//! `group`, `update`, `net`, `text`.
+//! `update`, `group`, `net`, `text`.
 
 pub mod address;
 pub mod callback;

@@ -22,6 +22,22 @@ pub enum Role {
 }
 
 impl Role {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Joining,
+        Self::StandBy,
+        Self::TakingOver,
+        Self::Holder,
+        Self::HandingOver,
+        Self::Unconfirmed,
+        Self::Left,
+    ];
+
+    /// Whether what is to be sent is the business of another, or of nobody yet.
+    pub fn is_standing_by(self) -> bool {
+        matches!(self, Self::Joining | Self::StandBy | Self::TakingOver | Self::Left)
+    }
+
     /// The word for it: `joining`, `stand-by`, `taking-over`, `holder`, `handing-over`, `unconfirmed`, `left`.
     pub fn name(self) -> &'static str {
         match self {

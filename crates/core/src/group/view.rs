@@ -128,7 +128,8 @@ impl Entry {
     }
 }
 
-fn part<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+/// The member of this name.
+pub(super) fn part<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.members()?.iter().find(|member| member.key == name).map(|member| &member.node.value)
 }
 

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::group::membership::Membership;
 use crate::text::json::{Dialect, Node, Value, parse};
 use crate::update::outcome::Outcome;
 use crate::update::state::Accepted;
@@ -20,6 +21,8 @@ pub struct Status {
     pub errors: Vec<String>,
     /// One for each update, in the order of the configuration.
     pub rows: Vec<Row>,
+    /// How this host stands in its group; none where it is in none.
+    pub group: Option<Membership>,
 }
 
 /// How one update stands.
@@ -99,12 +102,14 @@ pub enum Phase {
         /// The words of the service.
         why: String,
     },
+    /// Another host of the group sends it, or nobody does yet.
+    StandBy,
 }
 
 impl Phase {
-    /// Whether nothing is left to be done.
+    /// Whether nothing is left to be done by this host.
     pub fn is_good(&self) -> bool {
-        matches!(self, Self::UpToDate | Self::Accepted | Self::Expired)
+        matches!(self, Self::UpToDate | Self::Accepted | Self::Expired | Self::StandBy)
     }
 
     /// Its name in JSON.
@@ -121,6 +126,7 @@ impl Phase {
             Self::NotAccepted => "not_accepted",
             Self::Held { .. } => "held_back",
             Self::Stopped { .. } => "stopped",
+            Self::StandBy => "stand_by",
         }
     }
 
@@ -137,30 +143,51 @@ impl Phase {
             "not_accepted" => Self::NotAccepted,
             "held_back" => Self::Held { seconds: seconds?, why: why? },
             "stopped" => Self::Stopped { why: why? },
+            "stand_by" => Self::StandBy,
             _ => return None,
         })
     }
 }
 
 impl Status {
-    /// `12 domains up to date`, `9 of 12 domains up to date`: updates are what is counted.
+    /// The same for a host of a group: where another one sends, updates stand by. One without an address still has none.
+    #[must_use]
+    pub fn in_group(mut self, group: Option<Membership>) -> Self {
+        if group.as_ref().is_some_and(|group| group.standing.role.is_standing_by()) {
+            for row in self.rows.iter_mut().filter(|row| row.phase != Phase::NoAddress) {
+                row.phase = Phase::StandBy;
+            }
+        }
+        self.group = group;
+        self
+    }
+
+    /// `12 records up to date`, `9 of 12 records up to date`, `12 records stand by`.
     pub fn summary(&self) -> String {
         let all = self.rows.len();
         let good = self.rows.iter().filter(|row| row.phase.is_good()).count();
         let plural = if all == 1 { "" } else { "s" };
+        let state = match self.rows.iter().any(|row| row.phase == Phase::StandBy) {
+            true if good == 1 => "stands by",
+            true => "stand by",
+            false => "up to date",
+        };
         if good == all {
-            format!("{all} record{plural} up to date")
+            format!("{all} record{plural} {state}")
         } else {
-            format!("{good} of {all} record{plural} up to date")
+            format!("{good} of {all} record{plural} {state}")
         }
     }
 
-    /// Whether nothing is left to be done, and the configuration is the one that was written last.
+    /// Whether nothing is left to be done, nothing is wrong with the group, and the configuration is the one that was written
+    /// last.
     pub fn is_good(&self) -> bool {
-        self.errors.is_empty() && self.rows.iter().all(|row| row.phase.is_good())
+        self.errors.is_empty()
+            && self.rows.iter().all(|row| row.phase.is_good())
+            && self.group.as_ref().is_none_or(Membership::is_good)
     }
 
-    /// As JSON.
+    /// As JSON; `group` is left out where there is none.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
             let (seconds, failures, why) = match &row.phase {
@@ -191,13 +218,14 @@ impl Status {
                 ("last_ms", last(|last| Some(last.took.into()))),
             ])
         });
-        Value::object([
+        let members = [
             ("process", number(self.process.map(u64::from))),
             ("configurations", Value::list(self.configs.iter().map(|name| Value::string(name.as_str())))),
             ("next_in", number(self.next)),
             ("errors", Value::list(self.errors.iter().map(|error| Value::string(error.as_str())))),
             ("updates", Value::list(rows)),
-        ])
+        ];
+        Value::object(members.into_iter().chain(self.group.as_ref().map(|group| ("group", group.to_json()))))
     }
 
     /// Reads what [`Status::to_json`] made; none where it is something else.
@@ -214,6 +242,7 @@ impl Status {
                 .map(str::to_owned)
                 .collect(),
             rows: list(&document, "updates")?.iter().map(row).collect::<Option<_>>()?,
+            group: member(&document, "group").and_then(Membership::from_json),
         })
     }
 }
@@ -297,6 +326,8 @@ fn row(node: &Node) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group::membership::tests::membership;
+    use crate::group::standing::Role;
     use crate::text::json::pretty;
 
     fn row(phase: Phase) -> Row {
@@ -327,12 +358,14 @@ mod tests {
             Phase::NotAccepted,
             Phase::Held { seconds: 7, why: "the service asked to wait".to_owned() },
             Phase::Stopped { why: "badauth".to_owned() },
+            Phase::StandBy,
         ];
         let mut rows: Vec<Row> = all.into_iter().map(row).collect();
         rows[4] = Row { address: None, accepted: None, in_doubt: None, last: None, source: None, ..rows[4].clone() };
         rows[5].last = Some(Last { status: None, took: 0 });
         let (configs, errors) = (vec!["a \"b\".json".to_owned()], vec!["wrong".to_owned()]);
-        let status = Status { process: Some(7), configs, next: Some(3), errors, rows };
+        let group = Some(membership(Role::StandBy, Some("b")));
+        let status = Status { process: Some(7), configs, next: Some(3), errors, rows, group };
         assert_eq!(Status::from_text(&pretty(&status.to_json())), Some(status));
         let empty = Status::default();
         assert_eq!(Status::from_text(&pretty(&empty.to_json())), Some(empty));
@@ -353,5 +386,22 @@ mod tests {
         assert_eq!(status.summary(), "1 record up to date");
         status.rows.push(row(Phase::NoAddress));
         assert_eq!(status.summary(), "1 of 2 records up to date");
+    }
+
+    #[test]
+    fn j1_updates_of_a_host_that_stands_by_are_neither_late_nor_failed() {
+        let retry = Phase::Retry { seconds: 12, failures: 3, why: "503".to_owned() };
+        let status = Status { rows: [Phase::Sending, retry].map(row).into(), ..Status::default() };
+        let stand_by = || membership(Role::StandBy, Some("b"));
+        let standing = status.clone().in_group(Some(stand_by()));
+        assert_eq!((standing.summary().as_str(), standing.is_good()), ("2 records stand by", true));
+        let mut alone = stand_by();
+        alone.standing.store = Err("refused".to_owned());
+        assert!(!status.clone().in_group(Some(alone)).is_good(), "nobody knows who sends");
+        let missing = Status { rows: [Phase::Sending, Phase::NoAddress].map(row).into(), ..Status::default() };
+        let missing = missing.in_group(Some(stand_by()));
+        assert_eq!((missing.summary().as_str(), missing.is_good()), ("1 of 2 records stands by", false));
+        let holder = status.clone().in_group(Some(membership(Role::Holder, Some("a"))));
+        assert_eq!((holder.rows, holder.group.is_some()), (status.rows, true));
     }
 }

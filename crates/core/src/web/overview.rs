@@ -226,7 +226,7 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
     let total = rows.len();
     let page = query.page.min(total.div_ceil(PER_PAGE)).max(1);
     Overview {
-        headline: headline(status.rows.len(), numbers[State::UpToDate as usize]),
+        headline: headline(status, numbers),
         worst: counts.last().map_or(State::UpToDate, |(state, _)| *state),
         addresses: addresses(&status.rows),
         trouble,
@@ -239,13 +239,20 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
     }
 }
 
-fn headline(all: usize, good: usize) -> String {
-    match (all, good) {
+fn headline(status: &Status, numbers: [usize; State::ALL.len()]) -> String {
+    let all = status.rows.len();
+    if let Some(group) = status.group.as_ref().filter(|group| group.standing.role.is_standing_by() && all > 0) {
+        return match &group.standing.holder {
+            Some(holder) if *holder != group.standing.member => format!("Stands by for {holder}"),
+            _ => "Stands by".to_owned(),
+        };
+    }
+    match (all, numbers[State::UpToDate as usize]) {
         (0, _) => "No updates configured".to_owned(),
         (1, 1) => "Up to date".to_owned(),
         (1, _) => "Not up to date".to_owned(),
-        _ if all == good => format!("All {} up to date", grouped(all)),
-        _ => format!("{} of {} up to date", grouped(good), grouped(all)),
+        (_, good) if all == good => format!("All {} up to date", grouped(all)),
+        (_, good) => format!("{} of {} up to date", grouped(good), grouped(all)),
     }
 }
 
@@ -281,7 +288,7 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
             Phase::Stopped { why } => (why.as_str(), None),
             Phase::NoAddress => (row.kind.as_str(), None),
             Phase::InDoubt | Phase::NotAccepted => ("", None),
-            Phase::UpToDate | Phase::Sending | Phase::Accepted | Phase::Expired => continue,
+            Phase::UpToDate | Phase::Sending | Phase::Accepted | Phase::Expired | Phase::StandBy => continue,
         };
         let place = *places.entry((state, why)).or_insert_with(|| {
             all.push(Trouble { state, named: Vec::new(), count: 0, next: None });

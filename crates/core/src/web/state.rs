@@ -7,6 +7,8 @@ use crate::update::status::Phase;
 pub enum State {
     /// The endpoint has the address.
     UpToDate,
+    /// Another host of the group sends it.
+    StandBy,
     /// It is being sent, or about to be.
     Sending,
     /// It is due, but the service wants a pause, or `min_interval` has not passed.
@@ -23,13 +25,22 @@ pub enum State {
 
 impl State {
     /// All of them, the best first.
-    pub const ALL: [Self; 7] =
-        [Self::UpToDate, Self::Sending, Self::HeldBack, Self::InDoubt, Self::NoAddress, Self::Retrying, Self::Stopped];
+    pub const ALL: [Self; 8] = [
+        Self::UpToDate,
+        Self::StandBy,
+        Self::Sending,
+        Self::HeldBack,
+        Self::InDoubt,
+        Self::NoAddress,
+        Self::Retrying,
+        Self::Stopped,
+    ];
 
     /// That of a phase.
     pub fn of(phase: &Phase) -> Self {
         match phase {
             Phase::UpToDate | Phase::Accepted | Phase::Expired => Self::UpToDate,
+            Phase::StandBy => Self::StandBy,
             Phase::Sending => Self::Sending,
             Phase::Held { .. } => Self::HeldBack,
             Phase::InDoubt | Phase::NotAccepted => Self::InDoubt,
@@ -43,6 +54,7 @@ impl State {
     pub fn words(self) -> &'static str {
         match self {
             Self::UpToDate => "up to date",
+            Self::StandBy => "stands by",
             Self::Sending => "sending",
             Self::HeldBack => "held back",
             Self::InDoubt => "in doubt",
@@ -56,6 +68,7 @@ impl State {
     pub fn key(self) -> &'static str {
         match self {
             Self::UpToDate => "good",
+            Self::StandBy => "stand-by",
             Self::Sending => "sending",
             Self::HeldBack => "held",
             Self::InDoubt => "doubt",

@@ -113,7 +113,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let configs = configs.iter().map(|(config, _)| config.name.clone()).collect();
-    Status { process: None, configs, next: None, errors: Vec::new(), rows }
+    Status { configs, rows, ..Status::default() }
 }
 
 fn shown(status: &Status, form: Form) -> String {
@@ -189,5 +189,6 @@ fn phase(phase: &Phase) -> String {
             format!("held back for {}: {why}", duration(Duration::from_secs(*seconds)))
         }
         Phase::Stopped { why } => format!("stopped: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
+        Phase::StandBy => "stands by".to_owned(),
     }
 }

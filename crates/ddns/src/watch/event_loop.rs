@@ -378,6 +378,7 @@ impl<'a, 's> EventLoop<'a, 's> {
             next: self.next_round().map(ddns_core::update::status::seconds),
             errors: self.reload.errors.clone(),
             rows: self.sync.rows(),
+            group: None,
         }
     }
 

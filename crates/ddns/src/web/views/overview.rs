@@ -230,7 +230,7 @@ impl Model<'_> {
                 }
                 td { (state(State::of(&row.phase))) (next(row)) }
                 td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
-                td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None => "never" } }
+                td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None if row.phase == Phase::StandBy => "–", None => "never" } }
                 td { (last(row.last)) }
                 @if let Some(days) = days { td { (strip(days, &self.clock)) } }
             }
@@ -278,6 +278,7 @@ pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
             }
             Phase::InDoubt | Phase::NotAccepted => { "It is not known which address the endpoint has; it is sent again." }
             Phase::Sending => "It is being sent.",
+            Phase::StandBy => "Another host of the group sends it, or will.",
             Phase::UpToDate | Phase::Accepted | Phase::Expired => "The endpoint has this address.",
         }
     }

@@ -27,7 +27,7 @@ impl Icon {
         match state {
             State::UpToDate => Self::Good,
             State::Sending => Self::Sending,
-            State::HeldBack => Self::Held,
+            State::HeldBack | State::StandBy => Self::Held,
             State::InDoubt => Self::Doubt,
             State::NoAddress => Self::NoAddress,
             State::Retrying => Self::Retrying,

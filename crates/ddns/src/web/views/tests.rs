@@ -72,7 +72,14 @@ fn status() -> Status {
     let none = Row { accepted: None, last: None, ..row("lan.example.org", "", Phase::NoAddress) };
     rows.push(Row { kind: "AAAA".to_owned(), ..none });
     rows.push(Row { accepted: None, last: None, ..row("new.example.org", "203.0.113.7", Phase::Sending) });
-    Status { process: Some(7), configs: vec!["config.json".to_owned()], next: Some(221), errors: Vec::new(), rows }
+    Status {
+        process: Some(7),
+        configs: vec!["config.json".to_owned()],
+        next: Some(221),
+        errors: Vec::new(),
+        rows,
+        group: None,
+    }
 }
 
 fn all_good() -> Status {

@@ -1,0 +1,232 @@
+//! A group and how this member stands in it: as sentences for people, and as the JSON that is sent and shown.
+
+use std::time::Duration;
+
+use super::standing::{Role, Seen, Standing};
+use super::view::part;
+use crate::text::duration::duration;
+use crate::text::json::Value;
+
+/// A group, and how this member stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// What the group is called.
+    pub group: String,
+    /// How this member stands.
+    pub standing: Standing,
+}
+
+impl Membership {
+    /// Whether nothing is wrong: somebody can send, and this member knows who.
+    pub fn is_good(&self) -> bool {
+        self.objection().is_none()
+    }
+
+    /// Why this member does not do its work, in a few words without a name; none where it does. One that stands by does, as
+    /// long as it sees the store; and so does one that holds the lease, as long as it may send.
+    pub fn objection(&self) -> Option<&'static str> {
+        let Standing { role, store, trouble, .. } = &self.standing;
+        match (role, store) {
+            _ if trouble.is_some() => Some("the group needs attention"),
+            (Role::Unconfirmed, _) => Some("the lease of the group is not confirmed"),
+            (Role::Holder | Role::HandingOver, _) | (_, Ok(())) => None,
+            _ => Some("the store of the group does not answer"),
+        }
+    }
+
+    /// What this member does, and who else: `stands by: router-b holds the lease`.
+    pub fn sentence(&self) -> String {
+        let Standing { member, role, holder, held_for, lease_left, .. } = &self.standing;
+        let since = held_for.map_or_else(String::new, |time| format!(" for {}", duration(time)));
+        match (role, holder) {
+            (Role::Holder, _) => {
+                let left = lease_left.map_or_else(String::new, |left| format!(", {} left", duration(left)));
+                format!("holds the lease{since}{left}")
+            }
+            (Role::TakingOver, _) => "takes over: reads what was accepted".to_owned(),
+            (Role::HandingOver, _) => "gives the lease back when what is under way has ended".to_owned(),
+            (Role::Unconfirmed, _) => {
+                "could not renew the lease in time: nothing is sent until the store confirms it".to_owned()
+            }
+            (Role::Joining, _) => "joins the group: nothing is sent yet".to_owned(),
+            (Role::Left, _) => "left the group: nothing is sent".to_owned(),
+            (Role::StandBy, Some(holder)) if holder == member => {
+                "stands by: a lease that it held before has not ended yet".to_owned()
+            }
+            (Role::StandBy, Some(holder)) => format!("stands by: {holder} holds the lease"),
+            (Role::StandBy, None) => "stands by: nobody holds the lease".to_owned(),
+        }
+    }
+
+    /// What somebody should know besides: why the store cannot be used, why this member cannot take over, what to change.
+    pub fn remarks(&self) -> Vec<String> {
+        let Standing { store, ready, trouble, role, .. } = &self.standing;
+        let store = store.as_ref().err().map(|why| format!("the store cannot be used: {why}"));
+        let can_have = matches!(role, Role::Holder | Role::HandingOver | Role::Left);
+        let ready = ready.as_ref().err().filter(|_| !can_have).map(|why| format!("cannot take over: {why}"));
+        store.into_iter().chain(ready).chain(trouble.clone()).collect()
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let Standing { member, role, holder, held_for, lease_left, members, store, ready, trouble } = &self.standing;
+        let text = |text: Option<&String>| text.map_or(Value::Null, Value::string);
+        let seconds = |time: &Option<Duration>| match time {
+            Some(time) => Value::Number(time.as_secs().to_string()),
+            None => Value::Null,
+        };
+        let members = members.iter().map(|seen| {
+            Value::object([
+                ("member", Value::string(&seen.member)),
+                ("ready", Value::Bool(seen.ready)),
+                ("prefer", Value::Number(seen.prefer.to_string())),
+                ("holder", Value::Bool(seen.is_holder)),
+                ("self", Value::Bool(seen.is_self)),
+            ])
+        });
+        Value::object([
+            ("name", Value::string(&self.group)),
+            ("member", Value::string(member)),
+            ("role", Value::string(role.name())),
+            ("holder", text(holder.as_ref())),
+            ("held_for", seconds(held_for)),
+            ("lease_left", seconds(lease_left)),
+            ("members", Value::list(members)),
+            ("store_error", text(store.as_ref().err())),
+            ("not_ready", text(ready.as_ref().err())),
+            ("trouble", text(trouble.as_ref())),
+        ])
+    }
+
+    /// Reads what [`Membership::to_json`] made; none where it is something else.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let text = |name| part(value, name).and_then(Value::text).map(str::to_owned);
+        let seconds = |name| number(value, name).map(Duration::from_secs);
+        let reason = |name| text(name).map_or(Ok(()), Err);
+        let Value::Array(members) = part(value, "members")? else { return None };
+        let role = text("role")?;
+        let standing = Standing {
+            member: text("member")?,
+            role: Role::ALL.into_iter().find(|known| known.name() == role)?,
+            holder: text("holder"),
+            held_for: seconds("held_for"),
+            lease_left: seconds("lease_left"),
+            members: members.iter().map(|member| seen(&member.value)).collect::<Option<_>>()?,
+            store: reason("store_error"),
+            ready: reason("not_ready"),
+            trouble: text("trouble"),
+        };
+        Some(Self { group: text("name")?, standing })
+    }
+}
+
+fn number<T: std::str::FromStr>(value: &Value, name: &str) -> Option<T> {
+    match part(value, name)? {
+        Value::Number(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn seen(value: &Value) -> Option<Seen> {
+    let is = |name| part(value, name).map(|value| *value == Value::Bool(true));
+    Some(Seen {
+        member: part(value, "member")?.text()?.to_owned(),
+        ready: is("ready")?,
+        prefer: number(value, "prefer")?,
+        is_holder: is("holder")?,
+        is_self: is("self")?,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::text::json::{Dialect, parse, pretty};
+
+    /// Member `a` of the group `home`, which `b` is in as well.
+    pub(crate) fn membership(role: Role, holder: Option<&str>) -> Membership {
+        let seen = |name: &str| Seen {
+            member: name.to_owned(),
+            ready: true,
+            prefer: 0,
+            is_holder: holder == Some(name),
+            is_self: name == "a",
+        };
+        let is_holder = role == Role::Holder;
+        let standing = Standing {
+            member: "a".to_owned(),
+            role,
+            holder: holder.map(str::to_owned),
+            held_for: holder.map(|_| Duration::from_secs(3 * 3600)),
+            lease_left: is_holder.then_some(Duration::from_secs(12)),
+            members: vec![seen("a"), seen("b")],
+            store: Ok(()),
+            ready: Ok(()),
+            trouble: None,
+        };
+        Membership { group: "home".to_owned(), standing }
+    }
+
+    #[test]
+    fn j1_a_role_is_one_sentence_with_the_name_of_who_holds() {
+        let cases = [
+            (Role::Holder, Some("a"), "holds the lease for 3 h, 12 s left"),
+            (Role::StandBy, Some("b"), "stands by: b holds the lease"),
+            (Role::StandBy, Some("a"), "stands by: a lease that it held before has not ended yet"),
+            (Role::StandBy, None, "stands by: nobody holds the lease"),
+            (Role::Joining, None, "joins the group: nothing is sent yet"),
+            (Role::TakingOver, Some("a"), "takes over: reads what was accepted"),
+            (Role::HandingOver, Some("a"), "gives the lease back when what is under way has ended"),
+            (Role::Left, None, "left the group: nothing is sent"),
+        ];
+        for (role, holder, expected) in cases {
+            let membership = membership(role, holder);
+            assert_eq!((membership.sentence().as_str(), membership.remarks().len()), (expected, 0));
+            assert!(membership.is_good(), "{role:?}");
+        }
+    }
+
+    #[test]
+    fn j4_what_is_wrong_is_said_and_a_holder_goes_on_without_the_store() {
+        let mut stand_by = membership(Role::StandBy, None);
+        stand_by.standing.store = Err("connection refused".to_owned());
+        stand_by.standing.ready = Err("this host has no address".to_owned());
+        stand_by.standing.trouble = Some("the lease is shorter than the way to the store".to_owned());
+        let expected = [
+            "the store cannot be used: connection refused",
+            "cannot take over: this host has no address",
+            "the lease is shorter than the way to the store",
+        ];
+        assert_eq!(stand_by.remarks(), expected);
+        assert_eq!(stand_by.objection(), Some("the group needs attention"));
+        stand_by.standing.trouble = None;
+        assert_eq!(stand_by.objection(), Some("the store of the group does not answer"));
+        let store = stand_by.standing.store.clone();
+        let mut holder = membership(Role::Holder, Some("a"));
+        holder.standing.store = store;
+        assert_eq!(holder.objection(), None, "until its lease ends");
+        holder.standing.role = Role::Unconfirmed;
+        assert_eq!(holder.objection(), Some("the lease of the group is not confirmed"));
+    }
+
+    #[test]
+    fn what_is_written_of_a_group_reads_back() {
+        for (at, role) in Role::ALL.into_iter().enumerate() {
+            let mut membership = membership(role, (at > 2).then_some("b"));
+            if at % 2 == 0 {
+                membership.standing.store = Err("a \"b\"".to_owned());
+                membership.standing.ready = Err("none".to_owned());
+                membership.standing.trouble = Some("ü".to_owned());
+            }
+            let text = pretty(&membership.to_json());
+            let node = parse(&text, Dialect::STRICT).expect("JSON");
+            assert_eq!(Membership::from_json(&node.value), Some(membership), "{text}");
+        }
+        for wrong in
+            ["{}", "[]", "{\"members\":[{}]}", "{\"name\":\"a\",\"member\":\"a\",\"role\":\"x\",\"members\":[]}"]
+        {
+            let node = parse(wrong, Dialect::STRICT).expect("JSON");
+            assert_eq!(Membership::from_json(&node.value), None, "{wrong}");
+        }
+    }
+}
