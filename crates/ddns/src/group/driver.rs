@@ -206,11 +206,7 @@ impl Driver {
                     }
                 }
                 Action::Drain => self.tell(Change::Drain),
-                Action::Stop => {
-                    self.member.lose();
-                    self.writing = None;
-                    self.tell(Change::StandBy);
-                }
+                Action::Stop => self.stop(),
                 Action::Left => self.tell(Change::Left),
             }
         }
@@ -292,8 +288,19 @@ impl Driver {
 
     fn told(&mut self) {
         while let Some(event) = self.member.told() {
+            let is_end = event == Event::Drained;
             self.take(event);
+            // Nothing is left that the machine would stop.
+            if is_end && self.member.machine(|machine| machine.deadline()).is_none() {
+                self.stop();
+            }
         }
+    }
+
+    fn stop(&mut self) {
+        self.member.lose();
+        self.writing = None;
+        self.tell(Change::StandBy);
     }
 }
 
