@@ -69,10 +69,6 @@ impl Range {
 pub enum Compare {
     /// The key was created at this revision; 0: it does not exist.
     Created(String, i64),
-    /// The key was written at this revision last.
-    Modified(String, i64),
-    /// The key is attached to this lease.
-    Lease(String, LeaseId),
     /// The key has this value.
     Value(String, String),
 }

@@ -192,6 +192,11 @@ impl Messages {
             }
         }
     }
+
+    /// What is left at the end: etcd's last message may say why it ends, and has no line end.
+    pub fn rest(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 pub(super) fn object(body: &[u8]) -> Result<Value, Malformed> {

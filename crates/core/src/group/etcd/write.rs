@@ -68,16 +68,12 @@ pub fn transaction_body(transaction: &Transaction) -> String {
 fn push_compare(body: &mut String, compare: &Compare) {
     let (target, key) = match compare {
         Compare::Created(key, _) => ("CREATE", key),
-        Compare::Modified(key, _) => ("MOD", key),
-        Compare::Lease(key, _) => ("LEASE", key),
         Compare::Value(key, _) => ("VALUE", key),
     };
     *body += &format!(r#"{{"result":"EQUAL","target":"{target}","#);
     push_bytes(body, "key", key.as_bytes());
     match compare {
         Compare::Created(_, revision) => push_number(body, "create_revision", *revision),
-        Compare::Modified(_, revision) => push_number(body, "mod_revision", *revision),
-        Compare::Lease(_, lease) => push_number(body, "lease", lease.0),
         Compare::Value(_, value) => push_bytes(body, "value", value.as_bytes()),
     }
     close(body, "},");

@@ -21,14 +21,6 @@ pub(crate) enum Error {
     Other(String),
 }
 
-#[allow(dead_code, reason = "tests ask")]
-impl Error {
-    /// Whether the store may have done what it was asked for all the same.
-    pub(crate) fn may_be_done(&self) -> bool {
-        matches!(self, Self::Unreachable { may_be_done: true, .. })
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -96,9 +96,6 @@ fn j1_of_two_that_create_a_key_one_succeeds_and_its_lease_takes_it_away() {
         for (compare, expected) in [
             (Compare::Created(holder.key.clone(), first.revision), true),
             (Compare::Created(holder.key.clone(), first.revision + 1), false),
-            (Compare::Modified(holder.key.clone(), first.revision), true),
-            (Compare::Lease(holder.key.clone(), granted.lease), true),
-            (Compare::Lease(holder.key.clone(), LeaseId(7)), false),
             (Compare::Value(holder.key.clone(), "ours".to_owned()), true),
             (Compare::Value(holder.key.clone(), "another".to_owned()), false),
         ] {
@@ -370,14 +367,14 @@ fn j4_where_nobody_responds_the_error_says_what_may_have_been_done() {
     run(async {
         let nobody = client(&[closed_port(), closed_port()]);
         let error = nobody.transaction(&on_absence("a/1", None), LIMIT).await.expect_err("nobody is there");
-        assert!(!error.may_be_done());
+        assert!(matches!(error, Error::Unreachable { may_be_done: false, .. }));
         assert_eq!(error.to_string().matches("connection refused").count(), 2, "{error}");
 
         let store = client(&[etcd.port]);
         let granted = store.grant(30, LIMIT).await.expect("a lease");
         etcd.pause();
         let error = store.transaction(&on_absence("a/1", None), Duration::from_secs(1)).await.expect_err("it hangs");
-        assert!(error.may_be_done(), "{error}");
+        assert!(matches!(error, Error::Unreachable { may_be_done: true, .. }), "{error}");
         assert!(error.to_string().contains("took the request but did not respond within"), "{error}");
         etcd.resume();
         // Whether it was done or not, this decides.
@@ -415,12 +412,27 @@ fn a_watch_in_pieces_is_put_together_and_one_that_is_cut_off_ends() {
             b"revision\":\"6\",\"create_revision\":\"6\",\"value\":\"eA==\"}}]}}\n{\"result\":{\"header\":{}}}\n{\"resu",
         ];
         tokio::task::spawn_local(sending(listener, pieces));
-        let store = client(&[port]);
-        let mut watch = store.watch(&[Range::prefix("a/")], 6, LIMIT).await.expect("a watch");
+        let mut watch = client(&[port]).watch(&[Range::prefix("a/")], 6, LIMIT).await.expect("a watch");
         let batch = timeout(LIMIT, watch.next()).await.expect("in time").expect("a batch");
         assert_eq!(batch.revision, 6);
         let end = timeout(LIMIT, watch.next()).await.expect("in time");
         assert!(matches!(end, Err(Error::Unreachable { .. })), "{end:?}");
+    });
+}
+
+#[test]
+fn j4_a_watch_says_why_the_store_ends_it() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+        let port = listener.local_addr().expect("the port that was bound").port();
+        let pieces: Vec<&[u8]> = vec![
+            b"HTTP/1.1 200 OK\r\n\r\n{\"result\":{\"header\":{\"revision\":\"5\"},\"created\":true}}\n",
+            b"{\"error\":{\"grpc_code\":14,\"http_code\":503,\"message\":\"etcdserver: no leader\"}}",
+        ];
+        tokio::task::spawn_local(sending(listener, pieces));
+        let mut watch = client(&[port]).watch(&[Range::prefix("a/")], 6, LIMIT).await.expect("a watch");
+        let end = timeout(LIMIT, watch.next()).await.expect("in time").expect_err("it ends");
+        assert!(end.to_string().ends_with("cannot serve at the moment (no leader)"), "{end}");
     });
 }
 
@@ -431,7 +443,7 @@ fn what_is_not_etcd_is_named_so() {
             (b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nNot Found", "does not serve etcd's JSON gateway"),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "is it etcd?"),
             (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "HTTP status 302"),
-            (b"HTTP/1.1 500 No\r\nContent-Length: 24\r\n\r\n{\"error\":\"\\u001b[1mhello\"}", "hello"),
+            (b"HTTP/1.1 500 No\r\nContent-Length: 26\r\n\r\n{\"error\":\"\\u001b[1mhello\"}", "hello"),
         ];
         for (response, words) in cases {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");

@@ -152,7 +152,10 @@ impl Watch {
                     Err(why) => Err(malformed(&self.origin, why)),
                 };
             }
-            let piece = self.streaming.next().await.map_err(End::Broken)?;
+            let piece = self.streaming.next().await.map_err(|why| match etcd::watched(self.messages.rest()) {
+                Ok(Event::Ended(problem)) => End::Problem(problem),
+                _ => End::Broken(why),
+            })?;
             self.messages.add(&piece).map_err(|why| malformed(&self.origin, why))?;
         }
     }
