@@ -93,6 +93,16 @@ mod secrets {
     mod status;
 }
 
+mod trial {
+    mod endpoint;
+    mod faults;
+    mod member;
+    mod network;
+    mod report;
+    mod rounds;
+    mod store;
+}
+
 mod watch {
     mod control;
     mod failures;

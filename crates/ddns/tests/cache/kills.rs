@@ -5,10 +5,8 @@
 //! A few kills are part of every run of the tests; `DDNS_TEST_KILLS=300` makes it as many.
 
 use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
 use std::env;
 use std::fs;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
@@ -19,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::given::parameter;
+use crate::support::random::Random;
 use crate::support::watching::{host, ms};
 use crate::support::{Receiver, Response, Sandbox};
 
@@ -97,23 +96,6 @@ impl Ledger {
 
     fn requests_of_this_run(&self) -> usize {
         self.requests.get(self.ends.len()).copied().unwrap_or(0)
-    }
-}
-
-/// Numbers that are different in each run of the tests.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        Self(RandomState::new().build_hasher().finish() | 1)
-    }
-
-    /// Below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % end.max(1) as u64).expect("less than a usize")
     }
 }
 

@@ -15,6 +15,7 @@ pub mod page;
 pub mod pages;
 pub mod programs;
 pub mod proxies;
+pub mod random;
 mod receiver;
 mod sandbox;
 pub mod scripted;

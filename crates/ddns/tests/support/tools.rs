@@ -3,7 +3,7 @@
 //! sets `DDNS_TEST_MUST_NOT_SKIP`.
 
 use std::env;
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -46,16 +46,23 @@ pub fn inside(test: &str, setup: &str) -> bool {
         return false;
     };
     let path = format!("{}:/usr/sbin:/sbin", env::var("PATH").unwrap_or_default());
-    let script = format!("set -eu\n{setup}\nexec \"$0\" --exact \"$1\" --include-ignored --nocapture\n");
+    let script = format!("exec 2>&1\nset -eu\n{setup}\nexec \"$0\" --exact \"$1\" --include-ignored --nocapture\n");
     let mut command = Command::new(unshare);
     command.args([options, "sh", "-c", &script]).arg(env::current_exe().expect("this program")).arg(test);
-    let output = command.env(INSIDE, test).env("PATH", path).stdin(Stdio::null()).output().expect("unshare starts");
-    let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.code() == Some(CANNOT) {
+    command.env(INSIDE, test).env("PATH", path).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut copy = command.spawn().expect("unshare starts");
+    let mut printed = String::new();
+    for line in BufReader::new(copy.stdout.take().expect("a pipe")).lines().map_while(Result::ok) {
+        println!("{line}");
+        printed += &line;
+        printed += "\n";
+    }
+    let status = copy.wait().expect("its status");
+    if status.code() == Some(CANNOT) {
         skipped(&format!("this system cannot make what the namespace needs: {printed}"));
         return false;
     }
-    assert!(output.status.success(), "inside the namespace ({}):\n{printed}", output.status);
+    assert!(status.success(), "it failed inside the namespace ({status}); what it printed is above");
     assert!(printed.contains("1 passed"), "there is no test {test}:\n{printed}");
     if let Some(line) = printed.lines().find(|line| line.starts_with("skipped ")) {
         let _ = writeln!(io::stderr(), "{line}");
