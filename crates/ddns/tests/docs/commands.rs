@@ -13,11 +13,12 @@ use crate::support::tools::tool;
 use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "bash",
     "cargo",
     "cat",
     "docker",
+    "etcdctl",
     "journalctl",
     "packaging/build-static",
     "scp",
@@ -184,7 +185,7 @@ fn docs_every_command_runs_and_prints_what_the_page_shows() {
         let reader = Reader::new();
         for (language, body) in blocks(&text) {
             match language {
-                "json" => {
+                "json" | "jsonc" => {
                     reader.sandbox.write("config.json", reader.real(body));
                     let _ = fs::remove_file(reader.sandbox.cache_file());
                 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use crate::support::authority::{Authority, params_for};
 use crate::support::pages::{blocks, blocks_of, pages, root, run};
 use crate::support::{Receiver, Sandbox};
 
@@ -45,6 +46,25 @@ fn configurations_of_the_pages_run() {
         }
     }
     assert!(count >= 8, "{count} configurations");
+}
+
+/// They need an etcd to run, and files that hold its certificates.
+#[test]
+fn configurations_of_groups_are_valid() {
+    let page = "docs/several-hosts.md";
+    let configs = blocks_of(page, "jsonc");
+    assert_eq!(configs.len(), 2, "{page}");
+    let authority = Authority::new("etcd");
+    let sandbox = Sandbox::new();
+    let (certificate, key) = authority.files(&params_for("ddns"));
+    let files = [("ca.pem", authority.pem), ("client.pem", certificate), ("client.key", key)];
+    for (name, text) in [files.as_slice(), &[("password", "s3cret\n".to_owned())]].concat() {
+        sandbox.write(&format!("etcd-{name}"), text);
+    }
+    for config in configs {
+        sandbox.write("config.json", config.replace("/etc/ddns/", &format!("{}/", sandbox.path(".").display())));
+        sandbox.run(&["check", "-c", "config.json"]).expect(0).never_prints("warning:");
+    }
 }
 
 /// A link that leads nowhere helps nobody.

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::authority::Authority;
 use crate::support::given::files;
@@ -293,6 +293,77 @@ fn image_needs_nothing_but_the_program() {
     let expected = ["cache.json", "cache.json.history"].map(|name| state.join(name));
     assert_eq!(new, expected.iter().collect::<Vec<_>>(), "nothing else is written");
     assert!(new.iter().all(|file| mode(file) == 0o600), "only the owner reads them");
+}
+
+/// The documents of a YAML file; none, and the test is skipped, where no Python can read it.
+#[track_caller]
+fn yaml(path: &str) -> Option<Vec<Value>> {
+    const SCRIPT: &str = "import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)";
+    let can = |python: &&str| {
+        let mut command = Command::new(python);
+        let status = command.args(["-c", "import yaml"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(can) else {
+        skipped("there is no Python with `yaml`");
+        return None;
+    };
+    let file = fs::File::open(root().join(path)).expect("the file");
+    let output = Command::new(python).args(["-c", SCRIPT]).stdin(file).output().expect("Python starts");
+    assert!(output.status.success(), "{path}: {}", output_of(&output));
+    Some(serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+/// The one document of this kind.
+#[track_caller]
+fn of_kind<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
+    let found: Vec<_> = documents.iter().filter(|document| document["kind"] == kind).collect();
+    assert_eq!(found.len(), 1, "{kind} in {documents:#?}");
+    found[0]
+}
+
+#[test]
+fn kubernetes_runs_the_image_as_it_is_made() {
+    let Some(documents) = yaml("packaging/kubernetes/ddns.yaml") else { return };
+    let deployment = of_kind(&documents, "Deployment");
+    assert_eq!(deployment["spec"]["replicas"], 3);
+    let pod = &deployment["spec"]["template"]["spec"];
+    let context = &pod["securityContext"];
+    assert_eq!(format!("{}:{}", context["runAsUser"], context["runAsGroup"]), instruction("USER"));
+    let container = &pod["containers"][0];
+    for probe in ["livenessProbe", "readinessProbe"] {
+        let command = container[probe]["exec"]["command"].to_string();
+        assert!(instruction("HEALTHCHECK").replace(", ", ",").ends_with(&command), "{probe}: {command}");
+    }
+    let mounts = container["volumeMounts"].as_array().expect("volumes");
+    let mounted = |path: &str| mounts.iter().any(|mount| mount["mountPath"] == path);
+    for path in [image_variable("STATE_DIRECTORY"), image_variable("RUNTIME_DIRECTORY"), "/etc/ddns".to_owned()] {
+        assert!(mounted(&path), "{path} in {mounts:#?}");
+    }
+
+    let secret = of_kind(&documents, "Secret")["stringData"]["key"].as_str().expect("a key");
+    let sandbox = Sandbox::new();
+    let key = sandbox.write("key", secret);
+    let config = of_kind(&documents, "ConfigMap")["data"]["config.json"].as_str().expect("a configuration");
+    assert!(mounted("/etc/ddns-secret") && config.contains("/etc/ddns-secret/key"), "{config}");
+    let file = sandbox.write("config.json", config.replace("/etc/ddns-secret/key", &key.display().to_string()));
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).expect("its owner reads it");
+    sandbox.run(&["check", "-c", "config.json"]).expect(0).never_prints("warning:");
+}
+
+/// The nodes that ddns.yaml names are those that etcd.yaml makes.
+#[test]
+fn kubernetes_nodes_of_etcd_have_the_names_that_the_group_uses() {
+    let Some(documents) = yaml("packaging/kubernetes/etcd.yaml") else { return };
+    let set = of_kind(&documents, "StatefulSet");
+    let (name, service) = (&set["metadata"]["name"], &set["spec"]["serviceName"]);
+    assert_eq!((name, service), (&json!("etcd"), &of_kind(&documents, "Service")["metadata"]["name"]));
+    let nodes = [0, 1, 2].map(|node| format!("etcd-{node}.etcd"));
+    assert_eq!(set["spec"]["replicas"], nodes.len());
+    let store = format!("\"etcd://{}\"", nodes.each_ref().map(|node| format!("{node}:2379")).join(","));
+    assert!(read("packaging/kubernetes/ddns.yaml").contains(&store), "{store}");
+    let command = set["spec"]["template"]["spec"]["containers"][0]["command"].to_string();
+    assert!(nodes.iter().all(|node| command.contains(&format!("=http://{node}:2380"))), "{command}");
 }
 
 #[test]
