@@ -214,7 +214,7 @@ configuration files, as `-c` does.
 
 Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
 `concurrency`, `interval`, `web`, `group` and `notify` apply to the whole file and belong outside. [notifications.md](notifications.md)
-explains `notify`.
+explains `notify`, [several-hosts.md](several-hosts.md) `group`.
 ";
 
 /// The text of `docs/configuration.md`.

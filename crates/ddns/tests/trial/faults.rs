@@ -36,7 +36,8 @@ impl Fault {
     ];
 
     /// Those that are tried in every run of the tests.
-    pub const FEW: [Self; 5] = [Self::Kill, Self::NoStore, Self::Leader, Self::Terminate, Self::RestartAll];
+    pub const FEW: [Self; 6] =
+        [Self::Kill, Self::NoStore, Self::NoEndpoint, Self::Leader, Self::Terminate, Self::RestartAll];
 
     pub fn words(self) -> &'static str {
         match self {
