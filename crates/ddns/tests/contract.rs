@@ -129,6 +129,12 @@ mod web {
     mod setting_up;
 }
 
+mod group {
+    mod faults;
+    mod hand_over;
+    mod single_runs;
+}
+
 mod commands {
     mod addresses;
     mod check;

@@ -10,6 +10,7 @@ pub mod given;
 pub mod inbox;
 pub mod large;
 pub mod lookup;
+pub mod members;
 pub mod odd_server;
 pub mod page;
 pub mod pages;

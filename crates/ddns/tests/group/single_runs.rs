@@ -1,0 +1,73 @@
+//! Single runs of hosts of a group.
+
+use serde_json::json;
+
+use crate::support::etcd::Etcd;
+use crate::support::members::Member;
+use crate::support::watching::{Endpoint, SOON};
+
+#[test]
+fn j1_a_single_run_takes_the_lease_sends_and_gives_it_back() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    one.sandbox.sync(&one.single(&json!({}))).expect(0).prints("accepted");
+    let keys = etcd.control(&["get", "--prefix", "ddns/home/", "--keys-only"]);
+    assert!(!keys.contains("holder") && !keys.contains("members"), "{keys}");
+    one.sandbox.sync(&one.single(&json!({}))).expect(0);
+    assert_eq!(endpoint.ips(), ["203.0.113.1"], "it is known in the store that it was accepted");
+    assert!(!one.sandbox.cache_file().exists(), "nothing is remembered in a file");
+    other.sandbox.sync(&other.single(&json!({}))).expect(0);
+    assert_eq!(endpoint.ips(), ["203.0.113.1", "203.0.113.2"]);
+}
+
+#[test]
+fn j1_a_single_run_beside_a_holder_says_so_and_ends_well() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let holder = one.watch();
+    endpoint.wait(1, SOON);
+    let run = other.sandbox.sync(&other.single(&json!({}))).expect(0);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("one holds the lease of group home"), "{}", run.stderr);
+    assert_eq!(endpoint.count(), 1);
+    holder.stop();
+}
+
+#[test]
+fn j4_a_single_run_without_its_store_fails_with_a_sentence() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({"store": "etcd://127.0.0.1:9"}));
+    let run = one.sandbox.sync(&one.single(&json!({}))).expect(1);
+    assert!(run.stderr.contains("the store of group home cannot be used: "), "{}", run.stderr);
+    assert!(run.stderr.contains("nothing was sent"), "{}", run.stderr);
+    assert_eq!(endpoint.count(), 0);
+}
+
+#[test]
+fn j1_a_single_run_without_an_address_does_not_wait_for_the_lease() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "none", &etcd, &endpoint, &json!({}));
+    one.sandbox.sync(&one.single(&json!({}))).expect(1).prints("no IPv4 address found");
+    assert_eq!(endpoint.count(), 0);
+}
+
+#[test]
+fn j6_files_of_one_run_are_in_one_group() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    one.sandbox.write("config.json", one.single(&json!({})).to_string());
+    one.sandbox.write("other.json", endpoint.config(&json!({})).to_string());
+    for command in [&["-c", "config.json", "-c", "other.json"][..], &["watch", "-c", "config.json", "-c", "other.json"]]
+    {
+        let run = one.sandbox.run(command).expect(2);
+        assert!(run.stderr.contains("`group` differs from that of config.json"), "{}", run.stderr);
+    }
+    assert_eq!(endpoint.count(), 0);
+}
