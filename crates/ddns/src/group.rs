@@ -59,7 +59,7 @@ pub(crate) fn join(group: &Group) -> Result<Joined, String> {
         Settings { member: group.member.clone().unwrap_or_else(random_name), lease: group.lease, prefer: group.prefer };
     let store = Etcd::new(group)?;
     let (sender, changes) = unbounded_channel();
-    let member = Member::new(Machine::new(settings.clone(), steady_time()));
+    let member = Member::new(group.name.clone(), Machine::new(settings.clone(), steady_time()));
     let driver = Driver::new(member.clone(), settings, store, Keys::new(&group.name), sender);
     let task = tokio::task::spawn_local(driver.run()).abort_handle();
     Ok(Joined { member, group: group.clone(), changes, said: None, task })
@@ -94,8 +94,7 @@ impl Joined {
     }
 
     /// Says how this host stands, where that is news.
-    pub(crate) fn say(&mut self, log: &Log<'_>) {
-        let now = self.member.standing();
+    pub(crate) fn say(&mut self, now: Standing, log: &Log<'_>) {
         for (level, line) in news(&self.group.name, self.said.as_ref(), &now) {
             log.line(level, || line);
         }

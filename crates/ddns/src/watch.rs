@@ -93,8 +93,11 @@ async fn serve_with(
         match serve_once(&mut service, &configs, &mut events).await {
             End::Stop(code) => return code,
             End::Reload(fresh) => {
-                // It was looked at before they took the place of the others.
-                let _ = group::enter(&fresh, &mut events).await;
+                match group::enter(&fresh, &mut events).await {
+                    Ok(false) => {}
+                    Ok(true) => return 0,
+                    Err(wrong) => return complain(&wrong),
+                }
                 configs = Rc::new(fresh);
             }
         }

@@ -43,7 +43,9 @@ fn of_role(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level
                 let why = now.ready.as_ref().err().map(|why| format!(": {why}")).unwrap_or_default();
                 Some((Level::Info, format!("gives the lease of group {group} back{why}")))
             }
-            (Role::HandingOver, _) => Some((Level::Info, format!("gave the lease of group {group} back"))),
+            (Role::HandingOver, _) | (Role::Holder, Role::Left) => {
+                Some((Level::Info, format!("gave the lease of group {group} back")))
+            }
             (_, Role::Unconfirmed) => {
                 let effect = "nothing is sent until the store confirms it";
                 Some((Level::Warning, format!("could not renew the lease of group {group} in time: {effect}")))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
+use ddns_core::group::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::text::json::{Value, pretty};
@@ -75,7 +76,8 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     let mut caches = Caches::default();
     let mut rows = Vec::new();
     let now = unix_time().seconds;
-    for entry in configs.iter().flat_map(|(config, _)| &config.entries) {
+    let alone = configs.iter().filter(|(config, _)| config.group.is_none());
+    for entry in alone.flat_map(|(config, _)| &config.entries) {
         let remembered = caches.of(entry, environment);
         for family in Family::ALL {
             for domain in entry.domains_of(family) {
@@ -117,13 +119,21 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
 }
 
 fn shown(status: &Status, form: Form) -> String {
+    let is_empty = status.rows.is_empty();
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
             let next = next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
             broken(&format!("{} (process {process}{next})", status.summary()), 0, form.width) + "\n"
         }
+        (None, _) if is_empty => {
+            let note = "No running service found. What was accepted is in the store of the group, which is not asked.";
+            return broken(note, 0, form.width);
+        }
         (None, _) => "No running service found. The cache remembers:\n\n".to_owned(),
     };
+    if let Some(group) = &status.group {
+        text += &of_group(group, form);
+    }
     if !status.errors.is_empty() {
         let errors = status.errors.iter().map(|error| broken(error, 2, form.width)).collect::<String>();
         let note = "The configuration changed but cannot be used; the previous one still is:";
@@ -150,6 +160,16 @@ fn shown(status: &Status, form: Form) -> String {
         text += &format!("{} more are up to date (--wide shows them)\n", status.rows.len() + 1 - rows.len());
     }
     text
+}
+
+/// How this host stands in its group, who else is in it, and what somebody should know.
+fn of_group(group: &Membership, form: Form) -> String {
+    let others: Vec<&str> =
+        (group.standing.members.iter().filter(|seen| !seen.is_self)).map(|seen| seen.member.as_str()).collect();
+    let others = if others.is_empty() { "no other member".to_owned() } else { format!("with {}", others.join(", ")) };
+    let line = format!("Group {}, member {}, {others}: {}", group.group, group.standing.member, group.sentence());
+    let remarks = group.remarks().into_iter().map(|remark| broken(&remark, 2, form.width)).collect::<String>();
+    broken(&line, 0, form.width) + &remarks + "\n"
 }
 
 fn state(row: &Row) -> String {

@@ -34,8 +34,8 @@ pub(crate) enum Change {
     StandBy,
     /// It left the group.
     Left,
-    /// Something else that people may want to know.
-    Standing,
+    /// It stands differently, as people may want to know.
+    Standing(Box<Standing>),
 }
 
 pub(super) struct Driver {
@@ -190,7 +190,7 @@ impl Driver {
         let said = said(&standing);
         if self.said.as_ref() != Some(&said) {
             self.said = Some(said);
-            self.tell(Change::Standing);
+            self.tell(Change::Standing(Box::new(standing)));
         }
     }
 

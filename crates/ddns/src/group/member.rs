@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::group::machine::{Event, Machine};
+use ddns_core::group::membership::Membership;
 use ddns_core::group::standing::Standing;
 use ddns_core::update::state::Pair;
 use tokio::sync::{Notify, watch};
@@ -20,7 +21,9 @@ use crate::clock::steady_time;
 pub(crate) struct Member(Rc<Shared>);
 
 struct Shared {
-    pub(super) machine: RefCell<Machine>,
+    /// What the group is called.
+    name: String,
+    machine: RefCell<Machine>,
     /// Requests may be sent until then, on the steady clock; zero where the lease is another's.
     deadline: Cell<Duration>,
     /// Which of its leases this is: one that was lost and won again is another.
@@ -47,8 +50,9 @@ pub(crate) struct Permit {
 }
 
 impl Member {
-    pub(super) fn new(machine: Machine) -> Self {
+    pub(super) fn new(name: String, machine: Machine) -> Self {
         Self(Rc::new(Shared {
+            name,
             machine: RefCell::new(machine),
             deadline: Cell::default(),
             term: Cell::default(),
@@ -81,6 +85,11 @@ impl Member {
     /// How this host stands in its group.
     pub(crate) fn standing(&self) -> Standing {
         self.0.machine.borrow().standing(steady_time())
+    }
+
+    /// The same with the name of the group.
+    pub(crate) fn membership(&self) -> Membership {
+        Membership { group: self.0.name.clone(), standing: self.standing() }
     }
 
     /// For the task alone.

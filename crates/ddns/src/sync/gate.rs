@@ -1,6 +1,7 @@
 //! In a group only the holder of the lease sends (J1): the others look up their addresses and stand by.
 
 use ddns_core::group::machine::Event;
+use ddns_core::group::membership::Membership;
 use ddns_core::schedule::queue::Queue;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::state::State;
@@ -28,6 +29,11 @@ impl Sync<'_> {
     pub(crate) fn in_group(&mut self, member: Member) {
         self.updates.is_in_group = true;
         self.gate = Some(Box::new(Gate { member, permit: None }));
+    }
+
+    /// How this host stands in its group; none where it is in none.
+    pub(crate) fn membership(&self) -> Option<Membership> {
+        self.gate.as_ref().map(|gate| gate.member.membership())
     }
 
     /// Whether another host sends, or nobody.

@@ -13,6 +13,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ddns_core::net::family::Family;
+use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
 use ddns_core::update::state::{Changed, Entry, EntryKey, State};
 use ddns_core::update::streak::Streak;
@@ -139,6 +141,17 @@ impl Store {
 
     pub(crate) fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Forgets what callbacks of other hosts had accepted of the updates that this host sends: once it has sent them, theirs are
+    /// not what the name has.
+    pub(crate) fn disown(&mut self, own: &HashSet<EntryKey>) {
+        let names: HashSet<(&Domain, Family)> = own.iter().map(|key| (&key.domain, key.family)).collect();
+        let is_theirs = |key: &EntryKey| names.contains(&(&key.domain, key.family)) && !own.contains(key);
+        let theirs: Vec<EntryKey> = self.state.keys().filter(is_theirs).collect();
+        for key in theirs {
+            self.set(key, Entry::default());
+        }
     }
 
     /// Forgets what is too old, in the store of a group: a file is looked through whenever it is written.

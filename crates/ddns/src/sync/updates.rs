@@ -1,6 +1,6 @@
 //! What is known of every update: which address was found for it, and what its endpoint accepted last.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -385,10 +385,19 @@ impl<'a> Updates<'a> {
         self.forget();
         let store = Store::of_group(state, permit, self.own);
         self.stores.push(SharedStore { place: Place::Group, store, user: 0 });
+        let mut own = HashSet::new();
         for at in 0..self.senders.len() {
             self.open_cache(at);
+            for family in Family::ALL {
+                for domain in self.senders[at].entry.domains_of(family) {
+                    let update = Update { domain, family, ip: family.documentation() };
+                    own.extend(self.key(at, &update).map(|(_, key)| key));
+                }
+            }
         }
-        self.stores[0].store.prune(self.calendar.now());
+        let store = &mut self.stores[0].store;
+        store.disown(&own);
+        store.prune(self.calendar.now());
     }
 
     /// Forgets what endpoints accepted: another host sends to them.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
 use ddns_core::group::machine;
+use ddns_core::group::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::{self, Schedule};
 use ddns_core::text::duration::duration;
@@ -348,10 +349,10 @@ impl<'a, 's> EventLoop<'a, 's> {
     fn rest(&mut self) {
         self.is_busy = false;
         self.service.client.rest();
-        if let Some(notifier) = &mut self.notifier
-            && !self.sync.is_standing_by()
-        {
-            notifier.rest(&mut self.sync);
+        match &mut self.notifier {
+            Some(notifier) if self.sync.is_standing_by() => notifier.review(&mut self.sync),
+            Some(notifier) => notifier.rest(&mut self.sync),
+            None => {}
         }
         self.sync.save();
         self.history.save();
@@ -362,8 +363,12 @@ impl<'a, 's> EventLoop<'a, 's> {
             let summary = self.status().summary();
             self.service.systemd.status(&format!("{summary}{next}"));
         }
+        let group = self.sync.membership().filter(|_| self.sync.is_standing_by());
         for request in std::mem::take(&mut self.waiting) {
-            request.respond(result(tally, self.sync.postponed()));
+            request.respond(match &group {
+                Some(group) => standing_by(group),
+                None => result(tally, self.sync.postponed()),
+            });
         }
     }
 
@@ -372,14 +377,15 @@ impl<'a, 's> EventLoop<'a, 's> {
     }
 
     fn status(&self) -> Status {
-        Status {
+        let status = Status {
             process: Some(std::process::id()),
             configs: self.configs.iter().map(|(config, _)| full_name(config)).collect(),
             next: self.next_round().map(ddns_core::update::status::seconds),
             errors: self.reload.errors.clone(),
             rows: self.sync.rows(),
             group: None,
-        }
+        };
+        status.in_group(self.sync.membership())
     }
 
     /// What was loaded, where it is different and can be used.
@@ -473,6 +479,12 @@ fn tell(events: &Events) {
 /// The whole path of a file, so that it is the same from every folder.
 fn full_name(config: &Config) -> String {
     std::fs::canonicalize(&config.name).map_or_else(|_| config.name.clone(), |path| path.display().to_string())
+}
+
+/// The same where this host does not send.
+fn standing_by(group: &Membership) -> Value {
+    let text = format!("group {}: {}", group.group, group.sentence());
+    Value::object([("good", Value::Bool(group.is_good())), ("text", Value::string(text))])
 }
 
 /// The result of a synchronization, for the client that requested it. What waits after a failure was not accepted either.

@@ -14,38 +14,37 @@ use crate::group::{Change, join, wanted};
 /// The store has so long to be told that this host leaves.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Joins the group that the configurations name, and leaves the one before, where that is another.
-pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<(), Vec<Diagnostic>> {
+/// Joins the group that the configurations name, and leaves the one before, where that is another. Whether a signal to stop came
+/// meanwhile.
+pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<bool, Vec<Diagnostic>> {
     let wanted = wanted(configs)?;
     if let (Some(joined), Some(wanted)) = (&events.group, wanted)
         && joined.is(wanted)
     {
-        return Ok(());
+        return Ok(false);
     }
+    let mut is_stopped = false;
     if let Some(joined) = &events.group {
         joined.member.tell(machine::Event::Terminate);
         joined.member.drained();
-        left(events).await;
+        let until = steady_time() + FAREWELL;
+        while steady_time() < until {
+            match events.next(Some(until)).await {
+                Event::Group(Change::Left) => break,
+                Event::Stop => {
+                    is_stopped = true;
+                    break;
+                }
+                _ => {}
+            }
+        }
         events.group = None;
     }
     if let Some(wanted) = wanted {
         let wrong = |why| vec![Diagnostic::error(Place::file(&configs[0].0.name), why)];
         events.group = Some(join(wanted).map_err(wrong)?);
     }
-    Ok(())
-}
-
-/// Waits until the store knows that this host left its group; not for long. Whether a signal to stop came.
-async fn left(events: &mut Events) -> bool {
-    let until = steady_time() + FAREWELL;
-    while steady_time() < until {
-        match events.next(Some(until)).await {
-            Event::Group(Change::Left) => return false,
-            Event::Stop => return true,
-            _ => {}
-        }
-    }
-    false
+    Ok(is_stopped)
 }
 
 impl EventLoop<'_, '_> {
@@ -67,10 +66,12 @@ impl EventLoop<'_, '_> {
                 self.sync.stand_by();
                 self.is_draining = false;
             }
-            Change::Standing | Change::Left => {}
-        }
-        if let Some(group) = &mut events.group {
-            group.say(self.log);
+            Change::Standing(now) => {
+                if let Some(group) = &mut events.group {
+                    group.say(*now, self.log);
+                }
+            }
+            Change::Left => {}
         }
     }
 
@@ -90,6 +91,20 @@ impl EventLoop<'_, '_> {
     pub(super) async fn leave(&mut self, events: &mut Events) -> bool {
         let Some(group) = &events.group else { return false };
         group.member.drained();
-        left(events).await
+        let until = steady_time() + FAREWELL;
+        while steady_time() < until {
+            match events.next(Some(until)).await {
+                Event::Stop => return true,
+                Event::Group(change) => {
+                    let is_over = matches!(change, Change::Left);
+                    self.changed(change, events);
+                    if is_over {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
     }
 }
