@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tempfile::TempDir;
 
 use super::programs::{Ended, skipped, started, tool};
@@ -58,6 +58,8 @@ impl Etcd {
     /// Stops the process, as a machine that hangs does: its connections stay open.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
+        // Its threads stop one after the other.
+        waitpid(Some(Pid::from_child(&self.server.0)), WaitOptions::UNTRACED).expect("it stops");
     }
 
     pub fn resume(&self) {

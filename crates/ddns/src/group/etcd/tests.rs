@@ -15,7 +15,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::time::timeout;
 
@@ -69,9 +69,12 @@ async fn write(store: &Etcd, key: &str, value: &str) -> i64 {
     store.transaction(&writing(vec![put(key, value, None)]), LIMIT).await.expect("it is written").revision
 }
 
-/// A port of loopback that nobody listens on.
-fn closed_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port").port()
+/// A port of loopback that nobody listens on, nor can as long as the socket is there.
+fn closed_port() -> (TcpSocket, u16) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let port = socket.local_addr().expect("the port that was bound").port();
+    (socket, port)
 }
 
 #[test]
@@ -340,7 +343,8 @@ fn j4_a_call_goes_to_the_next_endpoint_and_stays_there() {
             found.into_iter().map(|pair| pair.value).next()
         };
         // One that refuses connections.
-        let store = client(&[closed_port(), other.port]);
+        let (_socket, port) = closed_port();
+        let store = client(&[port, other.port]);
         assert_eq!(reads(&store, LIMIT).await.as_deref(), Some("of the other"));
 
         // One that hangs: half of the time is for it, and the watch on it ends.
@@ -365,7 +369,8 @@ fn j4_a_call_goes_to_the_next_endpoint_and_stays_there() {
 fn j4_where_nobody_responds_the_error_says_what_may_have_been_done() {
     let Some(etcd) = server::Etcd::start() else { return };
     run(async {
-        let nobody = client(&[closed_port(), closed_port()]);
+        let sockets = [closed_port(), closed_port()];
+        let nobody = client(&sockets.each_ref().map(|(_, port)| *port));
         let error = nobody.transaction(&on_absence("a/1", None), LIMIT).await.expect_err("nobody is there");
         assert!(matches!(error, Error::Unreachable { may_be_done: false, .. }));
         assert_eq!(error.to_string().matches("connection refused").count(), 2, "{error}");
