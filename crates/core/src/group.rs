@@ -7,6 +7,7 @@
 pub mod etcd;
 pub mod machine;
 pub mod membership;
+pub mod role_change;
 pub mod standing;
 pub mod view;
 pub mod words;

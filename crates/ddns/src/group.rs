@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use ddns_core::config::group::Group;
 use ddns_core::config::validate::Valid;
 use ddns_core::group::machine::{Machine, Settings};
+use ddns_core::group::role_change::RoleChange;
 use ddns_core::group::standing::Standing;
 use ddns_core::group::view::Keys;
 use ddns_core::group::words::news;
@@ -93,12 +94,13 @@ impl Joined {
         &self.group.name
     }
 
-    /// Says how this host stands, where that is news.
-    pub(crate) fn say(&mut self, now: Standing, log: &Log<'_>) {
+    /// Says how this host stands, where that is news. Whether the lease was taken over, given back or lost.
+    pub(crate) fn say(&mut self, now: Standing, log: &Log<'_>) -> Option<RoleChange> {
         for (level, line) in news(&self.group.name, self.said.as_ref(), &now) {
             log.line(level, || line);
         }
-        self.said = Some(now);
+        let before = self.said.replace(now);
+        RoleChange::between(&self.group.name, before.as_ref(), self.said.as_ref()?)
     }
 }
 

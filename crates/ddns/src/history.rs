@@ -135,6 +135,7 @@ impl<'a> Files<'a> {
 
     fn push(&mut self, happened: &Happened) {
         match &happened.what {
+            What::Role(_) => (0..self.all.len()).for_each(|file| self.push_to(Some(file), happened)),
             What::Settled(settled) => self.push_to(self.of[settled.entry], happened),
             What::Held { entry, .. } => self.push_to(self.of[*entry], happened),
             What::Address { entries, .. }

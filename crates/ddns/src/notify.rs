@@ -122,6 +122,7 @@ impl<'a> Notifier<'a> {
                         self.missing.remove(&(*entry, *family));
                     }
                 }
+                What::Role(change) => self.each.iter_mut().for_each(|one| one.ledger.change_role(change)),
                 What::Held { .. } | What::SourceRecovered { .. } => {}
             }
         }

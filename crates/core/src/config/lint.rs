@@ -38,13 +38,18 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
     let mut reader = Reader { layers: around.layers(&empty, file), diagnostics: &mut warnings };
     let objects = if config.notify.is_empty() { Vec::new() } else { reader.objects(Key::Notify) };
     for (object, notification) in objects.iter().zip(&config.notify) {
-        warn_about(&mut reader, object, notification);
+        warn_about(&mut reader, object, notification, config.group.is_some());
     }
     warnings.into_vec(&Place::file(&config.name))
 }
 
 /// A notification that says less than its reader needs, or sends keys unencrypted.
-fn warn_about(reader: &mut Reader<'_>, object: &Node, Notification { callback, on, .. }: &Notification) {
+fn warn_about(
+    reader: &mut Reader<'_>,
+    object: &Node,
+    Notification { callback, on, .. }: &Notification,
+    has_group: bool,
+) {
     let mut warn = |message: String, hint: &str| {
         reader.note(Severity::Warning, Key::Notify, object.span, &message, Some(hint.to_owned()));
     };
@@ -59,7 +64,13 @@ fn warn_about(reader: &mut Reader<'_>, object: &Node, Notification { callback, o
         let message = "`notify`: neither __EVENT__ nor __MESSAGE__ is sent: its reader cannot tell what happened";
         warn(message.to_owned(), "put __MESSAGE__ into `id` or `token`, or name one event in `on`");
     }
-    let has_updates = on.iter().any(|event| event != Event::Synchronized);
+    let of_group: Vec<String> =
+        on.iter().filter(|event| event.is_of_group()).map(|event| format!("`{}`", event.as_str())).collect();
+    if !has_group && !of_group.is_empty() {
+        let message = format!("`notify`: {} never happens without `group`", of_group.join(" or "));
+        warn(message, "leave it out of `on`, or add `group`");
+    }
+    let has_updates = on.iter().any(Event::names_updates);
     for name in ["__DOMAINS__", "__DOMAIN__", "__IP__", "__OLDIP__", "__RECORDTYPE__"] {
         let is_set = has_updates && (name != "__OLDIP__" || on.has(Event::Changed));
         if callback.uses(name) && !is_set {

@@ -112,7 +112,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
             let words = Value::object([("enum", Value::list(Event::ALL.map(|event| Value::string(event.as_str()))))]);
             let events = Value::object([("type", Value::string("array")), ("items", words.clone())]);
             let on = Value::object([
-                ("description", Value::string("What to tell; not set: all but `synchronized`")),
+                ("description", Value::string("What to tell; not set: `changed`, `failed`, `recovered` and `stopped`")),
                 ("anyOf", Value::list([words, events])),
             ]);
             let after = Value::object([

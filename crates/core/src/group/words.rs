@@ -43,7 +43,7 @@ fn of_role(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level
                 let why = now.ready.as_ref().err().map(|why| format!(": {why}")).unwrap_or_default();
                 Some((Level::Info, format!("gives the lease of group {group} back{why}")))
             }
-            (Role::HandingOver, _) | (Role::Holder, Role::Left) => {
+            (Role::HandingOver, _) | (Role::Holder | Role::Unconfirmed, Role::Left) => {
                 Some((Level::Info, format!("gave the lease of group {group} back")))
             }
             (_, Role::Unconfirmed) => {
@@ -117,7 +117,7 @@ mod tests {
         let other = Standing { store: Err("timeout".to_owned()), ..stand_by.clone() };
         assert_eq!(lines(Some(&refused(&stand_by)), &other), [""; 0]);
         assert_eq!(lines(Some(&other), &stand_by), ["the store of group home can be used again"]);
-        let line = "the store of group home cannot be used: refused; this host holds the lease for 8s at most";
+        let line = "the store of group home cannot be used: refused; this host holds the lease for 8 s at most";
         assert_eq!(lines(Some(&holder), &refused(&holder)), [line]);
         let late = "could not renew the lease of group home in time: nothing is sent until the store confirms it";
         let unconfirmed = refused(&standing(Role::Unconfirmed, Some("a")));

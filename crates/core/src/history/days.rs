@@ -81,9 +81,9 @@ impl Days {
             Event::Stopped => Mark::Stopped,
             _ => return,
         };
-        let Some(domain) = record.domain.clone() else { return };
+        let (Some(domain), Some(family)) = (record.domain.clone(), record.family) else { return };
         let day = self.day(record.at);
-        let strip = self.updates.entry((domain, record.family)).or_default();
+        let strip = self.updates.entry((domain, family)).or_default();
         strip.move_to(day);
         // A clock that was set back: what it says of an earlier day counts there.
         let back = usize::try_from(strip.last - day).unwrap_or(usize::MAX);

@@ -27,11 +27,13 @@ pub enum Kind {
     Changed,
     /// An endpoint accepted an update.
     Accepted,
+    /// The lease of the group was taken over, given back or lost.
+    Group,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::All, Self::Failed, Self::Changed, Self::Accepted];
+    pub const ALL: [Self; 5] = [Self::All, Self::Failed, Self::Changed, Self::Accepted, Self::Group];
 
     /// Its name, in an address.
     pub fn name(self) -> &'static str {
@@ -40,6 +42,7 @@ impl Kind {
             Self::Failed => "failed",
             Self::Changed => "changed",
             Self::Accepted => "accepted",
+            Self::Group => "group",
         }
     }
 
@@ -62,6 +65,7 @@ impl Filter {
             Kind::Failed => record.event.is_failure(),
             Kind::Changed => record.is_change(),
             Kind::Accepted => record.event.is_accepted(),
+            Kind::Group => record.event.of_group().is_some(),
         };
         is_kind
             && record.at >= self.since

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use crate::group::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::text::json::{Dialect, Value, parse, push_escaped};
 use crate::update::happened::{Happened, Settled, What};
@@ -37,11 +38,17 @@ pub enum Event {
     SourceFailed,
     /// A source that had failed gave an address again.
     SourceRecovered,
+    /// This host took over the lease of its group.
+    TookOver,
+    /// It gave the lease back.
+    GaveBack,
+    /// It lost the lease.
+    Lost,
 }
 
 impl Event {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Accepted,
         Self::Unchanged,
         Self::Failed,
@@ -51,6 +58,9 @@ impl Event {
         Self::NoAddress,
         Self::SourceFailed,
         Self::SourceRecovered,
+        Self::TookOver,
+        Self::GaveBack,
+        Self::Lost,
     ];
 
     /// Its name in a record.
@@ -65,17 +75,30 @@ impl Event {
             Self::NoAddress => "no_address",
             Self::SourceFailed => "source_failed",
             Self::SourceRecovered => "source_recovered",
+            Self::TookOver => "took_over",
+            Self::GaveBack => "gave_back",
+            Self::Lost => "lost",
         }
     }
 
     /// Whether something went wrong.
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed)
+        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed | Self::Lost)
     }
 
     /// Whether the endpoint has the address.
     pub fn is_accepted(self) -> bool {
         matches!(self, Self::Accepted | Self::Unchanged)
+    }
+
+    /// What happened to the lease of the group; none where it is about something else.
+    pub fn of_group(self) -> Option<Kind> {
+        match self {
+            Self::TookOver => Some(Kind::TookOver),
+            Self::GaveBack => Some(Kind::GaveBack),
+            Self::Lost => Some(Kind::Lost),
+            _ => None,
+        }
     }
 
     /// The event of an outcome.
@@ -98,8 +121,8 @@ pub struct Record {
     pub at: u64,
     /// What it is about.
     pub event: Event,
-    /// Of which family the address or the record is.
-    pub family: Family,
+    /// Of which family the address or the record is; none where it is about the group.
+    pub family: Option<Family>,
     /// The domain; none where it is about the address of this host.
     pub domain: Option<String>,
     /// Where the update was sent: the origin.
@@ -118,6 +141,8 @@ pub struct Record {
     pub until: Option<u64>,
     /// The source of the address.
     pub source: Option<String>,
+    /// The group whose lease it is about.
+    pub group: Option<String>,
     /// Why it failed, masked.
     pub reason: Option<String>,
 }
@@ -135,7 +160,7 @@ impl Record {
     pub fn from_line(line: &str) -> Option<Self> {
         let Value::Object(members) = parse(line, Dialect::STRICT).ok()?.value else { return None };
         let (mut at, mut event, mut family) = (None, None, None);
-        let (mut domain, mut endpoint, mut source, mut reason) = (None, None, None, None);
+        let (mut domain, mut endpoint, mut source, mut group, mut reason) = (None, None, None, None, None);
         let (mut address, mut previous, mut status, mut took, mut attempt, mut until) =
             (None, None, None, None, None, None);
         for member in members {
@@ -152,11 +177,16 @@ impl Record {
                 ("domain", Value::String(text)) => domain = Some(text),
                 ("endpoint", Value::String(text)) => endpoint = Some(text),
                 ("source", Value::String(text)) => source = Some(text),
+                ("group", Value::String(text)) => group = Some(text),
                 ("reason", Value::String(text)) => reason = Some(text),
                 _ => {}
             }
         }
-        let (at, event, family, attempt) = (at?, event?, family?, attempt.unwrap_or(1));
+        let (at, event, attempt): (_, Event, _) = (at?, event?, attempt.unwrap_or(1));
+        // Whatever is about an address says of which type.
+        if family.is_none() && event.of_group().is_none() {
+            return None;
+        }
         let record = Self {
             at,
             event,
@@ -170,6 +200,7 @@ impl Record {
             attempt,
             until,
             source,
+            group,
             reason,
         };
         Some(record)
@@ -187,6 +218,7 @@ impl Record {
         line.number(",\"attempt\":", Some(u64::from(self.attempt)).filter(|attempt| *attempt > 1));
         line.number(",\"until\":", self.until);
         line.text(",\"source\":\"", self.source.as_deref());
+        line.text(",\"group\":\"", self.group.as_deref());
         line.text(",\"reason\":\"", self.reason.as_deref());
         line.end()
     }
@@ -240,7 +272,7 @@ impl Writer {
 impl Shared {
     fn new(key: (u64, Event, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
         let (at, event, family, ip, previous, status) = key;
-        let head = Line::new(String::new(), at, event, family).0 + ",\"domain\":\"";
+        let head = Line::new(String::new(), at, event, Some(family)).0 + ",\"domain\":\"";
         let mut tail = Line("\"".to_owned());
         tail.text(",\"endpoint\":\"", endpoint.as_deref());
         tail.ip(",\"address\":\"", Some(ip));
@@ -256,7 +288,7 @@ fn milliseconds(settled: &Settled) -> u64 {
 
 fn push_line(out: &mut String, happened: &Happened) {
     let at = happened.at;
-    let begin = |out: &mut String, event, family| Line::new(std::mem::take(out), at, event, family);
+    let begin = |out: &mut String, event, family| Line::new(std::mem::take(out), at, event, Some(family));
     let mut line;
     match &happened.what {
         What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return,
@@ -301,6 +333,16 @@ fn push_line(out: &mut String, happened: &Happened) {
             line = begin(out, Event::SourceRecovered, *family);
             line.text(",\"source\":\"", Some(source));
         }
+        What::Role(RoleChange { group, kind, why, .. }) => {
+            let event = match kind {
+                Kind::TookOver => Event::TookOver,
+                Kind::GaveBack => Event::GaveBack,
+                Kind::Lost => Event::Lost,
+            };
+            line = Line::new(std::mem::take(out), at, event, None);
+            line.text(",\"group\":\"", Some(group));
+            line.text(",\"reason\":\"", why.as_deref().map(cut).as_deref());
+        }
     }
     *out = line.end();
     out.push('\n');
@@ -314,15 +356,16 @@ fn cut(text: &str) -> String {
 struct Line(String);
 
 impl Line {
-    fn new(mut out: String, at: u64, event: Event, family: Family) -> Self {
+    fn new(mut out: String, at: u64, event: Event, family: Option<Family>) -> Self {
         out.reserve(LIKELY);
         out.push_str("{\"at\":");
         push_number(&mut out, at);
         out.push_str(",\"event\":\"");
         out.push_str(event.name());
         out.push_str(match family {
-            Family::V4 => "\",\"type\":\"A\"",
-            Family::V6 => "\",\"type\":\"AAAA\"",
+            Some(Family::V4) => "\",\"type\":\"A\"",
+            Some(Family::V6) => "\",\"type\":\"AAAA\"",
+            None => "\"",
         });
         Self(out)
     }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::days::{DAYS, Day, Days, Mark};
 use super::filter::{Filter, Kind};
 use super::record::{Event, Record, Writer};
+use crate::group::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};
@@ -39,11 +40,16 @@ fn line(what: What) -> String {
     out
 }
 
+fn role(kind: group::Kind, why: Option<&str>) -> What {
+    let (group, member) = ("home".to_owned(), "a".to_owned());
+    What::Role(group::RoleChange { group, member, kind, why: why.map(str::to_owned) })
+}
+
 fn record(event: Event, at: u64) -> Record {
     Record {
         at,
         event,
-        family: Family::V4,
+        family: Some(Family::V4),
         domain: Some("a.example".to_owned()),
         endpoint: None,
         address: Some(ip("203.0.113.7")),
@@ -53,6 +59,7 @@ fn record(event: Event, at: u64) -> Record {
         attempt: 1,
         until: None,
         source: None,
+        group: None,
         reason: None,
     }
 }
@@ -89,6 +96,11 @@ fn i4_what_happened_is_one_line_of_json() {
         (
             What::NoAddress { entries: entries.clone(), family, previous: Some(address) },
             r#"{"at":1763170000,"event":"no_address","type":"AAAA","previous":"2001:db8::7"}"#,
+        ),
+        (role(group::Kind::TookOver, None), r#"{"at":1763170000,"event":"took_over","group":"home"}"#),
+        (
+            role(group::Kind::Lost, Some("b holds it now")),
+            r#"{"at":1763170000,"event":"lost","group":"home","reason":"b holds it now"}"#,
         ),
         (
             What::SourceRecovered { entries, family, source: "public".to_owned() },
@@ -164,6 +176,7 @@ fn i4_what_is_not_a_whole_record_is_left_out() {
         "{\"at\":-1,\"event\":\"failed\",\"type\":\"A\"}",
         "{\"at\":1,\"event\":\"moved\",\"type\":\"A\"}",
         "{\"at\":1,\"event\":\"failed\",\"type\":\"MX\"}",
+        "{\"at\":1,\"event\":\"failed\"}",
     ];
     for line in odd {
         assert_eq!(Record::from_line(line), None, "{line}");
@@ -176,16 +189,25 @@ fn i4_what_is_not_a_whole_record_is_left_out() {
 fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
     let changed = Record { previous: None, ..record(Event::Accepted, NOW) };
     let address = Record { domain: None, ..record(Event::Address, NOW) };
-    let all =
-        [record(Event::Accepted, NOW - 10), changed, record(Event::Failed, NOW), record(Event::Stopped, NOW), address];
+    let of_group = |event| Record { domain: None, family: None, group: Some("home".to_owned()), ..record(event, NOW) };
+    let all = [
+        record(Event::Accepted, NOW - 10),
+        changed,
+        record(Event::Failed, NOW),
+        record(Event::Stopped, NOW),
+        address,
+        of_group(Event::TookOver),
+        of_group(Event::Lost),
+    ];
     let taken = |filter: &Filter| {
         let is_taken = |at: &usize| filter.takes(&all[*at]);
         assert!((0..all.len()).filter(is_taken).all(|at| filter.may_take(&all[at].to_line())));
         (0..all.len()).filter(is_taken).collect::<Vec<_>>()
     };
     let kind = |kind| Filter { kind, ..Filter::default() };
-    assert_eq!(taken(&Filter::default()), [0, 1, 2, 3, 4]);
-    assert_eq!(taken(&kind(Kind::Failed)), [2, 3]);
+    assert_eq!(taken(&Filter::default()), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(taken(&kind(Kind::Failed)), [2, 3, 6]);
+    assert_eq!(taken(&kind(Kind::Group)), [5, 6]);
     assert_eq!(taken(&kind(Kind::Changed)), [1, 4]);
     assert_eq!(taken(&kind(Kind::Accepted)), [0, 1]);
     assert_eq!(taken(&Filter { since: NOW, ..kind(Kind::Accepted) }), [1]);

@@ -1,11 +1,16 @@
 //! Records as sentences for people.
 
+use crate::group::role_change;
 use crate::history::record::{Event, Record};
 use crate::text::duration::seconds;
 
 impl Record {
     /// What happened, without the domain and the address: `accepted (204, 12 ms), 203.0.113.6 before`.
     pub fn sentence(&self) -> String {
+        if let Some(kind) = self.event.of_group() {
+            let group = self.group.as_deref().unwrap_or("unknown");
+            return role_change::sentence(kind, group, self.reason.as_deref());
+        }
         let before = || self.previous.map_or_else(String::new, |ip| format!(", {ip} before"));
         let reason = self.reason.as_deref().unwrap_or("no reason is known");
         let source = self.source.as_deref().unwrap_or("unknown");
@@ -26,6 +31,7 @@ impl Record {
             Event::NoAddress => format!("no address found{}", before()),
             Event::SourceFailed => format!("no address from {source}: {reason}"),
             Event::SourceRecovered => format!("an address from {source} again"),
+            Event::TookOver | Event::GaveBack | Event::Lost => String::new(),
         }
     }
 

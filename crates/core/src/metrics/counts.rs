@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::group::role_change::Kind;
 use crate::history::record::Event;
 use crate::net::family::Family;
 use crate::update::happened::{Happened, Settled, What};
@@ -30,6 +31,10 @@ pub struct Counts {
     pub(super) addresses: [u64; 2],
     /// By family and source.
     pub(super) source_failures: BTreeMap<(Family, String), u64>,
+    /// How often this host took over the lease of its group.
+    pub(super) take_overs: u64,
+    /// How often it lost the lease, or gave it back.
+    pub(super) losses: u64,
     /// When the address of an entry changed, on a steady clock.
     changed: HashMap<(usize, Family), Duration>,
 }
@@ -46,6 +51,8 @@ impl Default for Counts {
             changes: Histogram::new(CHANGE),
             addresses: [0; 2],
             source_failures: BTreeMap::new(),
+            take_overs: 0,
+            losses: 0,
             changed: HashMap::new(),
         }
     }
@@ -68,6 +75,8 @@ impl Counts {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
+            What::Role(change) if change.kind == Kind::TookOver => self.take_overs += 1,
+            What::Role(_) => self.losses += 1,
             What::Held { .. } | What::NoAddress { .. } | What::SourceRecovered { .. } => {}
         }
     }

@@ -1,8 +1,10 @@
-//! Whether a service does its work: nothing is stopped, and nothing has failed for longer than an interval.
+//! Whether a service does its work: nothing is stopped, nothing has failed for longer than an interval, and one that stands by in a
+//! group sees the store.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::group::membership::Membership;
 use crate::net::family::Family;
 use crate::text::duration::duration;
 use crate::update::domain::Domain;
@@ -45,6 +47,8 @@ impl Readiness {
                     self.missing.remove(&(*entry, *family));
                 }
             }
+            // What failed is the business of the next holder.
+            What::Role(_) => self.failing.clear(),
             What::Held { .. } | What::SourceFailed { .. } | What::SourceRecovered { .. } => {}
         }
     }
@@ -65,6 +69,9 @@ impl Readiness {
             .collect();
         let missing = self.missing.iter().filter(|((entry, _), since)| is_over(*entry, **since)).count();
         let mut why = Vec::new();
+        if let Some(objection) = status.group.as_ref().and_then(Membership::objection) {
+            why.push(objection.to_owned());
+        }
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         if stopped > 0 {
             why.push(format!("{stopped} update{} stopped", plural(stopped)));

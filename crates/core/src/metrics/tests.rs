@@ -2,6 +2,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Counts, Now, Readiness, text};
+use crate::group::membership::tests::membership;
+use crate::group::role_change::{Kind, RoleChange};
+use crate::group::standing::Role;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};
@@ -126,6 +129,55 @@ fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
     series.sort_unstable();
     series.dedup();
     assert_eq!(series.len(), all, "no series twice");
+}
+
+#[test]
+fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
+    let change = |kind| What::Role(RoleChange { group: "home".to_owned(), member: "a".to_owned(), kind, why: None });
+    let counts = counted([(1, change(Kind::TookOver)), (2, change(Kind::Lost)), (3, change(Kind::TookOver))]);
+    let status = Status { rows: vec![row("a.example", Phase::UpToDate)], ..Status::default() };
+    assert!(!text(&counts, &status, NOW).contains("group"), "only where there is one");
+    let holder = text(&counts, &status.clone().in_group(Some(membership(Role::Holder, Some("a")))), NOW);
+    for expected in [
+        "# TYPE ddns_group_holder gauge\nddns_group_holder{group=\"home\"} 1\n",
+        "ddns_group_store_up{group=\"home\"} 1\n",
+        "ddns_group_members{group=\"home\"} 2\n",
+        "ddns_group_members_ready{group=\"home\"} 2\n",
+        "ddns_group_lease_seconds{group=\"home\"} 12\n",
+        "# TYPE ddns_group_takeovers_total counter\nddns_group_takeovers_total{group=\"home\"} 2\n",
+        "ddns_group_losses_total{group=\"home\"} 1\n",
+        "ddns_record_up_to_date{domain=\"a.example\",type=\"A\"} 1\n",
+        "ddns_records{state=\"stand_by\"} 0\n",
+    ] {
+        assert!(holder.contains(expected), "{expected}\n{holder}");
+    }
+    let mut stand_by = membership(Role::StandBy, Some("b"));
+    stand_by.standing.store = Err("refused".to_owned());
+    let stand_by = text(&counts, &status.in_group(Some(stand_by)), NOW);
+    for expected in [
+        "ddns_group_holder{group=\"home\"} 0\n",
+        "ddns_group_store_up{group=\"home\"} 0\n",
+        "ddns_group_lease_seconds{group=\"home\"} 0\n",
+        "ddns_records{state=\"stand_by\"} 1\n",
+    ] {
+        assert!(stand_by.contains(expected), "{expected}\n{stand_by}");
+    }
+    assert!(!stand_by.contains("ddns_record_up_to_date{"), "{stand_by}");
+}
+
+#[test]
+fn i3_a_host_that_stands_by_is_ready_while_it_sees_the_store() {
+    let readiness = Readiness::new(vec![Duration::from_secs(300)]);
+    let objection = |membership| {
+        let status = Status { rows: vec![row("a.example", Phase::Sending)], ..Status::default() };
+        readiness.objection(&status.in_group(Some(membership)), Duration::from_secs(900))
+    };
+    let mut member = membership(Role::StandBy, Some("b"));
+    assert_eq!(objection(member.clone()), None);
+    member.standing.store = Err("refused by 10.0.0.1".to_owned());
+    assert_eq!(objection(member.clone()).as_deref(), Some("the store of the group does not answer"));
+    member.standing.role = Role::Holder;
+    assert_eq!(objection(member), None, "its lease has not ended");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::counts::{Counts, Histogram, OUTCOMES};
+use crate::group::membership::Membership;
+use crate::group::standing::Role;
 use crate::net::family::Family;
 use crate::update::status::{Phase, Row, Status};
 
@@ -15,7 +17,8 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const MOST_DOMAINS: usize = 1000;
 
 /// How far an update can be in a service.
-const STATES: [&str; 7] = ["up_to_date", "sending", "retry", "waiting", "held_back", "stopped", "no_address"];
+const STATES: [&str; 8] =
+    ["up_to_date", "sending", "retry", "waiting", "held_back", "stopped", "no_address", "stand_by"];
 
 /// What the text needs to know besides.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +38,9 @@ pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
     page.about_outcomes(counts);
     page.about_addresses(counts, status);
     page.about_states(status);
+    if let Some(group) = &status.group {
+        page.about_group(counts, group);
+    }
     page.about_domains(&status.rows, now);
     page.0
 }
@@ -136,8 +142,8 @@ impl Page {
 
     fn about_states(&mut self, status: &Status) {
         self.family("ddns_records", "gauge", "Records by how far their update is.");
-        for state in STATES {
-            let count = status.rows.iter().filter(|row| row.phase.name() == state).count();
+        for state in STATES.iter().filter(|state| **state != "stand_by" || status.group.is_some()) {
+            let count = status.rows.iter().filter(|row| row.phase.name() == *state).count();
             self.sample("ddns_records", &[("state", state)], count);
         }
         if let Some(oldest) = status.rows.iter().filter_map(|row| row.accepted).map(|accepted| accepted.at).min() {
@@ -146,11 +152,42 @@ impl Page {
         }
     }
 
+    fn about_group(&mut self, counts: &Counts, Membership { group, standing }: &Membership) {
+        let labels = [("group", group.as_str())];
+        let is_holder = matches!(standing.role, Role::Holder | Role::HandingOver);
+        let ready = standing.members.iter().filter(|seen| seen.ready).count();
+        let gauges = [
+            ("ddns_group_holder", "1 while this host holds the lease of its group and may send.", u64::from(is_holder)),
+            ("ddns_group_store_up", "1 while the store of the group answers.", u64::from(standing.store.is_ok())),
+            (
+                "ddns_group_members",
+                "Hosts of the group that this one sees, itself included.",
+                standing.members.len() as u64,
+            ),
+            ("ddns_group_members_ready", "Those of them that could send.", ready as u64),
+        ];
+        for (name, help, value) in gauges {
+            self.family(name, "gauge", help);
+            self.sample(name, &labels, value);
+        }
+        let name = "ddns_group_lease_seconds";
+        let left = standing.lease_left.filter(|_| is_holder).unwrap_or_default();
+        self.family(name, "gauge", "How long this host may go on sending without another renewal; 0 where it may not.");
+        self.sample(name, &labels, left.as_secs());
+        for (name, help, count) in [
+            ("ddns_group_takeovers_total", "How often this host took over the lease.", counts.take_overs),
+            ("ddns_group_losses_total", "How often this host lost the lease or gave it back.", counts.losses),
+        ] {
+            self.family(name, "counter", help);
+            self.sample(name, &labels, count);
+        }
+    }
+
     fn about_domains(&mut self, rows: &[Row], now: Now) {
         let domains = Series::of(rows);
         let families: [(&str, &str, Value); 5] = [
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
-                Some(u64::from(series.is_good))
+                (!series.is_standing_by).then_some(u64::from(series.is_good))
             }),
             ("ddns_record_stopped", "1 while the service refuses it for good.", |series, _| {
                 Some(u64::from(series.is_stopped))
@@ -190,6 +227,8 @@ impl Page {
 struct Series<'a> {
     row: &'a Row,
     is_good: bool,
+    /// Another host knows how it stands.
+    is_standing_by: bool,
     is_stopped: bool,
     failures: u64,
     accepted: Option<u64>,
@@ -217,6 +256,7 @@ impl<'a> Series<'a> {
             let fresh = Self {
                 row,
                 is_good: row.phase.is_good(),
+                is_standing_by: row.phase == Phase::StandBy,
                 is_stopped: matches!(row.phase, Phase::Stopped { .. }),
                 failures: if let Phase::Retry { failures, .. } = row.phase { failures.into() } else { 0 },
                 accepted: row.accepted.map(|accepted| accepted.at),

@@ -18,11 +18,16 @@ pub enum Event {
     Stopped,
     /// A synchronization ended, and everything is up to date: for services that expect a sign of life.
     Synchronized,
+    /// This host took over the lease of its group (J1).
+    TookOver,
+    /// It lost the lease, or gave it back.
+    Lost,
 }
 
 impl Event {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Changed, Self::Failed, Self::Recovered, Self::Stopped, Self::Synchronized];
+    pub const ALL: [Self; 7] =
+        [Self::Changed, Self::Failed, Self::Recovered, Self::Stopped, Self::Synchronized, Self::TookOver, Self::Lost];
 
     /// The word of the configuration, and `__EVENT__`.
     pub fn as_str(self) -> &'static str {
@@ -32,6 +37,8 @@ impl Event {
             Self::Recovered => "recovered",
             Self::Stopped => "stopped",
             Self::Synchronized => "synchronized",
+            Self::TookOver => "took-over",
+            Self::Lost => "lost",
         }
     }
 
@@ -46,21 +53,31 @@ impl Event {
             Self::Failed => Some(Report::Failure),
             Self::Stopped => Some(Report::Stop),
             Self::Recovered => Some(Report::Recovery),
-            Self::Changed | Self::Synchronized => None,
+            Self::Changed | Self::Synchronized | Self::TookOver | Self::Lost => None,
         }
+    }
+
+    /// Whether it happens only to a host that is in a group.
+    pub fn is_of_group(self) -> bool {
+        matches!(self, Self::TookOver | Self::Lost)
+    }
+
+    /// Whether it names updates.
+    pub fn names_updates(self) -> bool {
+        !self.is_of_group() && self != Self::Synchronized
     }
 }
 
 /// A set of events.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Events([bool; 5]);
+pub struct Events([bool; Event::ALL.len()]);
 
 impl Events {
     /// Where `on` is not set: whatever concerns an update.
-    pub const DEFAULT: Self = Self([true, true, true, true, false]);
+    pub const DEFAULT: Self = Self([true, true, true, true, false, false, false]);
 
     /// None.
-    pub const NONE: Self = Self([false; 5]);
+    pub const NONE: Self = Self([false; Event::ALL.len()]);
 
     /// With one more.
     #[must_use]

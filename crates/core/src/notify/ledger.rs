@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::event::{Event, Events};
+use crate::group::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::streak::Streak;
@@ -20,7 +21,15 @@ const MOST_DOUBLINGS: u32 = 6;
 const MOST_TRIES: u32 = 10;
 
 /// What is reported first, where several things are to be reported.
-const ORDER: [Event; 5] = [Event::Failed, Event::Stopped, Event::Recovered, Event::Changed, Event::Synchronized];
+const ORDER: [Event; 7] = [
+    Event::Lost,
+    Event::TookOver,
+    Event::Failed,
+    Event::Stopped,
+    Event::Recovered,
+    Event::Changed,
+    Event::Synchronized,
+];
 
 /// One update: its entry by its number, and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,8 +93,10 @@ pub struct Line {
 pub struct Outgoing {
     /// What it is about.
     pub event: Event,
-    /// The updates that it is about; none for a sign of life.
+    /// The updates that it is about; none for a sign of life, and for what happens to the group.
     pub lines: Vec<Line>,
+    /// What happened to the group; empty where it is about something else.
+    pub words: String,
 }
 
 /// Streaks that changed, and what they are of.
@@ -101,10 +112,12 @@ pub struct Ledger {
     /// Why updates failed last.
     reasons: BTreeMap<About, String>,
     is_synchronized: bool,
+    /// What happened to the lease of the group, until it is reported.
+    role: Option<(Event, String)>,
     /// What is being sent.
     under_way: Option<Outgoing>,
     /// Not before then, by event.
-    not_before: [Duration; 5],
+    not_before: [Duration; ORDER.len()],
     /// How many could not be sent in a row.
     unsent: u32,
     /// When what must wait may be reported.
@@ -120,8 +133,9 @@ impl Ledger {
             changed: BTreeMap::new(),
             reasons: BTreeMap::new(),
             is_synchronized: false,
+            role: None,
             under_way: None,
-            not_before: [Duration::ZERO; 5],
+            not_before: [Duration::ZERO; ORDER.len()],
             unsent: 0,
             wake_at: None,
         }
@@ -157,6 +171,21 @@ impl Ledger {
         }
     }
 
+    /// This host took over the lease of its group, or lost it. Back and forth is no change.
+    pub fn change_role(&mut self, change: &RoleChange) {
+        let event = if change.kind == Kind::TookOver { Event::TookOver } else { Event::Lost };
+        self.keep_role(event, format!("{} {}", change.member, change.sentence()));
+        // It does not wait for a synchronization: a host that stands by has none.
+        self.wake_at = Some(Duration::ZERO);
+    }
+
+    fn keep_role(&mut self, event: Event, words: String) {
+        let unsent = self.role.take();
+        if self.on.has(event) && unsent.is_none_or(|(before, _)| before == event) {
+            self.role = Some((event, words));
+        }
+    }
+
     /// A synchronization ended, and this is whether everything is up to date.
     pub fn synchronized(&mut self, is_good: bool) {
         self.is_synchronized = is_good && self.on.has(Event::Synchronized);
@@ -164,7 +193,7 @@ impl Ledger {
 
     /// Pauses no longer: the program ends.
     pub fn hurry(&mut self) {
-        self.not_before = [Duration::ZERO; 5];
+        self.not_before = [Duration::ZERO; ORDER.len()];
     }
 
     /// When to review again, if nothing happens before.
@@ -205,7 +234,12 @@ impl Ledger {
                 self.wake_at = Some(self.wake_at.map_or(not_before, |at| at.min(not_before)));
             } else if outgoing.is_none() {
                 let waiting = if event == Event::Failed { waiting.take().map(|waiting| waiting()) } else { None };
-                outgoing = Some(Outgoing { event, lines: self.lines(event, &standings, &waiting.unwrap_or_default()) });
+                let words = self.role.as_ref().filter(|(own, _)| *own == event).map(|(_, words)| words.clone());
+                outgoing = Some(Outgoing {
+                    event,
+                    lines: self.lines(event, &standings, &waiting.unwrap_or_default()),
+                    words: words.unwrap_or_default(),
+                });
             } else {
                 // It is next.
                 self.wake_at = Some(now);
@@ -220,6 +254,9 @@ impl Ledger {
             }
             if outgoing.event == Event::Changed {
                 self.changed.clear();
+            }
+            if outgoing.event.is_of_group() {
+                self.role = None;
             }
             self.under_way = Some(outgoing.clone());
         }
@@ -253,12 +290,16 @@ impl Ledger {
         match event {
             Event::Changed => !self.changed.is_empty(),
             Event::Synchronized => self.is_synchronized,
+            Event::TookOver | Event::Lost => self.role.as_ref().is_some_and(|(own, _)| *own == event),
             _ => standings.iter().any(|standing| self.event_of(standing.streak) == Some(event)),
         }
     }
 
     /// What a notification names. Where one update failed often enough, everything that fails is named with it.
     fn lines(&self, event: Event, standings: &[Standing], waiting: &[(About, Option<IpAddr>)]) -> Vec<Line> {
+        if !event.names_updates() {
+            return Vec::new();
+        }
         let is_meant = |standing: &&Standing| {
             let Streak { failures, is_reported, .. } = standing.streak;
             match self.event_of(standing.streak) {
@@ -293,7 +334,14 @@ impl Ledger {
         let pause = PAUSE.saturating_mul(1 << self.unsent.min(MOST_DOUBLINGS));
         self.not_before[outgoing.event as usize] = now + pause;
         self.wake_at = Some(now);
-        if outgoing.event == Event::Changed && !has_arrived && self.unsent < MOST_TRIES {
+        let is_lost = !has_arrived && self.unsent < MOST_TRIES;
+        if outgoing.event.is_of_group()
+            && is_lost
+            && self.role.as_ref().is_none_or(|(newer, _)| *newer != outgoing.event)
+        {
+            self.keep_role(outgoing.event, outgoing.words.clone());
+        }
+        if outgoing.event == Event::Changed && is_lost {
             for line in &outgoing.lines {
                 // It may have changed again meanwhile.
                 let ip = self.changed.remove(&line.about).map(|(_, ip)| ip).or(line.ip);

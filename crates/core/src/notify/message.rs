@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::event::Event;
 use super::ledger::{About, Line, Outgoing};
 use crate::callback::Notice;
+use crate::group::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::text::number::grouped;
 use crate::update::domain::Domain;
@@ -47,7 +48,17 @@ pub fn example(event: Event, domain: &Domain, family: Family, after: u32) -> Out
     let about = About { entry: 0, domain: domain.clone(), family };
     let previous = previous.filter(|_| event == Event::Changed);
     let line = Line { about, ip, previous, failures, why: why.to_owned() };
-    Outgoing { event, lines: if event == Event::Synchronized { Vec::new() } else { vec![line] } }
+    let (group, member) = ("home".to_owned(), "router-a".to_owned());
+    let change = |kind, why: Option<&str>| {
+        let change = RoleChange { group, member, kind, why: why.map(str::to_owned) };
+        format!("{} {}", change.member, change.sentence())
+    };
+    let words = match event {
+        Event::TookOver => change(Kind::TookOver, None),
+        Event::Lost => change(Kind::Lost, Some("router-b holds it now")),
+        _ => String::new(),
+    };
+    Outgoing { event, lines: if event.names_updates() { vec![line] } else { Vec::new() }, words }
 }
 
 /// Each text once, in their order.
@@ -61,6 +72,7 @@ fn sentence(outgoing: &Outgoing) -> String {
     let lines: Vec<&Line> = outgoing.lines.iter().collect();
     match (outgoing.event, lines.as_slice()) {
         (Event::Synchronized, _) => "everything is up to date".to_owned(),
+        (Event::TookOver | Event::Lost, _) => on_one_line(&outgoing.words),
         (Event::Changed, _) => changed(&lines),
         (Event::Failed, [line]) => {
             let times = match line.failures {
@@ -135,10 +147,15 @@ fn names(lines: &[&Line]) -> String {
 
 /// Why it failed, on one line.
 fn reason(before: &str, line: &Line) -> String {
-    let is_end = |letter: char| letter.is_whitespace() || letter.is_control();
-    let words: Vec<&str> = line.why.split(is_end).filter(|word| !word.is_empty()).collect();
-    let why: String = words.join(" ").chars().take(LONGEST_REASON).collect();
+    let why = on_one_line(&line.why);
     if why.is_empty() { why } else { format!("{before}{why}") }
+}
+
+/// A text from outside, short and without line breaks.
+fn on_one_line(text: &str) -> String {
+    let is_end = |letter: char| letter.is_whitespace() || letter.is_control();
+    let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
+    words.join(" ").chars().take(LONGEST_REASON).collect()
 }
 
 /// The reason of the first one that has one.
@@ -157,7 +174,7 @@ mod tests {
     }
 
     fn said(event: Event, lines: Vec<Line>) -> Notice {
-        notice(&Outgoing { event, lines })
+        notice(&Outgoing { event, lines, words: String::new() })
     }
 
     #[test]
@@ -173,6 +190,8 @@ mod tests {
                  configuration or run ddns --retry-stopped",
             ),
             (Event::Synchronized, "everything is up to date"),
+            (Event::TookOver, "router-a took over the lease of group home"),
+            (Event::Lost, "router-a lost the lease of group home: router-b holds it now"),
         ];
         for (event, expected) in cases {
             let notice = notice(&example(event, &home, Family::V4, 3));

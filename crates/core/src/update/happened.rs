@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::group::role_change::RoleChange;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
@@ -84,6 +85,8 @@ pub enum What {
         /// The source.
         source: String,
     },
+    /// This host took over the lease of its group, gave it back or lost it.
+    Role(RoleChange),
 }
 
 /// How one update ended.

@@ -155,13 +155,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         name: "history",
         summary: "Show what was sent, what changed and what failed",
         about: "Shows what runs and services wrote down beside their cache, the oldest first: every outcome of an update, \
-                every change of an address, every source that failed. Of a failure that repeats, the 2nd, 4th, 8th … try is \
+                every change of an address, every source that failed, every lease of a `group` taken over or lost. Of a failure that repeats, the 2nd, 4th, 8th … try is \
                 shown. With a DOMAIN, only what concerns it.",
         configured: true,
         options: &[
             option("since", "AGE", "Only what is not older: 30m, 12h, 7d"),
             flag("failed", "Only what failed"),
             flag("changed", "Only changes of an address"),
+            flag("group", "Only the group: its lease taken over, given back or lost"),
             JSON,
             WIDE,
         ],
@@ -304,8 +305,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[],
         word: Some(Word {
             name: "EVENT",
-            help: "changed, failed, recovered, stopped or synchronized",
-            one_of: &["changed", "failed", "recovered", "stopped", "synchronized"],
+            help: "changed, failed, recovered, stopped, synchronized, took-over or lost",
+            one_of: &["changed", "failed", "recovered", "stopped", "synchronized", "took-over", "lost"],
             is_required: false,
             next: None,
         }),

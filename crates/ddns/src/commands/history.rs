@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ddns_core::history::filter::{Filter, Kind};
 use ddns_core::history::record::Record;
+use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
 use ddns_core::text::json::{Dialect, Value, parse};
@@ -89,11 +90,14 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
             unix_time().seconds.saturating_sub(age.as_secs())
         }
     };
-    let kind = match (given.has("failed"), given.has("changed")) {
-        (true, true) => return Err(wrong("--changed", "only one of --failed and --changed can be given".to_owned())),
-        (true, false) => Kind::Failed,
-        (false, true) => Kind::Changed,
-        (false, false) => Kind::All,
+    let kinds = [Kind::Failed, Kind::Changed, Kind::Group];
+    let kind = match kinds.into_iter().filter(|kind| given.has(kind.name())).collect::<Vec<_>>()[..] {
+        [] => Kind::All,
+        [kind] => kind,
+        [.., last] => {
+            let message = "only one of --failed, --changed and --group can be given";
+            return Err(wrong(&format!("--{}", last.name()), message.to_owned()));
+        }
     };
     Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind, ..Filter::default() })
 }
@@ -134,7 +138,7 @@ fn shown(records: &[Record], width: usize) -> String {
         [
             time(record.at, &zone),
             printable(record.domain.as_deref().unwrap_or("(this host)")),
-            record.family.record_type().to_owned(),
+            record.family.map_or("-", Family::record_type).to_owned(),
             record.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
             printable(&(record.sentence() + &endpoint)),
         ]

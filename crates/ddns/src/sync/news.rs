@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use ddns_core::group::role_change::RoleChange;
 use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 use ddns_core::update::happened::{Happened, Settled, What};
@@ -102,6 +103,14 @@ impl Sync<'_> {
             && let Some(first) = senders.first()
         {
             news.looked_up(finished, senders, self.senders[*first].log, self.updates.now());
+        }
+    }
+
+    /// This host took over the lease of its group, gave it back or lost it.
+    pub(crate) fn note_role(&mut self, change: RoleChange) {
+        let at = self.updates.now();
+        if let Some(news) = &mut self.news {
+            news.list.push(Happened { at, what: What::Role(change) });
         }
     }
 

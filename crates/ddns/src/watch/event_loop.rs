@@ -174,6 +174,12 @@ impl<'a, 's> EventLoop<'a, 's> {
         self.history.save_due();
     }
 
+    /// Hands on what happened, and saves it in the history.
+    pub(super) fn write_down(&mut self) {
+        self.hand_on();
+        self.history.save();
+    }
+
     fn notified(&mut self, ended: (usize, bool)) {
         if let Some(notifier) = &mut self.notifier {
             notifier.ended(ended, &mut self.sync);
@@ -470,7 +476,7 @@ impl<'a, 's> EventLoop<'a, 's> {
 }
 
 /// Tells whoever shows the page that something changed.
-fn tell(events: &Events) {
+pub(super) fn tell(events: &Events) {
     if let Some(web) = &events.web {
         web.changed();
     }

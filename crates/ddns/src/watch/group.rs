@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::group::machine;
+use ddns_core::group::standing::Standing;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
-use super::event_loop::EventLoop;
+use super::event_loop::{EventLoop, tell};
 use super::events::{Event, Events};
 use crate::clock::steady_time;
 use crate::group::{Change, join, wanted};
@@ -66,12 +67,17 @@ impl EventLoop<'_, '_> {
                 self.sync.stand_by();
                 self.is_draining = false;
             }
-            Change::Standing(now) => {
-                if let Some(group) = &mut events.group {
-                    group.say(*now, self.log);
-                }
-            }
+            Change::Standing(now) => self.say(*now, events),
             Change::Left => {}
+        }
+        tell(events);
+    }
+
+    /// Says how this host stands in its group, to whoever wants to know.
+    fn say(&mut self, now: Standing, events: &mut Events) {
+        if let Some(change) = events.group.as_mut().and_then(|group| group.say(now, self.log)) {
+            self.sync.note_role(change);
+            self.write_down();
         }
     }
 
@@ -104,6 +110,9 @@ impl EventLoop<'_, '_> {
                 }
                 _ => {}
             }
+        }
+        if let Some(now) = events.group.as_ref().map(|group| group.member.standing()) {
+            self.say(now, events);
         }
         false
     }

@@ -87,7 +87,7 @@ pub(super) async fn history(site: &Site, request: &Request) -> Reply {
         Err(reply) => return reply,
     };
     let Some(kind) = Kind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
-        return error(400, "`outcome` is one of all, failed, changed, accepted");
+        return error(400, "`outcome` is one of all, failed, changed, accepted, group");
     };
     let Ok(since) = request.queried("since").unwrap_or_else(|| "0".to_owned()).parse() else {
         return error(400, "`since` is a number of seconds since 1970");

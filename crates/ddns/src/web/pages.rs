@@ -73,7 +73,7 @@ pub(super) async fn update(site: &Site, request: &Request) -> Reply {
     let past = past::days(site, &[row], clock.now).await;
     let filter = history::filter::Filter { domain: Some(domain), ..Default::default() };
     let mut records = past::newest(site, filter, past::MOST).await.unwrap_or_default();
-    records.retain(|record| record.family.record_type() == row.kind);
+    records.retain(|record| record.family.is_some_and(|family| family.record_type() == row.kind));
     records.truncate(MOST_RECORDS);
     let model = views::details::Model {
         row,

@@ -117,7 +117,9 @@ fn i3_pages_rules_and_dashboard_name_metrics_that_are_there() {
     let page = Page::open();
     page.endpoint.wait(1, SOON);
     until(SOON, "a success", || metrics(&page).contains("ddns_oldest_success"));
-    let there = families(&metrics(&page));
+    let mut there = families(&metrics(&page));
+    let group = json!({"store": "etcd://127.0.0.1:1", "name": "home"});
+    there.extend(families(&metrics(&Page::with(&json!({}), &json!({"group": group})))));
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("the file");
     assert_eq!(named(&read("docs/metrics.md").replace("ddns_record_…", "")), there, "the page lists each of them");
     for path in ["packaging/prometheus/ddns.rules.yml", "packaging/grafana/ddns.json"] {

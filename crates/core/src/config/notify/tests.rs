@@ -12,6 +12,8 @@ use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::Diagnostic;
 
+const GROUP: &str = r#""group": {"store": "etcd://10.0.0.1", "name": "home"}"#;
+
 const NOW: Timestamp = Timestamp { seconds: 1_763_170_000, micros: 42 };
 
 fn written(rest: &str) -> Written {
@@ -149,6 +151,14 @@ fn i5_what_is_wrong_is_named() {
             "`notify`: __IP__ is always empty on synchronized",
         ),
         (
+            r#""notify": {"id": "https://n.example/__EVENT__", "on": ["failed", "took-over", "lost"]}"#.to_owned(),
+            "`notify`: `took-over` or `lost` never happens without `group`",
+        ),
+        (
+            format!(r#"{GROUP}, "notify": {{"id": "https://n.example/__IP__", "on": "lost"}}"#),
+            "`notify`: __IP__ is always empty on lost",
+        ),
+        (
             r#""notify": {"id": "https://n.example/", "on": "changed", "after": 2}"#.to_owned(),
             "`notify`: `after` has no effect without `failed` or `recovered` in `on`",
         ),
@@ -157,6 +167,8 @@ fn i5_what_is_wrong_is_named() {
         let said = said(&rest);
         assert!(said.len() == 1 && said[0].starts_with(expected), "{rest}: {said:?}");
     }
+    let in_group = format!(r#"{GROUP}, "notify": {{"id": "https://n.example/__MESSAGE__", "on": "took-over,lost"}}"#);
+    assert_eq!(said(&in_group), [""; 0]);
     let providers = r#""providers": [{"provider": "callback", "ipv4": "b.example", "notify": {}}]"#;
     assert_eq!(said(providers)[0], "`notify` is not allowed inside `providers`");
 }

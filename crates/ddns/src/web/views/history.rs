@@ -79,6 +79,7 @@ fn words(kind: Kind) -> &'static str {
         Kind::Failed => "failures",
         Kind::Changed => "changed addresses",
         Kind::Accepted => "accepted",
+        Kind::Group => "the group",
     }
 }
 
@@ -98,7 +99,7 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
                                     None => span { "this host" },
                                 }
                             }
-                            span.tag { (record.family.record_type()) }
+                            @if let Some(family) = record.family { span.tag { (family.record_type()) } }
                         }
                         (told(record, clock))
                     }
@@ -119,6 +120,9 @@ fn sign(event: Event) -> Markup {
         Event::NoAddress => ("no-address", Icon::NoAddress, "no address"),
         Event::SourceFailed => ("retrying", Icon::Retrying, "source failed"),
         Event::SourceRecovered => ("good", Icon::Good, "source recovered"),
+        Event::TookOver => ("good", Icon::Good, "took over"),
+        Event::GaveBack => ("stand-by", Icon::Held, "gave back"),
+        Event::Lost => ("retrying", Icon::Retrying, "lost"),
     };
     html! { span class={ "state " (class) } { (icon) (words) } }
 }
@@ -147,6 +151,7 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
                 Event::NoAddress => { "No source gave an address any more" (before()) "." }
                 Event::SourceFailed => { (source()) ": " (reason) }
                 Event::SourceRecovered => { (source()) }
+                Event::TookOver | Event::GaveBack | Event::Lost => { "This host " (record.sentence()) "." }
             }
         }
     }

@@ -137,7 +137,7 @@ fn records() -> Vec<Record> {
     let record = |ago: u64, event| Record {
         at: NOW - ago,
         event,
-        family: Family::V4,
+        family: Some(Family::V4),
         domain: Some("home.example.com".to_owned()),
         endpoint: Some("https://dns.example.com".to_owned()),
         address: ip("203.0.113.7"),
@@ -147,12 +147,13 @@ fn records() -> Vec<Record> {
         attempt: 1,
         until: None,
         source: None,
+        group: None,
         reason: None,
     };
     let failed = |words: &str| Some(words.to_owned());
     vec![
         Record {
-            family: Family::V6,
+            family: Some(Family::V6),
             domain: Some("nas.example.com".to_owned()),
             reason: failed("503"),
             attempt: 3,

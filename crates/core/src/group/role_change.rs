@@ -1,0 +1,148 @@
+//! A change of role that somebody wants to know of: the lease was taken over, given back or lost.
+
+use super::standing::{Role, Standing};
+
+/// What happened to the lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// This member holds it, and sends.
+    TookOver,
+    /// This member held it, and gave it back.
+    GaveBack,
+    /// This member held it, and could not keep it.
+    Lost,
+}
+
+/// A change of role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleChange {
+    /// What the group is called.
+    pub group: String,
+    /// What this member is called.
+    pub member: String,
+    /// What happened.
+    pub kind: Kind,
+    /// Why, where that is known: a sentence without its full stop.
+    pub why: Option<String>,
+}
+
+impl RoleChange {
+    /// What happened between two standings; none where the lease stayed where it was. A holder that only waits for the store to
+    /// confirm its lease still has it.
+    pub fn between(group: &str, before: Option<&Standing>, now: &Standing) -> Option<Self> {
+        let was = before.map_or(Role::Joining, |before| before.role);
+        let (kind, why) = match (has_lease(was), has_lease(now.role)) {
+            (false, true) => (Kind::TookOver, None),
+            (true, false) if now.role == Role::Left => (Kind::GaveBack, Some("this host left the group".to_owned())),
+            (true, false) if was == Role::HandingOver => (Kind::GaveBack, before.and_then(why_given_back)),
+            (true, false) => (Kind::Lost, Some(why_lost(now))),
+            _ => return None,
+        };
+        Some(Self { group: group.to_owned(), member: now.member.clone(), kind, why })
+    }
+
+    /// What happened, without the name of the member: `took over the lease of group home`.
+    pub fn sentence(&self) -> String {
+        sentence(self.kind, &self.group, self.why.as_deref())
+    }
+}
+
+/// What happened, without the name of the member.
+pub fn sentence(kind: Kind, group: &str, why: Option<&str>) -> String {
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    match kind {
+        Kind::TookOver => format!("took over the lease of group {group}{why}"),
+        Kind::GaveBack => format!("gave the lease of group {group} back{why}"),
+        Kind::Lost => format!("lost the lease of group {group}{why}"),
+    }
+}
+
+fn has_lease(role: Role) -> bool {
+    matches!(role, Role::Holder | Role::HandingOver | Role::Unconfirmed)
+}
+
+/// Why a member gives the lease back; none where it just ends.
+fn why_given_back(standing: &Standing) -> Option<String> {
+    let Standing { members, ready, .. } = standing;
+    if let Err(why) = ready {
+        return Some(why.clone());
+    }
+    let own = members.iter().find(|seen| seen.is_self).map_or(0, |seen| seen.prefer);
+    let preferred = members.iter().find(|seen| !seen.is_self && seen.ready && seen.prefer > own)?;
+    Some(format!("{} is preferred", preferred.member))
+}
+
+fn why_lost(now: &Standing) -> String {
+    match (&now.store, &now.holder) {
+        (Err(why), _) => why.clone(),
+        (Ok(()), Some(holder)) if *holder != now.member => format!("{holder} holds it now"),
+        _ => "it was not renewed in time".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::membership::tests::membership;
+    use super::*;
+
+    #[test]
+    fn j1_a_lease_that_is_taken_over_given_back_or_lost_is_one_change() {
+        let standing = |role, holder| membership(role, holder).standing;
+        let no_address = |role| Standing { ready: Err("no address".to_owned()), ..standing(role, Some("a")) };
+        let dead = |role| Standing { store: Err("refused".to_owned()), ..standing(role, None) };
+        let mut preferred = standing(Role::HandingOver, Some("a"));
+        preferred.members[1].prefer = 9;
+        let cases = [
+            (
+                Some(standing(Role::TakingOver, Some("a"))),
+                standing(Role::Holder, Some("a")),
+                "took over the lease of group home",
+            ),
+            (None, standing(Role::Holder, Some("a")), "took over the lease of group home"),
+            (
+                Some(standing(Role::Holder, Some("a"))),
+                standing(Role::StandBy, Some("b")),
+                "lost the lease of group home: b holds it now",
+            ),
+            (Some(standing(Role::Holder, Some("a"))), dead(Role::Joining), "lost the lease of group home: refused"),
+            (
+                Some(dead(Role::Unconfirmed)),
+                standing(Role::StandBy, None),
+                "lost the lease of group home: it was not renewed in time",
+            ),
+            (
+                Some(no_address(Role::HandingOver)),
+                standing(Role::StandBy, None),
+                "gave the lease of group home back: no address",
+            ),
+            (Some(preferred), standing(Role::StandBy, Some("b")), "gave the lease of group home back: b is preferred"),
+            (
+                Some(standing(Role::HandingOver, Some("a"))),
+                standing(Role::Left, None),
+                "gave the lease of group home back: this host left the group",
+            ),
+            (
+                Some(standing(Role::Holder, Some("a"))),
+                standing(Role::Left, None),
+                "gave the lease of group home back: this host left the group",
+            ),
+        ];
+        for (before, now, expected) in cases {
+            let change = RoleChange::between("home", before.as_ref(), &now).map(|change| change.sentence());
+            assert_eq!(change.as_deref(), Some(expected));
+        }
+        let kept = [
+            (Role::Joining, Role::StandBy),
+            (Role::StandBy, Role::TakingOver),
+            (Role::TakingOver, Role::StandBy),
+            (Role::Holder, Role::Unconfirmed),
+            (Role::Unconfirmed, Role::Holder),
+            (Role::Holder, Role::HandingOver),
+            (Role::StandBy, Role::Left),
+        ];
+        for (before, now) in kept {
+            let (before, now) = (standing(before, None), standing(now, None));
+            assert_eq!(RoleChange::between("home", Some(&before), &now), None, "{before:?}");
+        }
+    }
+}
