@@ -4,6 +4,7 @@ pub(crate) mod addresses;
 pub(crate) mod assets;
 pub(crate) mod configuration;
 pub(crate) mod details;
+mod group;
 pub(crate) mod history;
 pub(crate) mod layout;
 pub(crate) mod login;

@@ -7,6 +7,7 @@ use ddns_core::web::state::State;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
+use super::group;
 use super::parts::{Icon, Range, Tone, action, empty, left, notice, pager, pill, response, state, time};
 use super::strip::{Strip, strip};
 
@@ -29,6 +30,7 @@ impl Render for Model<'_> {
             div.stack {
                 (self.hero())
                 @if !self.status.errors.is_empty() { (broken(&self.status.errors)) }
+                @if let Some(membership) = &self.status.group { (group::section(membership, &self.clock)) }
                 @if !self.view.trouble.is_empty() { (self.trouble()) }
                 (self.table())
             }

@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::time::Duration;
 
+use ddns_core::group::membership::Membership;
+use ddns_core::group::standing::{Role, Seen, Standing};
 use ddns_core::history::days::{DAYS, Day, Mark};
 use ddns_core::history::filter::Kind;
 use ddns_core::history::record::{Event, Record};
@@ -88,6 +91,40 @@ fn all_good() -> Status {
     status
 }
 
+/// Member `router-a` of the group `home`.
+fn membership(role: Role, holder: &str) -> Membership {
+    let seen = |name: &str, ready, prefer| Seen {
+        member: name.to_owned(),
+        ready,
+        prefer,
+        is_holder: name == holder,
+        is_self: name == "router-a",
+    };
+    let standing = Standing {
+        member: "router-a".to_owned(),
+        role,
+        holder: Some(holder.to_owned()),
+        held_for: Some(Duration::from_secs(3 * 3600)),
+        lease_left: (role == Role::Holder).then_some(Duration::from_secs(12)),
+        members: vec![seen("router-b", true, 50), seen("router-a", true, 0), seen("router-c", false, 0)],
+        store: Ok(()),
+        ready: Ok(()),
+        trouble: None,
+    };
+    Membership { group: "home".to_owned(), standing }
+}
+
+/// A group in which everything is wrong.
+fn nasty_membership() -> Membership {
+    let nasty = || NASTY.to_owned();
+    let mut membership = membership(Role::StandBy, NASTY);
+    membership.group = nasty();
+    let standing = &mut membership.standing;
+    (standing.store, standing.ready, standing.trouble) = (Err(nasty()), Err(nasty()), Some(nasty()));
+    standing.members = vec![Seen { member: nasty(), ..standing.members[0].clone() }; 30];
+    membership
+}
+
 fn strip(seed: usize) -> Strip {
     let mut days = [Day { mark: Mark::Good, is_change: false }; DAYS];
     days[..seed * 5 % 11].fill(Day::default());
@@ -151,6 +188,13 @@ fn records() -> Vec<Record> {
         reason: None,
     };
     let failed = |words: &str| Some(words.to_owned());
+    let of_group = |ago, event, reason| Record {
+        domain: None,
+        family: None,
+        group: Some("home".to_owned()),
+        reason,
+        ..record(ago, event)
+    };
     vec![
         Record {
             family: Some(Family::V6),
@@ -185,6 +229,9 @@ fn records() -> Vec<Record> {
         },
         Record { domain: None, address: None, ..record(300_000, Event::NoAddress) },
         Record { previous: ip("203.0.113.7"), ..record(400_000, Event::Unchanged) },
+        of_group(410_000, Event::TookOver, None),
+        of_group(500_000, Event::GaveBack, failed("this host has no address")),
+        of_group(600_000, Event::Lost, failed(NASTY)),
     ]
 }
 
@@ -249,6 +296,7 @@ fn pages() -> Vec<(&'static str, String)> {
     let nasty = Status {
         errors: vec![NASTY.to_owned()],
         rows: vec![row(NASTY, "", Phase::Stopped { why: NASTY.to_owned() })],
+        group: Some(nasty_membership()),
         ..Status::default()
     };
     let search = Query { search: NASTY.to_owned(), page: 1, ..Query::default() };
@@ -299,10 +347,16 @@ fn pages() -> Vec<(&'static str, String)> {
     let gone = login::Wrong { title: "There is nothing here", text: "No page has this address." }.render();
     let of = |tab, title, content: Markup| frame(title, tab).around(&content).into_string();
     let (tab, list) = (Some(Tab::Overview), Some(Tab::Requests));
+    let (holder, stand_by) = (membership(Role::Holder, "router-a"), membership(Role::StandBy, "router-b"));
+    let mut alone = holder.clone();
+    alone.standing.store = Err("connect to 10.0.0.1:2379: connection refused".to_owned());
     vec![
         ("overview", of(tab, "Overview", overview_of(&status, &first))),
         ("overview-good", of(tab, "Overview", overview_of(&good, &first))),
         ("overview-many", of(tab, "Overview", overview_of(&many, &first.on_page(3)))),
+        ("overview-holder", of(tab, "Overview", overview_of(&status.clone().in_group(Some(holder)), &first))),
+        ("overview-stand-by", of(tab, "Overview", overview_of(&status.clone().in_group(Some(stand_by)), &first))),
+        ("overview-alone", of(tab, "Overview", overview_of(&good.clone().in_group(Some(alone)), &first))),
         ("overview-empty", of(tab, "Overview", overview_of(&Status::default(), &first))),
         ("overview-nasty", of(tab, "Overview", overview_of(&nasty, &first))),
         ("overview-search", of(tab, "Overview", overview_of(&status, &search))),
@@ -356,4 +410,20 @@ fn i1_a_page_weighs_little_and_its_names_are_unique() {
         assert_eq!(ids.len(), count, "{name}: an id is there twice");
         assert_eq!(page.matches("<h1").count(), 1, "{name}: one title");
     }
+}
+
+#[test]
+fn j1_the_first_view_shows_the_group_and_updates_that_stand_by_need_no_attention() {
+    let pages = pages();
+    let page = |name: &str| &pages.iter().find(|(own, _)| *own == name).expect("a page").1;
+    let holder = page("overview-holder");
+    assert!(holder.contains("holds the lease for 3 h, 12 s left") && holder.contains("What needs attention"));
+    let stand_by = page("overview-stand-by");
+    for expected in ["Stands by for router-b", "stands by: router-b holds the lease", "router-c", "The store answers"] {
+        assert!(stand_by.contains(expected), "{expected}");
+    }
+    assert!(!stand_by.contains("refused it for good") && !stand_by.contains("Next try in"));
+    let alone = page("overview-alone");
+    assert!(alone.contains("may send for another <span class=\"count\" role=\"timer\" data-left=\"12\""), "{alone}");
+    assert!(!page("overview").contains("id=\"group\""), "only where there is one");
 }

@@ -1,0 +1,76 @@
+//! How this host stands in its group: on the first view, where there is one.
+
+use ddns_core::group::membership::Membership;
+use ddns_core::group::standing::{Role, Seen, Standing};
+use ddns_core::text::number::grouped;
+use ddns_core::web::state::State;
+use ddns_core::web::when::Clock;
+use maud::{Markup, html};
+
+use super::parts::{Icon, Tone, left, notice, time};
+
+/// So many members are shown.
+const MOST_MEMBERS: usize = 20;
+
+pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
+    let Standing { member, role, holder, held_for, lease_left, members, store, .. } = &membership.standing;
+    let since = held_for.map(|time| clock.when(clock.now.saturating_sub(time.as_secs())));
+    html! {
+        section.card.flush aria-labelledby="group" {
+            header { h2 #group { "Group " (membership.group) } (sign(*role)) }
+            ul.steps { li {
+                p { strong { (member) } " " (membership.sentence()) "." }
+                @for remark in membership.remarks() { (notice(Tone::Warning, html! { (remark) "." })) }
+                @if let (Err(_), Some(left_over)) = (store, lease_left) {
+                    p { "Without the store this host may send for another " (left(left_over.as_secs())) "." }
+                }
+                @if let (Some(holder), Some(since)) = (holder, since) {
+                    p.soft { (holder) " has held the lease since " (time(&since)) "." }
+                }
+                @if store.is_ok() { p.soft { "The store answers." } }
+            } }
+            @if !members.is_empty() { (table(members)) }
+        }
+    }
+}
+
+fn sign(role: Role) -> Markup {
+    let (state, words) = match role {
+        Role::Holder => (State::UpToDate, "holds the lease"),
+        Role::StandBy => (State::StandBy, "stands by"),
+        Role::Joining => (State::Sending, "joins"),
+        Role::TakingOver => (State::Sending, "takes over"),
+        Role::HandingOver => (State::HeldBack, "gives back"),
+        Role::Unconfirmed => (State::Retrying, "not confirmed"),
+        Role::Left => (State::StandBy, "left"),
+    };
+    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
+}
+
+fn table(members: &[Seen]) -> Markup {
+    let more = members.len().saturating_sub(MOST_MEMBERS);
+    html! {
+        table.cards {
+            thead { tr { th scope="col" { "Member" } th scope="col" { "State" } th scope="col" { "Prefer" } } }
+            tbody {
+                @for seen in members.iter().take(MOST_MEMBERS) {
+                    tr {
+                        th { (seen.member) @if seen.is_self { span.soft { " (this host)" } } }
+                        td data-label="State" { (stands(seen)) }
+                        td data-label="Prefer" { (seen.prefer) }
+                    }
+                }
+            }
+        }
+        @if more > 0 { p.verdict { "And " (grouped(more)) " more." } }
+    }
+}
+
+fn stands(seen: &Seen) -> Markup {
+    let (state, words) = match seen {
+        Seen { is_holder: true, .. } => (State::UpToDate, "holds the lease"),
+        Seen { ready: true, .. } => (State::StandBy, "ready"),
+        _ => (State::NoAddress, "not ready"),
+    };
+    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+}
