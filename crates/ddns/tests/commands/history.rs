@@ -100,7 +100,7 @@ fn i4_history_is_filtered_by_domain_age_and_outcome() {
         (&["--since", "7"][..], "--since: error: `7` is no age such as 12h or 7d"),
         (&["--since", "yesterday"], "is no age"),
         (&["a..b"], "DOMAIN: error: "),
-        (&["--failed", "--changed"], "only one of --failed and --changed"),
+        (&["--failed", "--changed"], "only one of --failed, --changed and --group"),
     ] {
         sandbox.run(&[&["history"], wrong].concat()).expect(2).prints(words).prints("ddns help history");
     }
