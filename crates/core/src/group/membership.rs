@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::standing::{Role, Seen, Standing};
 use super::view::part;
-use crate::text::duration::duration;
+use crate::text::duration::{duration, seconds};
 use crate::text::json::Value;
 
 /// A group, and how this member stands in it.
@@ -40,7 +40,7 @@ impl Membership {
         let since = held_for.map_or_else(String::new, |time| format!(" for {}", duration(time)));
         match (role, holder) {
             (Role::Holder, _) => {
-                let left = lease_left.map_or_else(String::new, |left| format!(", {} left", duration(left)));
+                let left = lease_left.map_or_else(String::new, |left| format!(", {} left", seconds(left.as_secs())));
                 format!("holds the lease{since}{left}")
             }
             (Role::TakingOver, _) => "takes over: reads what was accepted".to_owned(),

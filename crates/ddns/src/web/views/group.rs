@@ -18,17 +18,19 @@ pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
     html! {
         section.card.flush aria-labelledby="group" {
             header { h2 #group { "Group " (membership.group) } (sign(*role)) }
-            ul.steps { li {
-                p { strong { (member) } " " (membership.sentence()) "." }
-                @for remark in membership.remarks() { (notice(Tone::Warning, html! { (remark) "." })) }
-                @if let (Err(_), Some(left_over)) = (store, lease_left) {
-                    p { "Without the store this host may send for another " (left(left_over.as_secs())) "." }
+            ul.steps {
+                li {
+                    p { strong { (member) } " " (membership.sentence()) "." }
+                    @for remark in membership.remarks() { (notice(Tone::Warning, html! { (remark) "." })) }
+                    @if let (Err(_), Some(left_over)) = (store, lease_left) {
+                        p { "Without the store this host may send for another " (left(left_over.as_secs())) "." }
+                    }
+                    p.soft {
+                        @if let (Some(holder), Some(since)) = (holder, since) { "Holder: " (holder) ", since " (time(&since)) ". " }
+                        @if store.is_ok() { "The store answers." }
+                    }
                 }
-                @if let (Some(holder), Some(since)) = (holder, since) {
-                    p.soft { (holder) " has held the lease since " (time(&since)) "." }
-                }
-                @if store.is_ok() { p.soft { "The store answers." } }
-            } }
+            }
             @if !members.is_empty() { (table(members)) }
         }
     }
