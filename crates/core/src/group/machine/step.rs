@@ -66,8 +66,11 @@ impl Machine {
     }
 
     fn keep_lease(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        // Who leaves needs the lease only for what is under way: the sooner it ends, the better for the others.
+        if self.is_ending && self.stage() != Some(Stage::Draining) {
+            return;
+        }
         match self.lease {
-            None if self.is_ending => {}
             None => self.call(Call::Grant, now, actions),
             Some(lease) => {
                 if self.is_due(lease.renewed + self.settings.renewal(), now) {

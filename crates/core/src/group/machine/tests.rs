@@ -369,7 +369,9 @@ fn j1_a_holder_that_ends_waits_for_what_is_under_way_and_revokes_its_lease() {
 fn j4_a_member_that_ends_does_not_wait_for_a_store_that_is_away() {
     let mut play = Play::joined();
     assert_eq!(play.on(Event::Terminate), [call(Call::Revoke(OWN))]);
+    play.pass(5.0);
     assert_eq!(play.fail(Call::Revoke(OWN)), []);
+    // It is not renewed meanwhile.
     assert_eq!(play.pass(1.0), [call(Call::Revoke(OWN))]);
     assert_eq!(play.fail(Call::Revoke(OWN)), [Action::Left]);
     let mut play = Play::new();

@@ -1,0 +1,97 @@
+//! What goes wrong, and how it ends.
+
+use std::time::Duration;
+
+use ddns_core::group::machine::{Event, Machine, Settings};
+
+use super::store::Store;
+use super::world::{Flaw, What, World};
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    Link(usize, bool),
+    Endpoint(usize, bool),
+    Address(usize, bool),
+    NewAddress(usize),
+    Pause(usize, Duration),
+    Kill(usize),
+    Terminate(usize),
+    Start(usize),
+    LoseLeader(Duration),
+    Elect,
+    Unstale,
+    /// The way to the store that the members with this bit have leads to the old leader.
+    Stale(u32),
+    Heal,
+}
+
+impl World {
+    pub(super) fn fault(&mut self, fault: Fault) {
+        let now = self.now;
+        match fault {
+            Fault::Link(node, is_up) => self.nodes[node].has_link = is_up,
+            Fault::Endpoint(node, is_up) => self.nodes[node].reaches_endpoint = is_up,
+            Fault::Address(node, is_there) => {
+                self.nodes[node].has_address = is_there;
+                self.tell(node, Event::Address(is_there));
+            }
+            Fault::NewAddress(node) => {
+                self.nodes[node].address += 1;
+                self.work(node);
+            }
+            Fault::Pause(node, time) => self.nodes[node].paused_until = now + time,
+            Fault::Kill(node) => self.nodes[node].machine = None,
+            Fault::Terminate(node) => self.tell(node, Event::Terminate),
+            Fault::Start(node) => self.start(node),
+            Fault::LoseLeader(until) => self.store.lose_leader(until),
+            Fault::Elect => self.change_store(Store::elect),
+            Fault::Stale(bits) => {
+                self.nodes.iter_mut().enumerate().for_each(|(at, node)| node.is_stale = bits & (1 << at) != 0);
+            }
+            Fault::Unstale => self.nodes.iter_mut().for_each(|node| node.is_stale = false),
+            Fault::Heal => self.heal(),
+        }
+    }
+
+    fn start(&mut self, node: usize) {
+        let (lease, member) = (self.lease, node.to_string());
+        let known = &mut self.nodes[node];
+        if known.machine.is_some() {
+            return;
+        }
+        let local = known.local(self.now);
+        known.machine = Some(Machine::new(Settings { member, lease, prefer: known.prefer }, local));
+        known.life += 1;
+        (known.paused_until, known.wake_at) = (Duration::ZERO, None);
+        known.pending.clear();
+        known.watch = None;
+        known.sending = None;
+        known.is_draining = false;
+        // With the flaw it believes what it knew before it ended.
+        known.known = known.known.filter(|_| self.flaw == Flaw::NotLoaded);
+        let has_address = known.has_address;
+        self.tell(node, Event::Address(has_address));
+    }
+
+    fn heal(&mut self) {
+        (self.loss, self.is_slow, self.healed) = (0, false, Some(self.now));
+        if !self.store.has_majority {
+            self.change_store(Store::elect);
+        }
+        for node in 0..self.nodes.len() {
+            let known = &mut self.nodes[node];
+            (known.has_link, known.is_stale) = (true, false);
+            known.reaches_endpoint = self.unreaching & (1 << node) == 0;
+            let (to, late) = ((node, known.life), known.watch.as_ref().map(|(watch, views)| (*watch, views.len())));
+            // What a watch has to tell comes at last.
+            if let Some((watch, count)) = late {
+                for _ in 0..count {
+                    self.at(self.now, What::Deliver { to, watch });
+                }
+            }
+            self.start(node);
+            let has_address = self.homeless & (1 << node) == 0;
+            self.fault(Fault::Address(node, has_address));
+        }
+    }
+}
