@@ -72,6 +72,8 @@ pub enum Reason {
     InDoubt(IpAddr),
     /// Nothing is remembered.
     NoCache,
+    /// What was accepted is in the store of a group, which was not asked.
+    InGroup,
 }
 
 impl fmt::Display for Reason {
@@ -82,6 +84,7 @@ impl fmt::Display for Reason {
             Self::Old(age) => write!(f, "last accepted {age} s ago, longer than cache_max_age"),
             Self::InDoubt(sent) => write!(f, "{sent} was sent without success: the endpoint may have it"),
             Self::NoCache => f.write_str("the cache is off"),
+            Self::InGroup => f.write_str("if this host holds the lease, and its group does not know it as accepted"),
         }
     }
 }

@@ -15,7 +15,7 @@ use ddns_core::notify::Event;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::plan::{Reason, Verdict, judge};
 use ddns_core::update::state::Memory;
 
 use crate::cli::Given;
@@ -141,7 +141,7 @@ fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environ
     let mut caches = Caches::default();
     let mut batches = Vec::new();
     for ((config, (number, entry)), pair) in all.zip(lookups) {
-        let remembered = caches.of(entry, environment);
+        let remembered = if config.group.is_none() { caches.of(entry, environment) } else { None };
         let groups = Rc::new(entry.groups());
         let addresses = [0, 1].map(|family: usize| pair[family].as_ref().and_then(Lookup::address));
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
@@ -206,6 +206,9 @@ impl<'a> Batch<'a> {
     /// None where there is no address.
     fn verdict(&self, domain: &'a Domain, now: u64) -> Option<Verdict> {
         let update = self.update(domain)?;
+        if self.config.group.is_some() {
+            return Some(Verdict::Send(Reason::InGroup));
+        }
         Some(judge(&update, self.entry.rules(), self.memory(domain), 0, now))
     }
 

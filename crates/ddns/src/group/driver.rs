@@ -230,7 +230,7 @@ impl Driver {
         self.calls.push(Box::pin(async move {
             let answer = match call {
                 Call::Load(created) => {
-                    let loaded = calls::load(&store, &keys, created, settings.call_limit()).await;
+                    let loaded = calls::load(&store, &keys, created, settings.lease).await;
                     loaded.map(|loaded| (Answer::Loaded(created), Some(loaded)))
                 }
                 _ => calls::answer(&store, &keys, &settings, &call).await.map(|answer| (answer, None)),

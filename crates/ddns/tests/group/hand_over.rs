@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::etcd::Etcd;
 use crate::support::members::{Member, TAKEN_OVER};
-use crate::support::watching::{Endpoint, SOON, status, until};
+use crate::support::watching::{Endpoint, SOON, Watch, status, until};
 
 #[test]
 fn j1_one_of_two_sends_and_the_other_takes_over_at_once_when_it_ends() {
@@ -114,6 +114,22 @@ fn j5_a_holder_without_an_address_gives_the_lease_to_a_host_that_has_one() {
     first.prints("address found again");
     second.stop();
     assert_eq!(endpoint.wait(3, SOON).ip(), "203.0.113.3");
+    first.stop();
+}
+
+#[test]
+fn j5_a_holder_that_reaches_no_endpoint_gives_the_lease_to_another() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let config = one.single(&json!({"interval": "1m", "id": "http://127.0.0.1:9/?name=__DOMAIN__&ip=__IP__"}));
+    let first = Watch::start(&one.sandbox, &config);
+    first.prints("holds the lease of group home: sending");
+    let second = other.watch();
+    assert_eq!(endpoint.wait(1, TAKEN_OVER).ip(), "203.0.113.2");
+    first.prints("stands by: other holds the lease of group home");
+    second.stop();
     first.stop();
 }
 

@@ -71,3 +71,17 @@ fn j6_files_of_one_run_are_in_one_group() {
     }
     assert_eq!(endpoint.count(), 0);
 }
+
+#[test]
+fn j2_preview_and_status_ask_no_store_and_say_what_they_do_not_know() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({"store": "etcd://127.0.0.1:9"}));
+    one.sandbox.write("config.json", one.single(&json!({})).to_string());
+    let preview = one.sandbox.run(&["preview", "--wide", "-c", "config.json"]).expect(0);
+    assert!(preview.stdout.contains("would be sent: if this host holds the lease"), "{}", preview.stdout);
+    assert!(preview.stdout.contains("A run now would send at most 1 of 1 updates"), "{}", preview.stdout);
+    let status = one.sandbox.run(&["status", "-c", "config.json"]).expect(3);
+    assert!(status.stdout.contains("in the store of the group"), "{}", status.stdout);
+    assert_eq!(endpoint.count(), 0);
+}

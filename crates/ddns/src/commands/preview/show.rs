@@ -214,7 +214,8 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
         return "Nothing would be sent: every family that has domains is switched off.".to_owned();
     }
     let mut text = format!(
-        "Nothing was sent. A run now would send {} of {} updates",
+        "Nothing was sent. A run now would send {}{} of {} updates",
+        if batches.iter().any(|batch| batch.config.group.is_some()) { "at most " } else { "" },
         grouped(of(Kind::Sent)),
         grouped(kinds().count())
     );
