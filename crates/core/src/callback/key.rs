@@ -76,7 +76,7 @@ fn hash(salt: &[u8], records: &str) -> Fingerprint {
 /// The records of a callback.
 fn encoded(callback: &Callback) -> String {
     let Callback { target, method, headers, body, sign, variables, expect } = callback;
-    let mut records = String::new();
+    let mut records = String::with_capacity(256);
     push_pieces(&mut records, "address", &target.pieces, variables);
     if let Some(body) = body {
         push_pieces(&mut records, "body", &body.pieces, variables);

@@ -1,12 +1,12 @@
 //! One record of the history: written from what happened, read back from its line.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::rc::Rc;
 
 use crate::group::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::text::json::{Dialect, Value, parse, push_escaped};
+use crate::text::number::{push_address, push_number};
 use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
 use crate::update::status::reason;
@@ -273,7 +273,8 @@ impl Shared {
     fn new(key: (u64, Event, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
         let (at, event, family, ip, previous, status) = key;
         let head = Line::new(String::new(), at, event, Some(family)).0 + ",\"domain\":\"";
-        let mut tail = Line("\"".to_owned());
+        let mut tail = Line(String::with_capacity(LIKELY));
+        tail.0.push('"');
         tail.text(",\"endpoint\":\"", endpoint.as_deref());
         tail.ip(",\"address\":\"", Some(ip));
         tail.ip(",\"previous\":\"", previous);
@@ -388,19 +389,7 @@ impl Line {
     fn ip(&mut self, name: &str, ip: Option<IpAddr>) {
         let Some(ip) = ip else { return };
         self.0.push_str(name);
-        match ip {
-            IpAddr::V4(ip) => {
-                for (at, byte) in ip.octets().into_iter().enumerate() {
-                    if at > 0 {
-                        self.0.push('.');
-                    }
-                    push_number(&mut self.0, byte.into());
-                }
-            }
-            IpAddr::V6(ip) => {
-                let _ = write!(self.0, "{ip}");
-            }
-        }
+        push_address(&mut self.0, ip);
         self.0.push('"');
     }
 
@@ -408,12 +397,4 @@ impl Line {
         self.0.push('}');
         self.0
     }
-}
-
-/// `format!` would take three times as long.
-fn push_number(out: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(out, number / 10);
-    }
-    out.push(char::from(b'0' + (number % 10) as u8));
 }

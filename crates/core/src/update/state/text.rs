@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
@@ -15,6 +16,7 @@ use super::{Accepted, Entries, Entry, EntryKey, Fingerprint, InDoubt, State};
 use crate::net::family::Family;
 use crate::text::hex;
 use crate::text::json::{Dialect, Member, Node, Value, parse, push_escaped, push_string};
+use crate::text::number::{push_address, push_number};
 use crate::update::domain::Domain;
 use crate::update::hold::Hold;
 use crate::update::streak::Streak;
@@ -43,7 +45,6 @@ const LEAST_LINE: usize = 40;
 impl State {
     /// The text of the cache file.
     pub fn to_text(&self) -> String {
-        let salt = hex::text(&self.salt);
         let lengths = self
             .callbacks
             .values()
@@ -52,10 +53,9 @@ impl State {
             .map(|(domain, entry)| domain.as_str().len() + if entry.in_doubt.is_some() { LONG_LINE } else { LINE });
         // A text that grows by itself takes up to twice its length.
         let mut text = String::with_capacity(256 + 64 * self.callbacks.len() + lengths.sum::<usize>());
-        text += &format!("{{\"version\":{VERSION},\"salt\":\"{salt}\",\"callbacks\":{{");
+        text.extend(["{\"version\":", VERSION, ",\"salt\":\"", &hex::text(&self.salt), "\",\"callbacks\":{"]);
         for (at, (callback, entries)) in self.callbacks.iter().enumerate() {
-            text += if at == 0 { "\n" } else { ",\n" };
-            text += &format!("\"{callback}\":{{");
+            text.extend([if at == 0 { "\n\"" } else { ",\n\"" }, &hex::text(callback.as_bytes()), "\":{"]);
             let mut between = "\n ";
             for family in Family::ALL {
                 let mut sorted: Vec<(&Domain, &Entry)> = entries[family.index()].iter().collect();
@@ -232,15 +232,30 @@ fn entries_of(value: Value) -> Option<Entries> {
 }
 
 pub(super) fn text_of(entry: &Entry) -> String {
-    let accepted = match entry.accepted {
-        Some(Accepted { ip, at }) => format!("\"{ip}\",{at}"),
-        None => "null,0".to_owned(),
-    };
-    match entry.in_doubt {
-        None => format!(":[{accepted}]"),
-        Some(InDoubt { ip, until, by, message: 0 }) => format!(":[{accepted},\"{ip}\",{until},{by}]"),
-        Some(InDoubt { ip, until, by, message }) => format!(":[{accepted},\"{ip}\",{until},{by},{message}]"),
+    let mut text = String::with_capacity(LONG_LINE);
+    text += ":[";
+    match entry.accepted {
+        Some(Accepted { ip, at }) => push_moment(&mut text, ip, at),
+        None => text += "null,0",
     }
+    if let Some(InDoubt { ip, until, by, message }) = entry.in_doubt {
+        text.push(',');
+        push_moment(&mut text, ip, until);
+        for number in [Some(by), Some(message).filter(|message| *message != 0)].into_iter().flatten() {
+            text.push(',');
+            push_number(&mut text, number.into());
+        }
+    }
+    text.push(']');
+    text
+}
+
+/// An address and a time.
+fn push_moment(text: &mut String, ip: IpAddr, at: u64) {
+    text.push('"');
+    push_address(text, ip);
+    *text += "\",";
+    push_number(text, at);
 }
 
 /// What stands between the brackets of an entry.
