@@ -3,6 +3,7 @@
 mod turn;
 
 use std::io::{self, IsTerminal as _};
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use ddns_core::schedule::lookups::Due;
@@ -34,11 +35,14 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         Ok(Err(why)) => return fail(&why),
         Err(wrong) => return complain(&wrong),
     };
+    // Not taken apart: the process ends with this run.
+    let begun = ManuallyDrop::new((configs, environment, client));
+    let (configs, environment, client) = &*begun;
     let progress = Rc::new(Progress::default());
-    let open = |valid| Log::open(valid, &environment).above(&progress);
+    let open = |valid| Log::open(valid, environment).above(&progress);
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
-    let senders = sync::senders(&configs, &logs, &client);
-    let mut sync = Sync::new(&senders, &environment, None);
+    let senders = sync::senders(configs, &logs, client);
+    let mut sync = Sync::new(&senders, environment, None);
     let mut turn = joined.map(|joined| {
         sync.in_group(joined.member.clone());
         Turn::new(joined, settings.retry_stopped)
@@ -50,9 +54,9 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     if settings.retry_stopped {
         sync.retry_stopped();
     }
-    let mut history = History::new(&senders, &environment);
+    let mut history = History::new(&senders, environment);
     sync.collect_news();
-    let mut notifier = Notifier::new(&configs, &logs, &senders, &client, &mut sync);
+    let mut notifier = Notifier::new(configs, &logs, &senders, client, &mut sync);
     sync.look_up(&Due::everything(configs.len()));
     while !sync.is_done() || turn.as_ref().is_some_and(|turn| turn.is_open(&sync)) {
         match &mut turn {
