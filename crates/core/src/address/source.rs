@@ -306,8 +306,13 @@ fn without_secrets(url: &str) -> String {
     let behind = if rest[..authority_end].contains(':') { &rest[authority_end..] } else { path };
     let has_at = behind.contains('@');
     let is_hidden = |segment: &str| is_long(segment) || (has_at && !segment.is_empty());
-    let path = path.split('/').map(|segment| if is_hidden(segment) { MASK } else { segment });
-    format!("{scheme}://{}{}", &rest[host_start..authority_end], path.collect::<Vec<_>>().join("/"))
+    let mut shown = String::with_capacity(url.len());
+    shown.extend([scheme, "://", &rest[host_start..authority_end]]);
+    for (at, segment) in path.split('/').enumerate() {
+        shown.push_str(if at == 0 { "" } else { "/" });
+        shown.push_str(if is_hidden(segment) { MASK } else { segment });
+    }
+    shown
 }
 
 /// Splits a string list at commas and semicolons (B9). What follows `url:`, `regex:`, `cmd:` or `shell:` stays whole.

@@ -249,7 +249,7 @@ impl Reader<'_> {
 
     /// Puts one member into its layer; looks into `log`.
     fn take(&mut self, layer: &mut Raw, member: Member, prefix: &str, in_entry: bool) {
-        let written = [prefix, &member.key].concat();
+        let written = if prefix.is_empty() { member.key } else { [prefix, &member.key].concat() };
         if in_entry && written == "log" {
             let message = "`log` inside `providers` has no effect: the log of the file counts";
             self.note(Severity::Warning, member.key_span, message, &|| Some(MOVE_OUT.to_owned()));
