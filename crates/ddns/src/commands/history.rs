@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::{Form, Given};
-use crate::clock::unix_time;
+use crate::clock::{unix_time, zone};
 use crate::environment::Environment;
 use crate::history::{beside, records};
 use crate::http::Client;
@@ -128,7 +128,7 @@ fn show_json(records: impl Iterator<Item = io::Result<Record>>, mut out: impl Wr
 }
 
 fn shown(records: &[Record], width: usize) -> String {
-    let zone = TimeZone::system();
+    let zone = zone();
     let first = records.iter().find_map(|record| record.endpoint.as_ref());
     let is_one = records.iter().all(|record| record.endpoint.is_none() || record.endpoint.as_ref() == first);
     let mut rows = vec![["TIME", "DOMAIN", "TYPE", "ADDRESS", "OUTCOME"].map(str::to_owned)];

@@ -15,12 +15,12 @@ use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
 use ddns_core::text::log_format::{Level, LogFormat, Moment};
 use ddns_core::text::secrets::Secrets;
-use jiff::Zoned;
 use jiff::fmt::strtime;
 use rustix::fs::OFlags;
 
 use super::layout::{folded, width_of};
 use super::progress::Progress;
+use crate::clock::local_time;
 use crate::environment::Environment;
 
 /// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
@@ -218,7 +218,7 @@ fn coloured(level: Level, line: &str) -> String {
 
 /// The time in a form, and its milliseconds.
 fn now(format: &str) -> (String, u16) {
-    let now = Zoned::now();
+    let now = local_time();
     let config = strtime::Config::new().lenient(true);
     let text = strtime::BrokenDownTime::from(&now).to_string_with_config(&config, format).unwrap_or_default();
     (text, now.millisecond().unsigned_abs())

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::given::{basic, ends, sent_by, targets, with, without};
+use crate::support::tools::skipped;
 use crate::support::{Received, Receiver, Response, Sandbox};
 
 /// How many callbacks two synchronizations in a row make.
@@ -201,6 +202,28 @@ fn b_log_format_and_datefmt_shape_the_lines() {
     let run = log(json!({"format": "json"}));
     let line = run.stderr.lines().find(|line| line.contains("accepted")).expect("a line about the update");
     assert!(serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()), "no JSON object: {line}");
+}
+
+#[test]
+fn b_log_has_the_time_of_the_zone_that_tz_names() {
+    let file = "/usr/share/zoneinfo/Asia/Kolkata";
+    if !std::path::Path::new(file).exists() {
+        return skipped("there are no time zones in /usr/share/zoneinfo");
+    }
+    let receiver = Receiver::new();
+    let log = json!({"log": {"format": "%(asctime)s|%(message)s", "datefmt": "<%z>"}});
+    let cases = [
+        ("Asia/Kolkata", "+0530"),
+        (":Asia/Kolkata", "+0530"),
+        (file, "+0530"),
+        ("IST-5:30", "+0530"),
+        ("", "+0000"),
+        ("No/Such_Zone", "+0000"),
+    ];
+    for (zone, offset) in cases {
+        let run = Sandbox::new().env("TZ", zone).sync(&with(&basic(&receiver), &log)).expect(0);
+        run.prints(&format!("<{offset}>|home.example.com A 203.0.113.7: accepted"));
+    }
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use std::net::SocketAddr;
 
 use ddns_core::text::json::{Dialect, Value, parse, pretty};
-use jiff::Zoned;
 
 use super::options::Options;
 use crate::cli::Form;
+use crate::clock::local_time;
 use crate::http::server::{Received, Refusal, Response};
 use crate::output::layout::{beside, broken};
 use crate::output::report::with_reason;
@@ -42,7 +42,7 @@ pub(super) fn request(request: &Received, response: &Response, number: usize, fo
     if form.json {
         return json(request, response, number, path, &query);
     }
-    let time = Zoned::now().strftime("%H:%M:%S").to_string();
+    let time = local_time().strftime("%H:%M:%S").to_string();
     let mut text = broken_hard(&format!("{number}. {time}  {} {}", request.method, path), 0, form.width);
     let widest = query.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(20);
     let rows = query.iter().map(|(name, value)| format!("{name:<widest$} = {value}"));
@@ -118,7 +118,7 @@ fn line(value: &Value) -> String {
 }
 
 fn timestamp() -> String {
-    Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+    local_time().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }
 
 /// The body as lines: indented where it is JSON, else as it is.
