@@ -199,7 +199,9 @@ impl Etcd {
         let why = format!("{} {problem}", self.endpoints[at].origin());
         Refusal::Refused(match problem {
             Problem::Unavailable(_) => return Refusal::Failed { why, reached: true },
-            Problem::Token | Problem::NeedsUser | Problem::Login | Problem::Permission => Error::Denied(why),
+            Problem::Token | Problem::NeedsUser | Problem::Login | Problem::Permission | Problem::CommonName => {
+                Error::Denied(why)
+            }
             Problem::Compacted => Error::Compacted,
             Problem::LeaseGone => Error::LeaseGone,
             Problem::NoUsers | Problem::NoGateway | Problem::Other(_) => Error::Other(why),

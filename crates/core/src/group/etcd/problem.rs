@@ -23,6 +23,8 @@ pub enum Problem {
     Login,
     /// The user may not do this.
     Permission,
+    /// There are users, and our certificate names one of its own.
+    CommonName,
     /// The revision that was asked for is not kept any more.
     Compacted,
     /// The lease does not exist any more.
@@ -39,11 +41,16 @@ impl fmt::Display for Problem {
         match self {
             Self::Unavailable(why) => write!(f, "cannot serve at the moment ({why})"),
             Self::Token => f.write_str("does not accept the token it gave a moment ago"),
-            Self::NeedsUser => f.write_str("wants a user: set `user` and `password_file`"),
+            Self::NeedsUser => f.write_str("wants a user: set `group.user` and `group.password_file`"),
             Self::NoUsers => f.write_str("has no users"),
-            Self::Login => f.write_str("refuses the user or the password: are `user` and `password_file` right?"),
+            Self::Login => {
+                f.write_str("refuses the user or the password: are `group.user` and `group.password_file` right?")
+            }
             Self::Permission => {
                 f.write_str("does not let this user read and write the group's keys: grant it a role for their prefix")
+            }
+            Self::CommonName => {
+                f.write_str("takes the common name in `group.certificate` for a user: use a certificate without one")
             }
             Self::Compacted => f.write_str("does not keep the revision any more that was asked for"),
             Self::LeaseGone => f.write_str("does not have the lease any more"),
@@ -61,6 +68,7 @@ pub fn problem(status: u16, body: &[u8]) -> Problem {
     match (message(&response), status) {
         (Some(message), _) => Problem::of(message, code(&response)),
         (None, 502..=504) => Problem::Unavailable(format!("HTTP status {status}")),
+        (None, 400) if body.starts_with(b"CommonName of client") => Problem::CommonName,
         (None, 401) => Problem::NeedsUser,
         (None, 403) => Problem::Permission,
         (None, 404 | 405 | 415) => Problem::NoGateway,

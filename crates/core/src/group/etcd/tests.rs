@@ -175,6 +175,8 @@ fn problems_are_told_apart_by_their_words_and_numbers() {
     for (status, expected) in plain {
         assert_eq!(problem(status, b"<html>"), expected);
     }
+    let text = b"CommonName of client sending a request against gateway will be ignored and not used as expected\n";
+    assert_eq!(problem(400, text), Problem::CommonName);
     let Problem::Other(long) = of(&"x".repeat(10_000), 3) else { panic!("it is unknown") };
     assert_eq!(long.len(), 200);
 }

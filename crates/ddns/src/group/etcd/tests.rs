@@ -228,7 +228,7 @@ fn a_wrong_password_is_denied_and_an_old_token_is_renewed() {
         denied(watched, "does not let this user");
         denied(elsewhere(&with("guest", "secret-of-nobody")).await, "refuses the user or the password");
         denied(elsewhere(&with("nobody", "secret-of-guest")).await, "refuses the user or the password");
-        denied(elsewhere(&client(&[etcd.port])).await, "set `user` and `password_file`");
+        denied(elsewhere(&client(&[etcd.port])).await, "set `group.user` and `group.password_file`");
 
         // Tokens that were given before do not count any more.
         let sure = ["--user", "root:secret-of-root"];
