@@ -132,6 +132,7 @@ mod web {
 mod group {
     mod faults;
     mod hand_over;
+    mod shown;
     mod single_runs;
 }
 

@@ -176,7 +176,9 @@ impl Ledger {
         let event = if change.kind == Kind::TookOver { Event::TookOver } else { Event::Lost };
         self.keep_role(event, format!("{} {}", change.member, change.sentence()));
         // It does not wait for a synchronization: a host that stands by has none.
-        self.wake_at = Some(Duration::ZERO);
+        if self.role.is_some() {
+            self.wake_at = Some(Duration::ZERO);
+        }
     }
 
     fn keep_role(&mut self, event: Event, words: String) {
