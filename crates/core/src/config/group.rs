@@ -133,8 +133,8 @@ pub(super) fn paths(setting: &Setting) -> Vec<String> {
 pub(super) fn shown(value: &Value) -> Value {
     let members = value.members().unwrap_or_default().iter();
     Value::object(members.map(|member| {
-        let text = member.node.value.text();
-        let is_shown = PARTS.contains(&member.key.as_str()) && text.is_none_or(|text| !text.contains('@'));
+        let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
+        let is_shown = PARTS.contains(&key) && !text.contains('@') && (!PATHS.contains(&key) || is_path(text));
         let value = if is_shown { member.node.value.clone() } else { Value::string(MASK) };
         (member.key.as_str(), value)
     }))
@@ -302,9 +302,7 @@ impl Parts<'_, '_, '_> {
     }
 
     fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {
-        // What should be in the file may have been put here by mistake.
-        let is_path = path.contains(['/', '.']) && !path.contains(char::is_whitespace) && !path.contains("---");
-        let shown = if is_path { path } else { "that it names" };
+        let shown = if is_path(path) { path } else { "that it names" };
         self.wrong(node.span, &format!("`group.{name}`: the file {shown} {why}"), "");
         None
     }
@@ -333,6 +331,11 @@ impl Parts<'_, '_, '_> {
             self.reader.warn_whole(Key::Group, message, "write `etcds://` in `store`, if the store has TLS");
         }
     }
+}
+
+/// Whether a text looks like a path: what should be in the file may have been put in its place by mistake.
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '.']) && !text.contains(char::is_whitespace) && !text.contains("---")
 }
 
 /// A number, or a text that may be one.

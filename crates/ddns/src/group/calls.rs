@@ -44,7 +44,7 @@ pub(super) async fn answer(store: &Etcd, keys: &Keys, settings: &Settings, call:
     let limit = settings.call_limit();
     Ok(match call {
         Call::Grant => {
-            let Grant { lease, seconds } = store.grant(settings.lease.as_secs(), limit).await?;
+            let Grant { lease, seconds } = store.grant(settings.lease.as_secs(), settings.grant_limit()).await?;
             Answer::Granted(lease, Duration::from_secs(seconds))
         }
         Call::Renew(lease) => Answer::Renewed(*lease, store.renew(*lease, limit).await?.map(Duration::from_secs)),

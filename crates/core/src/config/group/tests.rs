@@ -162,5 +162,7 @@ fn g2_a_listing_shows_a_group_without_what_may_be_a_password() {
     assert_eq!(shown(&format!("{{{LEAST}}}")), r#"{"store": "etcd://a:1","name": "home"}"#);
     let wrong = shown(r#"{"store":"etcd://u:s3cret@a","password":"s3cret"}"#);
     assert_eq!(wrong, r#"{"store": "***","password": "***"}"#);
+    let paths = shown(r#"{"ca":"/ca.pem","password_file":"s3cret"}"#);
+    assert_eq!(paths, r#"{"ca": "/ca.pem","password_file": "***"}"#);
     assert_eq!(shown(r#""s3cret""#), "***");
 }
