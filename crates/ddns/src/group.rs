@@ -7,6 +7,7 @@ mod member;
 mod write;
 
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use ddns_core::config::group::Group;
 use ddns_core::config::validate::Valid;
@@ -83,6 +84,11 @@ impl Joined {
             Poll::Ready(Some(change)) => Poll::Ready(change),
             _ => Poll::Pending,
         }
+    }
+
+    /// How long a lease of it lasts.
+    pub(crate) fn lease(&self) -> Duration {
+        self.group.lease
     }
 
     /// Whether this is the group that is wanted.

@@ -28,6 +28,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 use crate::cli::Settings;
 use crate::clock::steady_time;
 use crate::environment::Environment;
+use crate::group::Joined;
 use crate::history::History;
 use crate::http::Client;
 use crate::load;
@@ -120,6 +121,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
         .with_pauses(handover.pauses)
         .with_memory(handover.memory);
     sync.collect_news();
+    service.client.limit_unsent(events.group.as_ref().map(Joined::lease));
     if let Some(group) = &events.group {
         sync.in_group(group.member.clone());
         handover.shared.into_iter().for_each(|shared| sync.take_over(shared, false));

@@ -131,6 +131,7 @@ mod web {
 
 mod group {
     mod faults;
+    mod given_up;
     mod hand_over;
     mod shown;
     mod single_runs;

@@ -45,6 +45,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     let mut sync = Sync::new(&senders, environment, None);
     let mut turn = joined.map(|joined| {
         sync.in_group(joined.member.clone());
+        client.limit_unsent(Some(joined.lease()));
         Turn::new(joined, settings.retry_stopped)
     });
     if environment.allows_progress() {

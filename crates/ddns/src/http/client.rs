@@ -236,6 +236,12 @@ impl Client {
         self.connector.refresh();
     }
 
+    /// From now on nothing of a request is delivered later than this, nor after it was given up, whatever the system still
+    /// has of it (J3); none: as the system does it.
+    pub(crate) fn limit_unsent(&self, limit: Option<Duration>) {
+        self.connector.limit_unsent(limit);
+    }
+
     /// Closes what is kept, and forgets who broke it: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
         self.idle.clear();

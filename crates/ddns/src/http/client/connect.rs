@@ -64,6 +64,11 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
+    /// See [`Dialer::unsent_limit`].
+    pub(super) fn limit_unsent(&self, limit: Option<Duration>) {
+        self.dialer.unsent_limit.set(limit);
+    }
+
     /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();

@@ -1,6 +1,6 @@
 //! From a host to a socket: a race between its addresses (RFC 8305).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,6 +11,9 @@ use ddns_core::address::local::is_far;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use rustix::net::sockopt::set_socket_linger;
+#[cfg(target_os = "linux")]
+use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
@@ -32,6 +35,9 @@ const LATE: Duration = Duration::from_millis(15);
 #[derive(Default)]
 pub(super) struct Dialer {
     names: Names,
+    /// What a connection did not deliver within this time, or before it is closed, is not delivered any more; none: the
+    /// system goes on trying.
+    pub(super) unsent_limit: Cell<Option<Duration>>,
     hosts: RefCell<HashMap<SocketAddr, Rc<Host>>>,
 }
 
@@ -93,6 +99,9 @@ impl Dialer {
         let connection = connected.ok_or_else(|| Unreached::Tried(tried.failures.join(", ")))?;
         // A request is one small write: nothing is gained by waiting for more.
         let _ = connection.stream.socket().set_nodelay(true);
+        if let Some(limit) = self.unsent_limit.get() {
+            limit_unsent(connection.stream.socket(), limit);
+        }
         Ok(connection)
     }
 
@@ -231,4 +240,14 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::TimedOut => "timed out".to_owned(),
         _ => error.to_string(),
     }
+}
+
+/// What is left is thrown away when the connection is closed, even by the end of this process; and after this time.
+fn limit_unsent(socket: &TcpStream, limit: Duration) {
+    // A system that cannot do so still has the time limit of the request.
+    let _ = set_socket_linger(socket, Some(Duration::ZERO));
+    #[cfg(target_os = "linux")]
+    let _ = set_tcp_user_timeout(socket, u32::try_from(limit.as_millis()).unwrap_or(u32::MAX));
+    #[cfg(not(target_os = "linux"))]
+    let _ = limit;
 }
