@@ -198,3 +198,82 @@ impl Permit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use ddns_core::group::machine::Settings;
+
+    use super::*;
+
+    fn holder() -> Member {
+        let settings = Settings { member: "a".to_owned(), lease: Duration::from_secs(5), prefer: 0 };
+        let member = Member::new("home".to_owned(), Machine::new(settings, steady_time()));
+        member.hold(steady_time() + Duration::from_secs(60));
+        member
+    }
+
+    fn poll<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Poll<T> {
+        std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn pair(key: &str, text: &str) -> Pair {
+        (key.to_owned(), Some(text.to_owned()))
+    }
+
+    #[test]
+    fn j2_a_request_waits_until_everything_before_it_is_in_the_store() {
+        let member = holder();
+        let permit = member.permit();
+        permit.write([pair("a", "1"), pair("b", "1"), pair("a", "2")]);
+        let mut sending = Box::pin(permit.clone().guard(async { "sent" }));
+        permit.write([pair("c", "1")]);
+        assert_eq!(member.unwritten(1), Some((1, vec![pair("a", "1")])), "no more than that");
+        let (number, pairs) = member.unwritten(2).expect("there is something");
+        assert_eq!((number, pairs), (3, vec![pair("a", "2"), pair("b", "1")]), "no key twice");
+        assert!(poll(&mut sending).is_pending());
+        member.committed(2);
+        assert!(poll(&mut sending).is_pending());
+        member.committed(3);
+        assert_eq!(poll(&mut sending), Poll::Ready("sent"));
+        assert_eq!(member.unwritten(9), Some((4, vec![pair("c", "1")])));
+    }
+
+    #[test]
+    fn j3_no_step_of_a_request_is_done_when_its_lease_is_over() {
+        let member = holder();
+        let steps = Cell::new(0);
+        let counted = poll_fn(|_| {
+            steps.set(steps.get() + 1);
+            Poll::<()>::Pending
+        });
+        let mut sending = Box::pin(member.permit().guard(counted));
+        let after = |sending: &mut _| {
+            assert!(poll(sending).is_pending());
+            steps.get()
+        };
+        assert_eq!(after(&mut sending), 1);
+        let deadline = steady_time();
+        member.hold(deadline);
+        assert_eq!(after(&mut sending), 1, "its time is up");
+        member.hold(deadline + Duration::from_secs(60));
+        assert_eq!(after(&mut sending), 2, "it was confirmed in time after all");
+        member.lose();
+        member.hold(deadline + Duration::from_secs(60));
+        assert_eq!(after(&mut sending), 2, "another lease is not that of this request");
+    }
+
+    #[test]
+    fn j3_what_a_lost_lease_left_is_neither_written_nor_waited_for() {
+        let member = holder();
+        let before = member.permit();
+        before.write([pair("a", "1")]);
+        member.lose();
+        before.write([pair("a", "2")]);
+        assert_eq!(member.unwritten(9), None);
+        member.hold(steady_time() + Duration::from_secs(60));
+        let mut sending = Box::pin(member.permit().guard(async { "sent" }));
+        assert_eq!(poll(&mut sending), Poll::Ready("sent"));
+    }
+}

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::Observation;
 use ddns_core::callback::{Callback, Moment};
+use ddns_core::config::Cache;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{Job, Queue, Stage};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::plan::{Verdict, judge, together};
+use ddns_core::update::plan::{Reason, Verdict, judge, together};
 use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
 use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
 
@@ -317,6 +318,9 @@ impl<'a> Updates<'a> {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
+        if self.is_in_group && self.senders[at].entry.cache != Cache::Off && !self.is_of_group(at) {
+            return Verdict::Send(Reason::InGroup);
+        }
         let memory = self.memory(at, update.domain, update.family);
         judge(update, self.senders[at].entry.rules(), memory, self.own, self.now())
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::group::machine;
 use ddns_core::group::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups::{self, Schedule};
@@ -22,6 +21,7 @@ use tokio::sync::oneshot;
 
 use super::control::Command;
 use super::events::{Event, Events};
+use super::group::end;
 use super::metrics::Metrics;
 use super::page;
 use super::reload::{Decision, Loaded, REJECTED, Reload};
@@ -148,6 +148,8 @@ impl<'a, 's> EventLoop<'a, 's> {
         let drained = self.finish(events).await;
         if drained == Drained::Stopped {
             self.service.systemd.stopping();
+            end(events);
+            self.leave(events).await;
             self.log.info("stopped");
             return End::Stop(0);
         }
@@ -414,9 +416,7 @@ impl<'a, 's> EventLoop<'a, 's> {
 
     async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
-        if let Some(group) = &events.group {
-            group.member.tell(machine::Event::Terminate);
-        }
+        end(events);
         let mut drained = self.finish(events).await;
         if drained == Drained::Quietly && self.leave(events).await {
             drained = Drained::Stopped;

@@ -26,7 +26,7 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<bool
     }
     let mut is_stopped = false;
     if let Some(joined) = &events.group {
-        joined.member.tell(machine::Event::Terminate);
+        end(events);
         joined.member.drained();
         let until = steady_time() + FAREWELL;
         while steady_time() < until {
@@ -46,6 +46,13 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<bool
         events.group = Some(join(wanted).map_err(wrong)?);
     }
     Ok(is_stopped)
+}
+
+/// Gives the lease back from now on, for good.
+pub(super) fn end(events: &Events) {
+    if let Some(group) = &events.group {
+        group.member.tell(machine::Event::Terminate);
+    }
 }
 
 impl EventLoop<'_, '_> {
