@@ -67,7 +67,8 @@ fn warn_about(
     let of_group: Vec<String> =
         on.iter().filter(|event| event.is_of_group()).map(|event| format!("`{}`", event.as_str())).collect();
     if !has_group && !of_group.is_empty() {
-        let message = format!("`notify`: {} never happens without `group`", of_group.join(" or "));
+        let verb = if of_group.len() == 1 { "happens" } else { "happen" };
+        let message = format!("`notify`: {} never {verb} without `group`", of_group.join(" and "));
         warn(message, "leave it out of `on`, or add `group`");
     }
     let has_updates = on.iter().any(Event::names_updates);

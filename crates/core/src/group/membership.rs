@@ -36,7 +36,7 @@ impl Membership {
 
     /// What this member does, and who else: `stands by: router-b holds the lease`.
     pub fn sentence(&self) -> String {
-        let Standing { member, role, holder, held_for, lease_left, .. } = &self.standing;
+        let Standing { member, role, holder, held_for, lease_left, store, .. } = &self.standing;
         let since = held_for.map_or_else(String::new, |time| format!(" for {}", duration(time)));
         match (role, holder) {
             (Role::Holder, _) => {
@@ -52,6 +52,9 @@ impl Membership {
             (Role::Left, _) => "left the group: nothing is sent".to_owned(),
             (Role::StandBy, Some(holder)) if holder == member => {
                 "stands by: a lease that it held before has not ended yet".to_owned()
+            }
+            (Role::StandBy, Some(holder)) if store.is_err() => {
+                format!("stands by: {holder} held the lease when the store last answered")
             }
             (Role::StandBy, Some(holder)) => format!("stands by: {holder} holds the lease"),
             (Role::StandBy, None) => "stands by: nobody holds the lease".to_owned(),
@@ -202,6 +205,8 @@ pub(crate) mod tests {
         stand_by.standing.trouble = None;
         assert_eq!(stand_by.objection(), Some("the store of the group does not answer"));
         let store = stand_by.standing.store.clone();
+        stand_by.standing.holder = Some("b".to_owned());
+        assert_eq!(stand_by.sentence(), "stands by: b held the lease when the store last answered");
         let mut holder = membership(Role::Holder, Some("a"));
         holder.standing.store = store;
         assert_eq!(holder.objection(), None, "until its lease ends");

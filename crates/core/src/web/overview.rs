@@ -243,7 +243,9 @@ fn headline(status: &Status, numbers: [usize; State::ALL.len()]) -> String {
     let all = status.rows.len();
     if let Some(group) = status.group.as_ref().filter(|group| group.standing.role.is_standing_by() && all > 0) {
         return match &group.standing.holder {
-            Some(holder) if *holder != group.standing.member => format!("Stands by for {holder}"),
+            Some(holder) if *holder != group.standing.member && group.standing.store.is_ok() => {
+                format!("Stands by for {holder}")
+            }
             _ => "Stands by".to_owned(),
         };
     }

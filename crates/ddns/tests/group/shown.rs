@@ -93,7 +93,7 @@ fn j4_without_the_store_no_member_is_ready_for_longer_than_its_lease() {
     assert!(answer.body.starts_with("not ready: the lease of the group is not confirmed"), "{}", answer.body);
     assert_eq!((metric(&one, "holder"), metric(&one, "store_up")), ("0".to_owned(), "0".to_owned()));
     let shown = one.get("/").expect(200).body;
-    assert!(shown.contains("the store cannot be used: "), "{shown}");
+    assert!(shown.contains("The store cannot be used: "), "{shown}");
     etcd.resume();
     until(TAKEN_OVER, "it is confirmed", || one.get("/readyz").status == 200);
     one.watch.stop();

@@ -152,7 +152,7 @@ fn i5_what_is_wrong_is_named() {
         ),
         (
             r#""notify": {"id": "https://n.example/__EVENT__", "on": ["failed", "took-over", "lost"]}"#.to_owned(),
-            "`notify`: `took-over` or `lost` never happens without `group`",
+            "`notify`: `took-over` and `lost` never happen without `group`",
         ),
         (
             format!(r#"{GROUP}, "notify": {{"id": "https://n.example/__IP__", "on": "lost"}}"#),

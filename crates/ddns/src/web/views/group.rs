@@ -21,19 +21,27 @@ pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
             ul.steps {
                 li {
                     p { strong { (member) } " " (membership.sentence()) "." }
-                    @for remark in membership.remarks() { (notice(Tone::Warning, html! { (remark) "." })) }
+                    @for remark in membership.remarks() { (notice(Tone::Warning, html! { (capital(&remark)) "." })) }
                     @if let (Err(_), Some(left_over)) = (store, lease_left) {
                         p { "Without the store this host may send for another " (left(left_over.as_secs())) "." }
                     }
                     p.soft {
-                        @if let (Some(holder), Some(since)) = (holder, since) { "Holder: " (holder) ", since " (time(&since)) ". " }
-                        @if store.is_ok() { "The store answers." }
+                        @if store.is_ok() {
+                            @if let (Some(holder), Some(since)) = (holder, since) { "Holder: " (holder) ", since " (time(&since)) ". " }
+                            "The store answers."
+                        } @else if !members.is_empty() { "What it showed last:" }
                     }
                 }
             }
             @if !members.is_empty() { (table(members)) }
         }
     }
+}
+
+/// `the store` as the beginning of a sentence.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn sign(role: Role) -> Markup {
