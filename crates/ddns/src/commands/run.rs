@@ -46,7 +46,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     let mut turn = joined.map(|joined| {
         sync.in_group(joined.member.clone());
         client.limit_unsent(Some(joined.lease()));
-        Turn::new(joined, settings.retry_stopped)
+        Box::new(Turn::new(joined, settings.retry_stopped))
     });
     if environment.allows_progress() {
         progress.begin();
@@ -65,7 +65,8 @@ pub(crate) async fn run(settings: Settings) -> u8 {
                 sync.step().await;
             }
             Some(turn) => {
-                let has_won = turn.step(&mut sync, &logs[0]).await;
+                // In a box: whoever is in no group must not carry its state.
+                let has_won = Box::pin(turn.step(&mut sync, &logs[0])).await;
                 if let Some(notifier) = notifier.as_mut().filter(|_| has_won) {
                     notifier.renew_keys(&mut sync);
                 }
@@ -77,7 +78,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
             notifier.take(&news, &mut sync);
         }
     }
-    let over = turn.as_ref().and_then(Turn::code);
+    let over = turn.as_ref().and_then(|turn| turn.code());
     if let Some(code) = over {
         history.save();
         leave(turn).await;
@@ -97,9 +98,9 @@ pub(crate) async fn run(settings: Settings) -> u8 {
     all.exit_code()
 }
 
-async fn leave(turn: Option<Turn>) {
+async fn leave(turn: Option<Box<Turn>>) {
     if let Some(turn) = turn {
-        turn.leave().await;
+        Box::pin(turn.leave()).await;
     }
 }
 
