@@ -29,7 +29,17 @@ const PUBLIC: [&str; 15] = [
     "until",
 ];
 
-/// Every comment of a text, and what is hidden in it.
+/// What a comment says, without what makes it one.
+pub(super) fn inside(text: &str, comment: Range<usize>) -> Range<usize> {
+    let whole = &text[comment.clone()];
+    let (start, end) = match whole.strip_prefix("/*") {
+        Some(rest) => (2, rest.strip_suffix("*/").map_or(whole.len(), |inside| 2 + inside.len())),
+        None => (if whole.starts_with("//") { 2 } else { 1 }, whole.trim_end_matches(['\r', '\n']).len()),
+    };
+    comment.start + start.min(end)..comment.start + end
+}
+
+/// The insides of all comments of a text, and what is hidden in each.
 pub(super) fn hidden(text: &str, known: &Secrets) -> Vec<(Range<usize>, Vec<Range<usize>>)> {
     let (mut all, mut at) = (Vec::new(), 0);
     // A field that was commented out may go over several comments.
@@ -38,12 +48,12 @@ pub(super) fn hidden(text: &str, known: &Secrets) -> Vec<(Range<usize>, Vec<Rang
         let (length, kind) = first_token(&text[at..], true);
         match kind {
             TokenKind::Comment => {
-                let comment = at..at + length;
-                let mut found = fields(text, comment.clone(), &mut key);
-                found.extend(words(text, comment.clone()));
-                let here = known.found(&text[comment.clone()]).into_iter();
-                found.extend(here.map(|range| range.start + at..range.end + at));
-                all.push((comment, found));
+                let inside = inside(text, at..at + length);
+                let mut found = fields(text, inside.clone(), &mut key);
+                found.extend(words(text, inside.clone()));
+                let here = known.found(&text[inside.clone()]).into_iter();
+                found.extend(here.map(|range| range.start + inside.start..range.end + inside.start));
+                all.push((inside, found));
             }
             TokenKind::Blank => {}
             _ => key = None,
@@ -117,7 +127,7 @@ fn words(text: &str, comment: Range<usize>) -> Vec<Range<usize>> {
             let is_all = |range: &Range<usize>| *range == (0..word.len());
             let ranges = ranges.filter(|range| range.start >= path || is_credential(range) || is_all(range));
             found.extend(ranges.map(|range| range.start + at..range.end + at));
-        } else if looks_like_a_key(word) {
+        } else if looks_like_a_key(word.trim_matches('*')) {
             found.push(at..at + word.len());
         }
         // What separates words is one byte, or a blank of more.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Edit, Finding, Mark, Masked, error, hide};
+use super::{Edit, Finding, Mark, Masked, comments, error, hide};
 use crate::config::fields::Key;
 use crate::text::json::{Dialect, Node, Span, TokenKind, Value, first_token, parse, pretty};
 use crate::text::secrets::MASK;
@@ -314,7 +314,8 @@ impl Matcher<'_> {
         while at < self.new.len() {
             let (length, kind) = first_token(&self.new[at..], true);
             if kind == TokenKind::Comment {
-                for range in masks(self.new, Span { start: at, end: at + length }) {
+                let inside = comments::inside(self.new, at..at + length);
+                for range in masks(self.new, Span { start: inside.start, end: inside.end }) {
                     let numbers = left.get_mut(line_before(self.new, range.start));
                     let Some(number) = numbers.and_then(Vec::pop) else { continue };
                     // A number that was commented out takes its quotes along.

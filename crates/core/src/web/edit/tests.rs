@@ -449,6 +449,31 @@ fn i2_every_recipe_comes_back_as_it_was() {
     assert!(count >= 60, "{count}");
 }
 
+/// What makes a comment a comment is never hidden, whatever stands beside it.
+#[test]
+fn i2_a_masked_comment_is_still_one() {
+    let key = "a1b2c3d4e5f6a7b8c9d0";
+    for comment in [
+        "/* \"\":\" */".to_owned(),
+        format!("/*{key}*/"),
+        format!("/**{key}**/"),
+        format!("/*\"token\":\"{key}*/"),
+        format!("//{key}\n"),
+        format!("#{key}\n"),
+        format!("# \"token\": \"{key}\r\n"),
+        "/**/".to_owned(),
+        "/***/".to_owned(),
+        "//".to_owned() + "\n",
+    ] {
+        let text = format!("{{\"dns\": \"callback\", {comment} \"ipv4\": \"a.example\"}}");
+        let masked = mask(&text);
+        assert!(!masked.contains(key), "{masked}");
+        let edit = Edit { name: "c", old: &text, edited: &masked, around: &Surroundings::default() };
+        let root = parse(&masked, Dialect::CONFIG).unwrap_or_else(|error| panic!("{masked}: {}", error.message));
+        assert_eq!(restore::restore(&edit, &root).text, text, "{masked}");
+    }
+}
+
 proptest! {
     /// Whatever is typed: what a browser gets holds none of it, and gives it back.
     #[test]
