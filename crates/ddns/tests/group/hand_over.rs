@@ -1,10 +1,12 @@
 //! One of a group sends, and hands over.
 
+use std::time::Instant;
+
 use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::etcd::Etcd;
-use crate::support::members::{Member, TAKEN_OVER};
+use crate::support::members::{LEASE, Member, TAKEN_OVER};
 use crate::support::watching::{Endpoint, SOON, Watch, status, until};
 
 #[test]
@@ -164,4 +166,24 @@ fn j1_a_reload_keeps_the_lease() {
     assert_eq!(created(&etcd.control(&["get", "ddns/home/holder", "-w", "fields"])), created(&held));
     first.stop();
     assert_eq!(endpoint.count(), 2);
+}
+
+/// It must have been ready for four leases: a host that comes and goes does not move the name.
+#[test]
+fn j5_a_preferred_host_gets_the_lease_back_after_a_while() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let preferred = Member::new("preferred", "203.0.113.2", &etcd, &endpoint, &json!({"prefer": 10}));
+    let first = one.watch();
+    endpoint.wait(1, SOON);
+    let second = preferred.watch();
+    second.prints("stands by: one");
+    let began = Instant::now();
+    assert_eq!(endpoint.wait(2, LEASE * 4 + TAKEN_OVER).ip(), "203.0.113.2");
+    assert!(began.elapsed() > LEASE * 3, "{:?}", began.elapsed());
+    first.prints("stands by: preferred holds the lease of group home");
+    second.stop();
+    assert_eq!(endpoint.wait(3, SOON).ip(), "203.0.113.1");
+    first.stop();
 }
