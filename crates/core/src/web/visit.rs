@@ -91,10 +91,14 @@ fn client(asked: &Asked<'_>, proxies: &[Network]) -> IpAddr {
 /// may be forwarded, and no other site can have the name.
 fn is_known(host: &str, web: &Web, listen: SocketAddr) -> bool {
     let Some(name) = without_port(host) else { return false };
-    match name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+    let address = match name.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']').and_then(|inside| inside.parse().ok()).map(IpAddr::V6),
+        None => name.parse().ok().map(IpAddr::V4),
+    };
+    match address {
         // An address has no name that could be pointed elsewhere.
-        Ok(ip) => ip.is_loopback() || ip == listen.ip() || listen.ip().is_unspecified(),
-        Err(_) => {
+        Some(ip) => ip.is_loopback() || ip == listen.ip() || listen.ip().is_unspecified(),
+        None => {
             name.eq_ignore_ascii_case("localhost") || web.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
         }
     }
@@ -166,6 +170,8 @@ mod tests {
             "localhost:80:80",
             "localhost:x",
             "[::1",
+            "127.0.0.1]",
+            "[127.0.0.1]",
             "::1",
             "127.0.0.1.evil.example",
             "localhost,evil.example",
