@@ -37,10 +37,18 @@ pub(super) async fn run(settings: Settings, environment: Environment, client: Cl
     if events.web.is_none() {
         return 1;
     }
-    log.info(format!("there is no configuration: the page asks for one, which will be {}", target.display()));
     events.files.watch([target.clone()]);
+    log.info(format!("there is no configuration: the page asks for one, which will be {}", target.display()));
+    // Somebody may write it without the page, and may have done so before it was watched.
+    let mut is_there = target.exists();
     Systemd::new(&environment).ready("waiting for a configuration");
     let configs = loop {
+        if std::mem::take(&mut is_there) {
+            match load::load(settings.clone(), &environment, &client).await {
+                Ok(configs) => break configs,
+                Err(wrong) => wrong.iter().for_each(|diagnostic| log.error(diagnostic.one_line())),
+            }
+        }
         match events.next(None).await {
             Event::Stop => {
                 log.info("stopped");
@@ -56,13 +64,7 @@ pub(super) async fn run(settings: Settings, environment: Environment, client: Cl
                 }
             },
             Event::Web(ask) => respond(ask, &settings, &environment, &target, &log),
-            // Somebody wrote it without the page.
-            Event::Files if Path::new(&target).exists() => {
-                match load::load(settings.clone(), &environment, &client).await {
-                    Ok(configs) => break configs,
-                    Err(wrong) => wrong.iter().for_each(|diagnostic| log.error(diagnostic.one_line())),
-                }
-            }
+            Event::Files => is_there = target.exists(),
             _ => {}
         }
     };

@@ -15,7 +15,7 @@ if pid == 0:
     os.execvp(program[0], program)
 printed, end = b"", time.time() + 30
 while time.time() < end:
-    ready, _, _ = select.select([terminal], [], [], 0.05)
+    ready, _, _ = select.select([terminal], [], [], 0.15)
     if ready:
         try:
             more = os.read(terminal, 4096)
