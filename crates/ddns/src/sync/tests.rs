@@ -3,11 +3,11 @@
 
 use std::rc::Rc;
 
+use ddns_core::address::observation::Choice;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-
-use ddns_core::address::observation::Choice;
 use ddns_core::update::happened::What;
+use ddns_core::update::plan::Reason;
 
 use super::*;
 use crate::http::Client;

@@ -1,50 +1,32 @@
 //! The loop of the service on its configurations: what happens, step by step, until it stops or they change.
 
+mod ending;
+mod handle;
+
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
 use ddns_core::group::membership::Membership;
-use ddns_core::net::family::Family;
-use ddns_core::schedule::lookups::{self, Schedule};
+use ddns_core::schedule::lookups::Schedule;
 use ddns_core::text::duration::duration;
-use ddns_core::text::json::{Value, pretty};
-use ddns_core::update::domain::Domain;
+use ddns_core::text::json::Value;
 use ddns_core::update::outcome::Tally;
-use ddns_core::update::status::Status;
-use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
-use super::control::Command;
 use super::events::{Event, Events};
-use super::group::end;
 use super::metrics::Metrics;
 use super::page;
 use super::reload::{Decision, Loaded, REJECTED, Reload};
 use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
 use crate::history::History;
-use crate::load::surroundings;
 use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::sync::{LookedUp, Sync, jitter};
-use crate::web::{Ask, Configured};
-
-/// Requests under way have so long to end when the service stops.
-const GRACE: Duration = Duration::from_secs(5);
-
-/// What happened while requests under way were waited for.
-#[derive(PartialEq, Eq)]
-enum Drained {
-    /// Nothing of importance.
-    Quietly,
-    /// A signal to stop came.
-    Stopped,
-}
 
 /// What comes next.
 enum Next {
@@ -143,26 +125,6 @@ impl<'a, 's> EventLoop<'a, 's> {
         }
     }
 
-    /// Ends for another configuration, and hands over what outlives this one.
-    async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
-        let drained = self.finish(events).await;
-        if drained == Drained::Stopped {
-            self.service.systemd.stopping();
-            end(events);
-            self.leave(events).await;
-            self.log.info("stopped");
-            return End::Stop(0);
-        }
-        let handover = &mut self.service.handover;
-        handover.waiting = std::mem::take(&mut self.waiting);
-        handover.pauses = self.sync.requested_pauses();
-        handover.memory = self.sync.take_memory();
-        handover.shared = self.sync.take_shared();
-        handover.metrics = self.metrics.take();
-        handover.is_stale = self.reload.is_pending();
-        End::Reload(fresh)
-    }
-
     /// Hands on what happened.
     fn hand_on(&mut self) {
         let news = self.sync.take_news();
@@ -255,104 +217,6 @@ impl<'a, 's> EventLoop<'a, 's> {
         .await
     }
 
-    fn handle(&mut self, event: Event, events: &mut Events) {
-        let now = steady_time();
-        match event {
-            Event::Network(changed) => {
-                for family in Family::ALL.into_iter().filter(|family| changed[family.index()]) {
-                    let is_settling = events.is_settling(family);
-                    self.log.debug(|| format!("{family}: the network of this host changed"));
-                    self.schedule.on(lookups::Event::NetworkChanged { family, is_settling }, now);
-                }
-            }
-            Event::Woke => {
-                self.log.info("resumed after sleep: synchronizing");
-                if let Some(group) = &events.group {
-                    group.member.wake();
-                }
-                self.schedule.on(lookups::Event::Requested, now);
-            }
-            Event::Group(change) => self.changed(change, events),
-            Event::Synchronize => self.synchronize(now),
-            Event::Control(request) => match request.command {
-                Command::Status => request.respond(pretty(&self.status().to_json())),
-                Command::History => {
-                    self.history.save();
-                    let paths = self.history.paths().into_iter().map(|path| Value::string(path.display().to_string()));
-                    request.respond(pretty(&Value::list(paths)));
-                }
-                command @ (Command::Synchronize | Command::RetryStopped) => {
-                    if command == Command::RetryStopped {
-                        self.sync.retry_stopped();
-                    }
-                    self.waiting.push(Waiting::Control(request));
-                    self.synchronize(now);
-                }
-            },
-            Event::Web(Ask::Status(respond)) => {
-                let _ = respond.send(self.status());
-            }
-            Event::Web(Ask::Warn(text)) => self.log.warning(text),
-            Event::Web(Ask::Configured(respond)) => {
-                let _ = respond.send(self.configured());
-            }
-            Event::Web(Ask::Reload(done)) => {
-                self.reloading.push(done);
-                self.reload.begin(self.service, true);
-            }
-            Event::Web(Ask::Synchronize { retry_stopped, done }) => {
-                if retry_stopped {
-                    self.sync.retry_stopped();
-                }
-                self.waiting.push(Waiting::Page(done));
-                self.synchronize(now);
-            }
-            Event::Web(Ask::Previews(wanted, respond)) => {
-                let is_wanted = |domain: &Domain, family| wanted.includes(domain, family);
-                let _ = respond.send(self.sync.previews(is_wanted, wanted.skip, wanted.take));
-            }
-            Event::Web(Ask::Histories(respond)) => {
-                self.history.save();
-                let _ = respond.send(self.history.paths());
-            }
-            Event::Web(Ask::Alive(respond)) => {
-                let _ = respond.send(());
-            }
-            Event::Web(Ask::Ready(respond)) => {
-                let status = self.status();
-                let _ = respond.send(self.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
-            }
-            Event::Web(Ask::Metrics(respond)) => {
-                let status = self.status();
-                let _ = respond.send(self.metrics.as_ref().map_or_else(String::new, |metrics| metrics.text(&status)));
-            }
-            Event::Web(Ask::Configs(respond)) => {
-                let _ = respond.send(Rc::clone(self.configs));
-            }
-            Event::Files => self.reload.schedule(now),
-            Event::Reload => self.reload.begin(self.service, true),
-            Event::Time | Event::Stop => {}
-        }
-    }
-
-    fn configured(&self) -> Configured {
-        let rows = self.sync.rows();
-        let address =
-            |family: Family| rows.iter().filter(|row| row.kind == family.record_type()).find_map(|row| row.address);
-        Configured {
-            names: self.configs.iter().map(|(config, _)| config.name.clone()).collect(),
-            around: surroundings(&self.service.settings, self.service.environment),
-            addresses: Family::ALL.map(address),
-            set_up: None,
-        }
-    }
-
-    fn synchronize(&mut self, now: Duration) {
-        self.log.info("synchronization requested");
-        self.is_busy = true;
-        self.schedule.on(lookups::Event::Requested, now);
-    }
-
     /// Everything that was to be done is done for now.
     fn rest(&mut self) {
         self.is_busy = false;
@@ -384,18 +248,6 @@ impl<'a, 's> EventLoop<'a, 's> {
         self.schedule.next_round().map(|next| next.saturating_sub(steady_time()))
     }
 
-    fn status(&self) -> Status {
-        let status = Status {
-            process: Some(std::process::id()),
-            configs: self.configs.iter().map(|(config, _)| full_name(config)).collect(),
-            next: self.next_round().map(ddns_core::update::status::seconds),
-            errors: self.reload.errors.clone(),
-            rows: self.sync.rows(),
-            group: None,
-        };
-        status.in_group(self.sync.membership())
-    }
-
     /// What was loaded, where it is different and can be used.
     fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
         let decision = self.reload.decide(loaded, self.configs, self.service, self.log);
@@ -413,66 +265,6 @@ impl<'a, 's> EventLoop<'a, 's> {
         }
         None
     }
-
-    async fn stop(&mut self, events: &mut Events) -> End {
-        self.service.systemd.stopping();
-        end(events);
-        let mut drained = self.finish(events).await;
-        if drained == Drained::Quietly && self.leave(events).await {
-            drained = Drained::Stopped;
-        }
-        self.log.info("stopped");
-        End::Stop(u8::from(drained == Drained::Stopped))
-    }
-
-    /// Ends what is under way, tells what happened, and saves it.
-    async fn finish(&mut self, events: &mut Events) -> Drained {
-        let until = steady_time() + GRACE;
-        let mut drained = self.drain(events, until).await;
-        self.hand_on();
-        if drained == Drained::Quietly && self.notifier.is_some() {
-            drained = self.notify(events, until).await;
-        }
-        self.sync.finish();
-        self.history.save();
-        drained
-    }
-
-    /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop.
-    async fn notify(&mut self, events: &mut Events, until: Duration) -> Drained {
-        let Some(mut notifier) = self.notifier.take() else { return Drained::Quietly };
-        notifier.hurry(&mut self.sync);
-        while notifier.is_sending() && steady_time() < until {
-            let ended = poll_fn(|context| notifier.poll(context));
-            let happened = match select(pin!(events.next(Some(until))), ended).await {
-                Either::Left((event, _)) => Ok(event),
-                Either::Right((ended, _)) => Err(ended),
-            };
-            match happened {
-                Ok(Event::Stop) => return Drained::Stopped,
-                Ok(event) => self.handle(event, events),
-                Err(ended) => notifier.ended(ended, &mut self.sync),
-            }
-        }
-        Drained::Quietly
-    }
-
-    /// Starts nothing new, and gives what is under way its time. Ends at once on a signal to stop.
-    async fn drain(&mut self, events: &mut Events, until: Duration) -> Drained {
-        self.sync.close();
-        while self.sync.is_sending() && steady_time() < until {
-            let happened = match select(pin!(events.next(Some(until))), pin!(self.sync.step())).await {
-                Either::Left((event, _)) => Some(event),
-                Either::Right(_) => None,
-            };
-            match happened {
-                Some(Event::Stop) => return Drained::Stopped,
-                Some(event) => self.handle(event, events),
-                None => {}
-            }
-        }
-        Drained::Quietly
-    }
 }
 
 /// Tells whoever shows the page that something changed.
@@ -480,11 +272,6 @@ pub(super) fn tell(events: &Events) {
     if let Some(web) = &events.web {
         web.changed();
     }
-}
-
-/// The whole path of a file, so that it is the same from every folder.
-fn full_name(config: &Config) -> String {
-    std::fs::canonicalize(&config.name).map_or_else(|_| config.name.clone(), |path| path.display().to_string())
 }
 
 /// The same where this host does not send.

@@ -1,0 +1,302 @@
+//! What is remembered of every update: in a cache file, in memory, or in the store of the group.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ddns_core::callback::{Callback, Moment};
+use ddns_core::config::Cache;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::queue::Job;
+use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::hold::Hold;
+use ddns_core::update::outcome::Outcome;
+use ddns_core::update::plan::{Reason, Verdict, judge};
+use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
+
+use super::Updates;
+use crate::clock::unix_time;
+use crate::group::Permit;
+use crate::sync::caches::cache_path;
+use crate::sync::store::{Durability, Store};
+
+/// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
+/// now, in one write.
+pub(in crate::sync) const AHEAD: Duration = Duration::from_secs(2);
+
+/// Where something is remembered.
+#[derive(PartialEq, Eq)]
+pub(super) enum Place {
+    Memory,
+    File(PathBuf),
+    /// The store of the group; memory that nobody asks, while another holds its lease.
+    Group,
+}
+
+/// A cache that entries share.
+pub(super) struct SharedStore {
+    place: Place,
+    store: Store,
+    /// The first sender that used it: what is wrong with the cache is written to its log.
+    user: usize,
+}
+
+/// What was remembered of an update before it was marked: a request of which nothing was sent changes nothing.
+#[derive(Default)]
+pub(super) struct Before {
+    in_doubt: Option<InDoubt>,
+    /// When it was last sent.
+    sent: u64,
+}
+
+impl Updates<'_> {
+    /// Where the failures in a row of an entry are kept.
+    pub(in crate::sync) fn streaks(&mut self, at: usize) -> &mut Store {
+        match self.states[at].memory {
+            Some((store, _)) => &mut self.stores[store].store,
+            None => self.uncached.get_or_insert_with(|| Box::new(Store::in_memory(self.own, None))),
+        }
+    }
+
+    /// Whether anything is remembered of an entry.
+    pub(in crate::sync) fn remembers(&self, at: usize) -> bool {
+        self.states[at].memory.is_some()
+    }
+
+    /// What is to be done about an update, by what its endpoint accepted last.
+    pub(in crate::sync) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
+        if self.is_in_group && self.senders[at].entry.cache != Cache::Off && !self.is_of_group(at) {
+            return Verdict::Send(Reason::InGroup);
+        }
+        let memory = self.memory(at, update.domain, update.family);
+        judge(update, self.senders[at].entry.rules(), memory, self.own, self.now())
+    }
+
+    pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
+        let (store, callback) = self.states[at].memory?;
+        let callback = self.senders[at].entry.callback.fingerprint_of(callback, domain, family);
+        Some(self.stores[store].store.state().of(callback))
+    }
+
+    /// What a request depends on beside its update, by what is remembered.
+    pub(in crate::sync) fn moment(&self, at: usize, update: &Update<'_>) -> Moment {
+        let memory = self.memory(at, update.domain, update.family);
+        let entry = memory.map(|memory| memory.entry(update.domain, update.family)).unwrap_or_default();
+        moment_of(&self.senders[at].entry.callback, self.states[at].memory.map(|(_, key)| key), entry, update.ip)
+    }
+
+    /// Opens the cache of a sender, where it has one; one that is open is read again if another process wrote to it.
+    pub(in crate::sync) fn open_cache(&mut self, at: usize) {
+        let sender = &self.senders[at];
+        let path = cache_path(sender.entry, self.environment);
+        if let Some((store, _)) = self.states[at].memory {
+            self.stores[store].store.refresh(self.calendar.now());
+            return;
+        }
+        if path.is_none() && !self.is_service {
+            return;
+        }
+        let place = match path {
+            None => Place::Memory,
+            Some(_) if self.is_in_group => Place::Group,
+            Some(path) => Place::File(path),
+        };
+        let store = self.stores.iter().position(|shared| shared.place == place).unwrap_or_else(|| {
+            let store = match &place {
+                Place::File(path) => Store::open(path, self.own, sender.log),
+                Place::Memory => Store::in_memory(self.own, self.memory.take()),
+                Place::Group => Store::in_memory(self.own, None),
+            };
+            self.stores.push(SharedStore { place, store, user: at });
+            self.stores.len() - 1
+        });
+        self.stores[store].store.keep(sender.entry.cache_max_age);
+        let print = sender.entry.callback.fingerprint(self.stores[store].store.state().salt());
+        self.states[at].memory = Some((store, print));
+    }
+
+    /// The lease of the group is won: what it remembers counts, and nothing else.
+    pub(in crate::sync) fn take_over(&mut self, state: State, permit: Permit) {
+        self.forget();
+        let store = Store::of_group(state, permit, self.own);
+        self.stores.push(SharedStore { place: Place::Group, store, user: 0 });
+        let mut own = HashSet::new();
+        for at in 0..self.senders.len() {
+            self.open_cache(at);
+            for family in Family::ALL {
+                for domain in self.senders[at].entry.domains_of(family) {
+                    let update = Update { domain, family, ip: family.documentation() };
+                    own.extend(self.key(at, &update).map(|(_, key)| key));
+                }
+            }
+        }
+        let store = &mut self.stores[0].store;
+        store.disown(&own);
+        store.prune(self.calendar.now());
+    }
+
+    /// Forgets what endpoints accepted: another host sends to them.
+    pub(in crate::sync) fn forget(&mut self) {
+        self.stores.clear();
+        self.before.clear();
+        self.memory = None;
+        for state in &mut self.states {
+            state.memory = None;
+        }
+    }
+
+    /// Takes in how an update ended. What its endpoint had accepted before; none where nothing is remembered.
+    pub(in crate::sync) fn settle(
+        &mut self,
+        job: Job,
+        at: usize,
+        update: &Update<'_>,
+        outcome: &Outcome,
+    ) -> Option<IpAddr> {
+        let before = self.before.remove(&job).unwrap_or_default();
+        let now = self.now();
+        let (store, key) = self.key(at, update)?;
+        let known = store.state().entry(&key);
+        let previous = known.accepted.map(|accepted| accepted.ip);
+        let entry = known.settled(outcome, update, before.in_doubt, now);
+        let hold = store.state().hold(&key);
+        if hold != Hold::default() || !matches!(outcome, Outcome::Accepted(_)) {
+            let is_same = previous == Some(update.ip);
+            let sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+            store.set_hold(&key, Hold { sent, ..hold }.settled(outcome, update, is_same, now));
+        }
+        store.set(key, entry);
+        previous
+    }
+
+    /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
+    /// remembered of it.
+    pub(in crate::sync) fn is_marked(&self, at: usize, (job, update): &(Job, Update<'_>)) -> bool {
+        let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
+        let until = self.now() + self.senders[at].entry.timeout.as_secs();
+        let doubt = memory.entry(update.domain, update.family).in_doubt;
+        if self.is_of_group(at) {
+            return self.before.contains_key(job) && doubt.is_some_and(|doubt| doubt.ip == update.ip);
+        }
+        doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
+    }
+
+    /// Whether what endpoints accepted of an entry is in the store of the group.
+    fn is_of_group(&self, at: usize) -> bool {
+        self.states[at].memory.is_some_and(|(store, _)| self.stores[store].store.is_of_group())
+    }
+
+    /// Marks updates in doubt and saves that: from the moment an address is sent, nobody knows which one the endpoint has.
+    /// One that another process is sending is left alone.
+    pub(in crate::sync) fn mark(&mut self, jobs: impl IntoIterator<Item = Job>) {
+        let (own, now) = (self.own, self.now());
+        for job in jobs {
+            let Some((at, update)) = self.update(job) else { continue };
+            if matches!(self.judge(at, &update), Verdict::Held(..) | Verdict::Stopped(..)) {
+                continue;
+            }
+            let has_interval = !self.senders[at].entry.min_interval.is_zero();
+            let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
+            let is_signed = !self.senders[at].entry.callback.sign.is_empty();
+            let is_of_group = self.is_of_group(at);
+            let Some((store, key)) = self.key(at, &update) else { continue };
+            let Some((mut marked, in_doubt)) = store.state().entry(&key).marked(&update, until, own, now) else {
+                continue;
+            };
+            // In a group the lease says who sends, and a try after the first changes nothing.
+            if is_of_group && let Some(doubt) = &mut marked.in_doubt {
+                (doubt.by, doubt.until) = (0, 0);
+            }
+            let mut before = Before { in_doubt, sent: 0 };
+            if has_interval {
+                let hold = store.state().hold(&key);
+                before.sent = hold.sent;
+                store.set_hold(&key, Hold { sent: now, ..hold });
+            }
+            store.set(key, if is_signed { marked.numbered(new_message()) } else { marked });
+            if is_of_group {
+                self.before.entry(job).or_insert(before);
+            } else if before.in_doubt.is_some() || before.sent > 0 {
+                self.before.insert(job, before);
+            }
+        }
+        self.save(Durability::Process);
+    }
+
+    /// The store of an update and its key there; none where nothing is remembered.
+    fn key(&mut self, at: usize, update: &Update<'_>) -> Option<(&mut Store, EntryKey)> {
+        let (store, callback) = self.states[at].memory?;
+        let callback = self.senders[at].entry.callback.fingerprint_of(callback, update.domain, update.family);
+        let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
+        Some((&mut self.stores[store].store, key))
+    }
+
+    /// Whether what its service says can be remembered where it must be (H6).
+    pub(in crate::sync) fn can_remember(&self, at: usize) -> bool {
+        let is_writable = |(store, _): (usize, Fingerprint)| !self.stores[store].store.has_failed();
+        !self.senders[at].entry.needs_memory() || self.states[at].memory.is_none_or(is_writable)
+    }
+
+    /// Forgets that services stopped updates.
+    pub(in crate::sync) fn forget_stops(&mut self) {
+        for at in 0..self.senders.len() {
+            self.open_cache(at);
+            for family in Family::ALL {
+                for domain in self.senders[at].entry.domains_of(family) {
+                    let update = Update { domain, family, ip: family.documentation() };
+                    let Some((store, key)) = self.key(at, &update) else { continue };
+                    let hold = store.state().hold(&key);
+                    if hold.stopped.is_some() {
+                        store.set_hold(&key, Hold { stopped: None, ..hold });
+                    }
+                }
+            }
+        }
+        self.save(Durability::Process);
+    }
+
+    /// What is remembered without a cache file; `None` where nothing is.
+    pub(in crate::sync) fn take_memory(&mut self) -> Option<State> {
+        let at = self.stores.iter().position(|shared| shared.place == Place::Memory)?;
+        Some(self.stores.swap_remove(at).store.into_state())
+    }
+
+    /// What the group remembers; `None` where another host holds its lease.
+    pub(in crate::sync) fn take_shared(&mut self) -> Option<State> {
+        let at = self.stores.iter().position(|shared| shared.store.is_of_group())?;
+        Some(self.stores.swap_remove(at).store.into_state())
+    }
+
+    /// When news must be on the disk.
+    pub(in crate::sync) fn save_by(&self) -> Option<Instant> {
+        self.stores.iter().filter_map(|shared| shared.store.save_by()).min()
+    }
+
+    pub(in crate::sync) fn save(&mut self, durability: Durability) {
+        let now = self.now();
+        for SharedStore { store, user, .. } in &mut self.stores {
+            store.save(now, durability, self.senders[*user].log);
+        }
+    }
+}
+
+/// What a request depends on beside its update, by the key of its callback and what is remembered of it.
+pub(crate) fn moment_of(callback: &Callback, key: Option<Fingerprint>, entry: Entry, ip: IpAddr) -> Moment {
+    let moment = Moment { accepted: entry.accepted.map(|accepted| accepted.ip), ..Moment::from(unix_time()) };
+    if callback.sign.is_empty() {
+        return moment;
+    }
+    Moment { message: (key.unwrap_or(moment.message.0), message_of(entry.in_doubt, ip)), ..moment }
+}
+
+/// The number of a message: that of a try before, or a new one (H11).
+fn message_of(doubt: Option<InDoubt>, ip: IpAddr) -> u32 {
+    let before = doubt.filter(|doubt| doubt.ip == ip && doubt.message != 0);
+    before.map_or_else(new_message, |doubt| doubt.message)
+}
+
+fn new_message() -> u32 {
+    getrandom::u32().unwrap_or_else(|_| std::process::id()).max(1)
+}

@@ -1,0 +1,120 @@
+//! How every update stands, for `ddns status` and the page.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use ddns_core::address::observation::Observation;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::queue::{Job, Queue, Stage};
+use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::outcome::Outcome;
+use ddns_core::update::plan::Verdict;
+use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
+
+use super::Updates;
+use crate::clock::steady_time;
+
+/// What decides where there is no `expect` (A4).
+const STATUS: &str = "the status alone: 200 to 299 is accepted";
+
+impl Updates<'_> {
+    /// Notes how a request ended, for [`Updates::rows`].
+    pub(in crate::sync) fn note(&mut self, job: Job, outcome: &Outcome, took: Duration) {
+        if self.is_service {
+            if self.ended.is_empty() {
+                self.ended = vec![None; self.len()];
+            }
+            let took = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
+            self.ended[job as usize] = Some(Last { status: outcome.status(), took });
+        }
+    }
+
+    /// Notes which condition decided on the last response.
+    pub(in crate::sync) fn decided(&mut self, job: Job, because: Option<&String>) {
+        if let Some(decisions) = &mut self.decisions {
+            match because.filter(|because| !because.is_empty()) {
+                Some(because) => decisions.insert(job, because.clone()),
+                None => decisions.remove(&job),
+            };
+        }
+    }
+
+    /// What decided on the last response, in words; none where there was none.
+    pub(in crate::sync) fn decision(&self, at: usize, job: Job) -> Option<String> {
+        let last = self.ended.get(job as usize).copied().flatten()?;
+        let because = self.decisions.as_ref().and_then(|decisions| decisions.get(&job));
+        let by_status =
+            || (self.senders[at].entry.callback.expect.is_none() && last.status.is_some()).then_some(STATUS);
+        because.cloned().or_else(|| by_status().map(str::to_owned))
+    }
+
+    /// How every update stands.
+    pub(in crate::sync) fn rows(&self, queue: &Queue, waiting: &BTreeSet<Job>) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut places: HashMap<(String, Family), usize> = HashMap::new();
+        for (at, sender) in self.senders.iter().enumerate() {
+            let endpoint = sender.entry.callback.target.fixed_part().map(|url| url.origin());
+            for family in Family::ALL {
+                for (job, domain) in (self.first(at, family)..).zip(sender.entry.domains_of(family)) {
+                    let is_waiting = waiting.contains(&self.leader(job));
+                    let row = self.row(queue, is_waiting, job, at, (domain, family));
+                    rows.push(Row { endpoint: endpoint.clone(), ..row });
+                    *places.entry((domain.to_string(), family)).or_default() += 1;
+                }
+            }
+        }
+        // Only where two updates have the same name and type must their endpoints be told apart.
+        for row in &mut rows {
+            let is_alone = |family: &Family| places.get(&(row.domain.clone(), *family)) == Some(&1);
+            if Family::ALL.iter().filter(|family| family.record_type() == row.kind).all(is_alone) {
+                row.endpoint = None;
+            }
+        }
+        rows
+    }
+
+    fn row(&self, queue: &Queue, is_waiting: bool, own: Job, at: usize, (domain, family): (&Domain, Family)) -> Row {
+        let memory = self.memory(at, domain, family);
+        let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
+        let ip = match *self.observed(at, family) {
+            Observation::Found(ip) => Some(self.senders[at].entry.update(domain, family, ip).ip),
+            Observation::Unavailable | Observation::Off => None,
+        };
+        let job = self.leader(own);
+        let left = |until: Duration| seconds(until.saturating_sub(steady_time()));
+        let phase = match (queue.stage(job), queue.retry(job), ip) {
+            _ if is_waiting => Phase::Waiting {
+                seconds: entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.now())),
+                why: "another process is sending an older address".to_owned(),
+            },
+            (Stage::WaitingToRetry, Some(retry), _) => {
+                Phase::Retry { seconds: left(retry.at), failures: retry.failures, why: reason(&retry.outcome) }
+            }
+            (Stage::Idle | Stage::Withdrawn(_), _, None) => Phase::NoAddress,
+            (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
+                Verdict::Stopped(why, _) => Phase::Stopped { why },
+                Verdict::Held(until, by) => {
+                    Phase::Held { seconds: until.saturating_sub(self.now()), why: by.reason().to_owned() }
+                }
+                _ => Phase::UpToDate,
+            },
+            _ => match queue.pause_of(job) {
+                Some(pause) => Phase::Waiting { seconds: left(pause.until), why: reason(&pause.outcome) },
+                None => Phase::Sending,
+            },
+        };
+        Row {
+            domain: domain.to_string(),
+            kind: family.record_type().to_owned(),
+            endpoint: None,
+            address: ip,
+            source: self.source(at, family).filter(|_| ip.is_some()),
+            accepted: entry.accepted,
+            // What is being sent for the first time is not in doubt yet.
+            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| phase != Phase::Sending),
+            last: self.ended.get(own as usize).copied().flatten(),
+            phase,
+        }
+    }
+}
