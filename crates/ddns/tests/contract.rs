@@ -68,6 +68,7 @@ mod transport {
     mod backlog;
     mod fault_matrix;
     mod faults;
+    mod given_up;
     mod kept_connections;
     mod lanes;
     mod names;
@@ -97,7 +98,6 @@ mod trial {
     mod endpoint;
     mod faults;
     mod member;
-    mod network;
     mod report;
     mod rounds;
     mod store;

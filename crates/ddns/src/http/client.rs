@@ -47,6 +47,10 @@ use crate::clock::steady_time;
 /// Kept connections are closed where a response on another one takes longer.
 const UNBLOCK_AFTER: Duration = Duration::from_millis(100);
 
+/// A request that takes longer than this is not left to the system if this process ends: nobody would know whether and when it
+/// is delivered (E4a). Two calls to the system, so not for those that are quick.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// Why there is no response.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -62,6 +66,8 @@ pub(crate) struct Failure {
 struct Sending<'a> {
     how: How<'a>,
     deadline: Instant,
+    /// Whether it has taken long, and is not left to the system if this process ends.
+    is_slow: Cell<bool>,
     /// Whether an endpoint may have got something by now.
     is_sent: Cell<bool>,
     /// Where the request is at the moment.
@@ -116,11 +122,19 @@ impl Client {
     /// it together; it begins when there is room for one more request.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Response, Failure> {
         let _turn = self.room().turns.acquire().await;
-        let deadline = Instant::now() + how.limit;
-        let (is_sent, hop, warnings) = (Cell::new(false), RefCell::default(), RefCell::default());
-        let sending = Sending { how, deadline, is_sent, hop, warnings };
-        let exchanges = self.follow(request, &sending);
-        let result = timeout_at(sending.deadline, exchanges).await.unwrap_or_else(|_| Err(sending.late()));
+        let begun = Instant::now();
+        let deadline = begun + how.limit;
+        let (is_slow, is_sent) = (Cell::new(false), Cell::new(false));
+        let sending =
+            Sending { how, deadline, is_slow, is_sent, hop: RefCell::default(), warnings: RefCell::default() };
+        let mut exchanges = pin!(self.follow(request, &sending));
+        let mut result = timeout_at(deadline.min(begun + SLOW), exchanges.as_mut()).await;
+        if result.is_err() && begun + SLOW < deadline {
+            // In a group all connections are so.
+            sending.is_slow.set(!self.connector.limits_unsent());
+            result = timeout_at(deadline, exchanges).await;
+        }
+        let result = result.unwrap_or_else(|_| Err(sending.late()));
         let warnings = sending.warnings.take();
         match result {
             Ok(response) => Ok(Response { warnings, ..response }),
@@ -162,7 +176,8 @@ impl Client {
             sending.hop.replace(Hop { origin: origin.clone(), is_sent: true, via: connection.via.clone() });
             let relay = connection.via.as_deref().filter(|server| server.relays(request.url.secure));
             let is_alone = connection.is_alone();
-            let exchange = exchange::exchange(&mut connection.stream, request, relay, how.want, deadline);
+            let limits = (deadline, &sending.is_slow);
+            let exchange = exchange::exchange(&mut connection.stream, request, relay, how.want, limits);
             let exchanged = self.unblocked(exchange, is_alone, &purpose).await;
             let (mut response, can_be_kept) = match exchanged {
                 Ok(exchanged) => exchanged,

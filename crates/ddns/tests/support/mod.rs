@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod large;
 pub mod lookup;
 pub mod members;
+pub mod network;
 pub mod odd_server;
 pub mod page;
 pub mod pages;
@@ -24,6 +25,7 @@ pub mod secret_forms;
 pub mod stand_ins;
 pub mod terminal;
 pub mod tools;
+pub mod unread;
 pub mod watching;
 mod wire;
 

@@ -1,7 +1,7 @@
 //! Proxies that do what a test wants, and record what they were asked. The real ones are in `transport/proxy_real.rs`.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -30,7 +30,12 @@ pub struct Proxy {
 impl Proxy {
     /// One that speaks HTTP.
     pub fn http(then: Then) -> Self {
-        Self::serving(move |mut stream, seen| {
+        Self::http_at(Ipv4Addr::LOCALHOST, then)
+    }
+
+    /// The same at another address.
+    pub fn http_at(ip: Ipv4Addr, then: Then) -> Self {
+        Self::serving_at(ip, move |mut stream, seen| {
             let head = read_head(&mut stream)?;
             seen.lock().expect("no test thread failed").push(head.clone());
             match then {
@@ -53,7 +58,14 @@ impl Proxy {
 
     /// One that does what `serve` does with each connection; what it notes is what was seen.
     pub fn serving(serve: impl Fn(TcpStream, &Mutex<Vec<String>>) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        Self::serving_at(Ipv4Addr::LOCALHOST, serve)
+    }
+
+    fn serving_at(
+        ip: Ipv4Addr,
+        serve: impl Fn(TcpStream, &Mutex<Vec<String>>) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind((ip, 0)).expect("a free port");
         let proxy = Self { address: listener.local_addr().expect("the port that was bound"), seen: Arc::default() };
         let (serve, seen) = (Arc::new(serve), proxy.seen.clone());
         thread::spawn(move || {
@@ -66,7 +78,7 @@ impl Proxy {
         proxy
     }
 
-    /// `http://127.0.0.1:PORT`
+    /// `http://IP:PORT`
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::support::given::parameter;
-use crate::trial::network::ROUTER;
+use crate::support::network::ROUTER;
 
 /// A request as it came.
 #[derive(Debug, Clone, Copy)]

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::support::network::ROUTER;
 use crate::trial::endpoint::Arrival;
 use crate::trial::member::{LEASE, Member};
-use crate::trial::network::ROUTER;
 use crate::trial::rounds::Trial;
 use crate::trial::store::Store;
 

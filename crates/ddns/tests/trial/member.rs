@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::Sandbox;
+use crate::support::network::Host;
 use crate::support::watching::{Watch, host};
-use crate::trial::network::Host;
 use crate::trial::store::Store;
 
 pub const LEASE: Duration = Duration::from_secs(5);
@@ -57,11 +57,7 @@ impl Member {
     }
 
     pub fn start(&mut self) {
-        let program = self.sandbox.command(&["watch", "-c", "config.json"]);
-        let mut command = self.host.command(program.get_program());
-        command.args(program.get_args()).current_dir(self.sandbox.path(".")).env_clear();
-        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        self.watch = Some(Watch::run(command));
+        self.watch = Some(Watch::run(self.host.ddns(&self.sandbox, &["watch", "-c", "config.json"])));
     }
 
     pub fn signal(&self, signal: Signal) {

@@ -10,13 +10,13 @@ use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::network::SETUP;
 use crate::support::random::Random;
 use crate::support::tools::{inside, skipped};
 use crate::support::watching::ms;
 use crate::trial::endpoint::{Arrival, Endpoint};
 use crate::trial::faults::Fault;
 use crate::trial::member::Member;
-use crate::trial::network::SETUP;
 use crate::trial::report::{Round, seconds, table};
 use crate::trial::store::Store;
 

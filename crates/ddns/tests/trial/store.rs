@@ -14,9 +14,9 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+use crate::support::network::Host;
 use crate::support::tools::tool;
 use crate::support::watching::{ms, until};
-use crate::trial::network::Host;
 
 /// The prefix of the group's keys.
 const PREFIX: &str = "ddns/trial/";

@@ -69,6 +69,11 @@ impl Connector {
         self.dialer.unsent_limit.set(limit);
     }
 
+    /// Whether there is such a limit.
+    pub(super) fn limits_unsent(&self) -> bool {
+        self.dialer.unsent_limit.get().is_some()
+    }
+
     /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();

@@ -11,12 +11,12 @@ use ddns_core::address::local::is_far;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use rustix::net::sockopt::set_socket_linger;
 #[cfg(target_os = "linux")]
 use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
+use super::exchange::ByteStream as _;
 use super::how::Over;
 use super::names::Names;
 use super::stream::{Connection, Host};
@@ -100,6 +100,7 @@ impl Dialer {
         // A request is one small write: nothing is gained by waiting for more.
         let _ = connection.stream.socket().set_nodelay(true);
         if let Some(limit) = self.unsent_limit.get() {
+            connection.stream.discard_unsent(true);
             limit_unsent(connection.stream.socket(), limit);
         }
         Ok(connection)
@@ -242,12 +243,9 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// What is left is thrown away when the connection is closed, even by the end of this process; and after this time.
+/// What is left after this time is thrown away.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables, reason = "only Linux can do so"))]
 fn limit_unsent(socket: &TcpStream, limit: Duration) {
-    // A system that cannot do so still has the time limit of the request.
-    let _ = set_socket_linger(socket, Some(Duration::ZERO));
     #[cfg(target_os = "linux")]
     let _ = set_tcp_user_timeout(socket, u32::try_from(limit.as_millis()).unwrap_or(u32::MAX));
-    #[cfg(not(target_os = "linux"))]
-    let _ = limit;
 }

@@ -5,6 +5,7 @@ mod fault;
 mod limits;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,9 +67,9 @@ pub(super) async fn exchange<S: ByteStream>(
     request: &Request,
     relay: Option<&Server>,
     want: Want,
-    deadline: Instant,
+    (deadline, is_slow): (Instant, &Cell<bool>),
 ) -> Result<(Response, bool), Fault> {
-    let (head, incoming) = begin(conversation, request, relay).await?.into_parts();
+    let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
     let most = if want == Want::LongBody { LONG_BODY_LIMIT } else { BODY_LIMIT };
@@ -110,9 +111,10 @@ pub(super) async fn begin<S: ByteStream>(
     conversation: &mut Conversation<S>,
     request: &Request,
     relay: Option<&Server>,
+    is_slow: &Cell<bool>,
 ) -> Result<hyper::Response<Incoming>, Fault> {
     let outgoing = outgoing(request, relay).map_err(|why| Fault::unsent(FaultKind::Unsendable(why)))?;
-    conversation.send(outgoing).await
+    conversation.send(outgoing, is_slow).await
 }
 
 /// Asks a proxy for a tunnel to the host of `url`: the status of its response, and the stream if nothing came behind it.
@@ -127,7 +129,7 @@ pub(super) async fn open_tunnel<S: ByteStream>(
     let request = with_head(hyper::Method::CONNECT, authority, headers, Whole::NONE);
     let request = request.map_err(|why| Fault::unsent(FaultKind::Unsendable(why)))?;
     let mut conversation = Conversation::new(stream).await?;
-    let status = conversation.send(request).await?.status();
+    let status = conversation.send(request, &Cell::default()).await?.status();
     Ok((status.as_u16(), conversation.into_stream()))
 }
 

@@ -13,6 +13,7 @@ use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Server;
 use ddns_core::schedule::limiter::Line;
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -131,6 +132,11 @@ impl ByteStream for Stream {
     fn acknowledge(&self) {
         #[cfg(target_os = "linux")]
         let _ = rustix::net::sockopt::set_tcp_quickack(self.socket(), true);
+    }
+
+    fn discard_unsent(&self, is_wanted: bool) {
+        // A system that cannot do so still has the time limit of the request.
+        let _ = set_socket_linger(self.socket(), is_wanted.then_some(Duration::ZERO));
     }
 }
 

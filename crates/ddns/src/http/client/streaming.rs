@@ -1,5 +1,6 @@
 //! A response whose body comes piece by piece, for as long as the other side likes.
 
+use std::cell::Cell;
 use std::io;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ impl Client {
             let _ = keep_alive(connection.stream.socket());
             let begun = connection.begin().await;
             let mut connection = begun.map_err(|fault| fault.describe(&origin))?;
-            let response = exchange::begin(&mut connection.stream, request, None).await;
+            let response = exchange::begin(&mut connection.stream, request, None, &Cell::default()).await;
             let response = response.map_err(|fault| fault.describe(&origin))?;
             Ok((connection, response))
         };

@@ -3,7 +3,7 @@
 //! Nothing but the exchange itself drives hyper, and the stream can be looked at all the time. So it is known what was
 //! sent (A7), whether all of it was, and whether anything came that nobody asked for.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::future::poll_fn;
 use std::io;
@@ -25,6 +25,10 @@ use crate::http::io::Io;
 pub(in crate::http::client) trait ByteStream: AsyncRead + AsyncWrite + Unpin {
     /// Tells the other side at once what has come.
     fn acknowledge(&self);
+
+    /// Whether what is not delivered yet is thrown away when the stream is closed, be it by the end of this process.
+    /// Otherwise the system goes on trying.
+    fn discard_unsent(&self, is_wanted: bool);
 }
 
 /// What hyper does on a stream, driven as long as somebody waits for it.
@@ -62,25 +66,37 @@ impl<S: ByteStream> Conversation<S> {
         Ok(Self { wire, sender, connection: Some(connection), left: Bytes::new() })
     }
 
-    /// Sends the request and waits for the head of the final response.
-    pub(super) async fn send(&mut self, request: hyper::Request<Whole>) -> Result<hyper::Response<Incoming>, Fault> {
+    /// Sends the request and waits for the head of the final response. Where that is given up, or `is_slow` and this
+    /// process ends, nothing of the request is delivered any more.
+    pub(super) async fn send(
+        &mut self,
+        request: hyper::Request<Whole>,
+        is_slow: &Cell<bool>,
+    ) -> Result<hyper::Response<Incoming>, Fault> {
         self.wire.borrow_mut().begin();
+        let unanswered = Unanswered(&self.wire);
         let mut response = pin!(self.sender.try_send_request(request));
         let result = poll_fn(|context| {
             drive(&mut self.connection, &mut self.left, context);
             let polled = response.as_mut().poll(context);
-            self.wire.borrow_mut().wait_for_rest(polled)
-        });
-        match result.await {
-            Ok(response) => {
-                let mut wire = self.wire.borrow_mut();
-                wire.has_head = true;
-                // Who refuses before it has read everything does not want the rest.
-                wire.is_muted = !response.status().is_success();
-                Ok(response)
+            let mut wire = self.wire.borrow_mut();
+            if is_slow.get() {
+                wire.stream.discard_unsent(true);
             }
-            Err(error) => Err(self.fault(error)),
+            wire.wait_for_rest(polled)
+        });
+        let result = result.await;
+        if let Ok(response) = &result {
+            let mut wire = self.wire.borrow_mut();
+            wire.has_head = true;
+            if is_slow.get() {
+                wire.stream.discard_unsent(false);
+            }
+            // Who refuses before it has read everything does not want the rest.
+            wire.is_muted = !response.status().is_success();
         }
+        drop(unanswered);
+        result.map_err(|error| self.fault(error))
     }
 
     /// Reads a body as far as `most`.
@@ -210,6 +226,19 @@ fn io_error(error: &hyper::Error) -> Option<io::Error> {
         source = error.source();
     }
     None
+}
+
+/// A request to which no response has come. If it is given up, the system must not deliver it later: a newer address may
+/// be there by then (E4a).
+struct Unanswered<'a, S: ByteStream>(&'a RefCell<Wire<S>>);
+
+impl<S: ByteStream> Drop for Unanswered<'_, S> {
+    fn drop(&mut self) {
+        let wire = self.0.borrow();
+        if !wire.has_head {
+            wire.stream.discard_unsent(true);
+        }
+    }
 }
 
 /// A stream on which an exchange is under way, and what is to be known about it.

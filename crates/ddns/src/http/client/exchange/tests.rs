@@ -24,7 +24,7 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
         let deadline = Instant::now() + Duration::from_secs(5);
         let request = request("http://h/", None);
         let mut conversation = Conversation::new(ours).await.expect("it begins");
-        let result = exchange(&mut conversation, &request, None, Want::Body, deadline).await;
+        let result = exchange(&mut conversation, &request, None, Want::Body, (deadline, &Cell::default())).await;
         drop(conversation);
         let _ = other.await;
         let (response, is_kept) = result.map_err(|fault| fault.describe("it"))?;
@@ -35,6 +35,8 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
 /// Takes the head of a request.
 impl ByteStream for DuplexStream {
     fn acknowledge(&self) {}
+
+    fn discard_unsent(&self, _: bool) {}
 }
 
 async fn head(stream: &mut DuplexStream) -> String {
@@ -169,7 +171,8 @@ fn sent(request: &Request, relay: Option<&Server>) -> String {
         let (ours, mut theirs) = tokio::io::duplex(1 << 20);
         let deadline = Instant::now() + Duration::from_millis(50);
         let mut conversation = Conversation::new(ours).await.expect("it begins");
-        let exchange = exchange(&mut conversation, request, relay, Want::Status, deadline);
+        let is_slow = Cell::default();
+        let exchange = exchange(&mut conversation, request, relay, Want::Status, (deadline, &is_slow));
         let _ = timeout_at(deadline, exchange).await;
         drop(conversation);
         let mut text = String::new();

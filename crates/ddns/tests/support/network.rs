@@ -1,10 +1,11 @@
 //! The network of the trial: a host for each member and each node of etcd, and between them a router, in whose namespace the
-//! test itself and the endpoint run. Whoever is cut off is not told: packets get lost.
+//! test itself and the endpoint run. Other tests use some of its hosts. Whoever is cut off is not told: packets get lost.
 
 use std::ffi::OsStr;
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 
+use crate::support::Sandbox;
 use crate::support::tools::sh;
 
 /// The router and its hosts. A host's packets pass the router, whose rules say which of them get lost; the rule for the
@@ -57,6 +58,15 @@ impl Host {
         command
     }
 
+    /// The built program on this host, with what a sandbox gives it.
+    pub fn ddns(self, sandbox: &Sandbox, args: &[&str]) -> Command {
+        let program = sandbox.command(args);
+        let mut command = self.command(program.get_program());
+        command.args(program.get_args()).current_dir(sandbox.path(".")).env_clear();
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
     /// Gives `wan0` another address in place of the old one.
     pub fn change_address(self, old: Option<Ipv4Addr>, new: Ipv4Addr) {
         let host = self.0;
@@ -71,6 +81,15 @@ impl Host {
 
     pub fn reconnect(self, other: Ipv4Addr) {
         self.rules("del", other);
+    }
+
+    /// From now on packets of this host to the other one get lost; those to it arrive.
+    pub fn silence(self, other: Ipv4Addr) {
+        sh(&format!("ip rule add pref 50 from {} to {other} type blackhole", self.address()));
+    }
+
+    pub fn hear(self, other: Ipv4Addr) {
+        sh(&format!("ip rule del pref 50 from {} to {other} type blackhole", self.address()));
     }
 
     fn rules(self, what: &str, other: Ipv4Addr) {
