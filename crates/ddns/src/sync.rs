@@ -214,7 +214,7 @@ impl<'a> Sync<'a> {
 
     /// The pauses that endpoints asked for, for [`Sync::with_pauses`].
     pub(crate) fn requested_pauses(&self) -> HashMap<LaneKey, Pause> {
-        self.queue.requested_pauses()
+        self.queue.requested_pauses(steady_time())
     }
 
     /// With pauses that were asked for before.

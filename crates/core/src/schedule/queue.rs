@@ -8,8 +8,9 @@
 //! older one by itself. Time is a parameter: a duration since some fixed moment.
 
 mod lane;
+mod lanes;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use crate::config::Concurrency;
@@ -18,6 +19,7 @@ use crate::schedule::limiter::Line;
 use crate::schedule::retry_after;
 use crate::update::outcome::Outcome;
 use lane::LaneState;
+use lanes::Lanes;
 
 pub use lane::{Job, Lane, LaneKey, Pause};
 
@@ -66,8 +68,7 @@ pub enum Stage {
 pub struct Queue {
     /// None: what failed is not retried.
     backoff: Option<Backoff>,
-    lanes: Vec<LaneState>,
-    numbers: HashMap<(LaneKey, Concurrency), Lane>,
+    lanes: Lanes,
     /// Lanes that may have something to start, in the order in which they get their turn.
     listed: VecDeque<Lane>,
     /// Lanes that have room of their own, but too many requests are under way in all.
@@ -88,8 +89,7 @@ impl Queue {
     pub fn new(updates: usize, backoff: Option<Backoff>) -> Self {
         Self {
             backoff,
-            lanes: Vec::new(),
-            numbers: HashMap::new(),
+            lanes: Lanes::default(),
             listed: VecDeque::new(),
             crowded: Vec::new(),
             paused: BTreeSet::new(),
@@ -109,25 +109,38 @@ impl Queue {
         self
     }
 
-    /// The pauses that endpoints asked for.
-    pub fn requested_pauses(&self) -> HashMap<LaneKey, Pause> {
-        let requested = self.numbers.iter().filter_map(|((key, _), lane)| {
-            let pause = self.lanes[lane.0 as usize].pause.as_ref().filter(|pause| pause.is_requested)?;
-            Some((key.clone(), pause.clone()))
+    /// The pauses that endpoints asked for and that are not over.
+    pub fn requested_pauses(&self, now: Duration) -> HashMap<LaneKey, Pause> {
+        let requested = self.lanes.numbers.iter().filter_map(|((key, _), lane)| {
+            let pause = self.lanes[*lane].pause.as_ref().filter(|pause| pause.is_requested)?;
+            Some((key, pause))
         });
         // A lane that was never used keeps what it was given.
-        self.inherited.iter().map(|(key, pause)| (key.clone(), pause.clone())).chain(requested).collect()
+        let all = self.inherited.iter().chain(requested).filter(|(_, pause)| pause.until > now);
+        all.map(|(key, pause)| (key.clone(), pause.clone())).collect()
     }
 
-    /// The lane of a key; made where there is none yet.
+    /// The lane of a key; made where there is none yet. Without [`Queue::keep`] its number is good for a push that follows at
+    /// once.
     pub fn lane(&mut self, key: LaneKey, concurrency: Concurrency) -> Lane {
-        *self.numbers.entry((key, concurrency)).or_insert_with_key(|(key, concurrency)| {
-            let lane = Lane(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
-            let pause = self.inherited.get(key).cloned();
-            self.paused.extend(pause.as_ref().map(|pause| (pause.until, lane)));
-            self.lanes.push(LaneState::new(*concurrency, pause));
-            lane
-        })
+        let key = (key, concurrency);
+        if let Some(lane) = self.lanes.numbers.get(&key) {
+            return *lane;
+        }
+        if self.lanes.are_many() {
+            let retrying: HashSet<Lane> = self.retries.values().map(|retry| retry.lane).collect();
+            self.lanes.end_idle(|lane| retrying.contains(&lane));
+        }
+        let pause = self.inherited.get(&key.0).cloned();
+        let until = pause.as_ref().map(|pause| pause.until);
+        let lane = self.lanes.add(key, pause);
+        self.paused.extend(until.map(|until| (until, lane)));
+        lane
+    }
+
+    /// The number of a lane stays good as long as this queue is there.
+    pub fn keep(&mut self, lane: Lane) {
+        self.lanes[lane].is_kept = true;
     }
 
     /// An update is to be sent. One that is being sent is judged again when it ends; one that waits to retry keeps its
@@ -166,7 +179,7 @@ impl Queue {
     /// What was started cannot be sent after all, and is not wanted any more.
     pub fn give_back(&mut self, (job, lane): (Job, Lane)) {
         self.sending -= 1;
-        self.lanes[lane.0 as usize].sending -= 1;
+        self.lanes[lane].sending -= 1;
         self.retries.remove(&job);
         self.set(job, Stage::Idle);
         self.list_with_crowded(lane);
@@ -176,7 +189,7 @@ impl Queue {
     pub fn start(&mut self, now: Duration) -> Option<(Job, Lane)> {
         self.release(now);
         while let Some(lane) = self.listed.pop_front() {
-            let state = &mut self.lanes[lane.0 as usize];
+            let state = &mut self.lanes[lane];
             state.is_listed = false;
             while let Some(job) = state.queued.front().copied() {
                 match self.stages[job as usize] {
@@ -209,7 +222,7 @@ impl Queue {
     /// What starts until then, if nothing changes: updates that are queued, and those whose retry comes.
     pub fn starting_by(&self, then: Duration) -> Vec<Job> {
         let is_open = |lane: &LaneState| lane.pause.as_ref().is_none_or(|pause| pause.until <= then);
-        let lanes = (0..).map(Lane).zip(&self.lanes).filter(|(_, lane)| is_open(lane));
+        let lanes = self.lanes.iter().filter(|(_, lane)| is_open(lane));
         let queued = lanes.flat_map(|(number, lane)| {
             // One that moved to another lane may still stand in the line of this one.
             lane.queued.iter().copied().filter(move |job| self.stage(*job) == Stage::Queued(number))
@@ -230,7 +243,7 @@ impl Queue {
     ) -> bool {
         let is_outdated = self.stage(job) == Stage::SendingOutdated;
         self.sending -= 1;
-        self.lanes[lane.0 as usize].finish(outcome, now);
+        self.lanes[lane].finish(outcome, now);
         self.set(job, Stage::Idle);
         match self.backoff {
             Some(backoff) if outcome.is_retried() => {
@@ -249,7 +262,7 @@ impl Queue {
 
     /// Takes in how the line of new connections was when a request of a lane ended.
     pub fn note(&mut self, lane: Lane, found: Line, now: Duration) {
-        self.lanes[lane.0 as usize].limiter.note(found, now);
+        self.lanes[lane].limiter.note(found, now);
     }
 
     /// Retries at once what waits after a connection that was never made: the network is another one now. With
@@ -259,12 +272,12 @@ impl Queue {
         let mut jobs: Vec<Job> =
             self.retries.iter().filter(|(_, retry)| is_meant(retry)).map(|(job, _)| *job).collect();
         jobs.sort_unstable();
-        for at in 0..self.lanes.len() {
-            let lane = Lane(u32::try_from(at).unwrap_or(u32::MAX));
-            if self.lanes[at].pause.as_ref().is_some_and(|pause| !pause.is_requested) {
-                self.change_pause(lane, |state| state.pause = None);
-                self.list(lane);
-            }
+        let is_cut = |lane: &Lane| self.lanes[*lane].pause.as_ref().is_some_and(|pause| !pause.is_requested);
+        let mut paused: Vec<Lane> = self.paused.iter().map(|(_, lane)| *lane).filter(is_cut).collect();
+        paused.sort_unstable();
+        for lane in paused {
+            self.change_pause(lane, |state| state.pause = None);
+            self.list(lane);
         }
         for job in jobs {
             if self.stage(job) == Stage::WaitingToRetry
@@ -279,7 +292,7 @@ impl Queue {
 
     /// When to ask for a start again, if nothing else happens before.
     pub fn wake_at(&self) -> Option<Duration> {
-        let has_work = |lane: Lane| !self.lanes[lane.0 as usize].queued.is_empty();
+        let has_work = |lane: Lane| !self.lanes[lane].queued.is_empty();
         let lane = self.paused.iter().find(|(_, lane)| has_work(*lane)).map(|(until, _)| *until);
         let job = self.retry_times.first().map(|(at, _)| *at);
         lane.into_iter().chain(job).min()
@@ -287,7 +300,7 @@ impl Queue {
 
     /// Whether nothing is being sent, and nothing is queued but in lanes that pause.
     pub fn is_idle(&self) -> bool {
-        self.sending == 0 && (self.queued == 0 || self.lanes.iter().all(LaneState::is_held))
+        self.sending == 0 && (self.queued == 0 || self.lanes.iter().all(|(_, lane)| lane.is_held()))
     }
 
     /// How many are being sent or queued.
@@ -313,7 +326,7 @@ impl Queue {
     /// The pause that a queued update waits for; none where its lane does not pause.
     pub fn pause_of(&self, job: Job) -> Option<&Pause> {
         match self.stage(job) {
-            Stage::Queued(lane) => self.lanes[lane.0 as usize].pause.as_ref(),
+            Stage::Queued(lane) => self.lanes[lane].pause.as_ref(),
             _ => None,
         }
     }
@@ -325,7 +338,7 @@ impl Queue {
     fn line_up(&mut self, job: Job, lane: Lane) {
         self.set(job, Stage::Queued(lane));
         self.queued += 1;
-        self.lanes[lane.0 as usize].queued.push_back(job);
+        self.lanes[lane].queued.push_back(job);
         self.list(lane);
     }
 
@@ -338,7 +351,7 @@ impl Queue {
     }
 
     fn list(&mut self, lane: Lane) {
-        let state = &mut self.lanes[lane.0 as usize];
+        let state = &mut self.lanes[lane];
         if !state.is_listed && !state.queued.is_empty() {
             state.is_listed = true;
             self.listed.push_back(lane);
@@ -349,7 +362,7 @@ impl Queue {
     fn release(&mut self, now: Duration) {
         while let Some((until, lane)) = self.paused.first().copied().filter(|(until, _)| *until <= now) {
             self.paused.remove(&(until, lane));
-            self.lanes[lane.0 as usize].pause = None;
+            self.lanes[lane].pause = None;
             self.list(lane);
         }
         while let Some((at, job)) = self.retry_times.first().copied().filter(|(at, _)| *at <= now) {
@@ -363,7 +376,7 @@ impl Queue {
 
     /// Changes the pause of a lane, and notes when it ends.
     fn change_pause(&mut self, lane: Lane, change: impl FnOnce(&mut LaneState)) {
-        let state = &mut self.lanes[lane.0 as usize];
+        let state = &mut self.lanes[lane];
         if let Some(pause) = &state.pause {
             self.paused.remove(&(pause.until, lane));
         }

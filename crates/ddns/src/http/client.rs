@@ -51,6 +51,9 @@ const UNBLOCK_AFTER: Duration = Duration::from_millis(100);
 /// is delivered (E4a). Two calls to the system, so not for those that are quick.
 const SLOW: Duration = Duration::from_secs(1);
 
+/// So many warnings are remembered.
+const MOST_WARNINGS: usize = 1000;
+
 /// Why there is no response.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -276,7 +279,12 @@ impl Client {
 
     /// Notes a warning, once for all requests. Those that want a body do not count: a source reports no warnings.
     fn warn(&self, sending: &Sending<'_>, warning: String) {
-        if sending.how.want == Want::Body || self.warned.borrow_mut().insert(warning.clone()) {
+        let mut warned = self.warned.borrow_mut();
+        // They name hosts, and an address in a host makes another one with every change.
+        if warned.len() >= MOST_WARNINGS {
+            warned.clear();
+        }
+        if sending.how.want == Want::Body || warned.insert(warning.clone()) {
             sending.warnings.borrow_mut().push(warning);
         }
     }

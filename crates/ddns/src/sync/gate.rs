@@ -91,7 +91,7 @@ impl Sync<'_> {
 
     fn empty(&mut self) {
         self.sending = FuturesUnordered::new();
-        self.queue = Queue::new(self.updates.len(), self.backoff).with_pauses(self.queue.requested_pauses());
+        self.queue = Queue::new(self.updates.len(), self.backoff).with_pauses(self.requested_pauses());
         self.lanes.fill(None);
         self.waiting.clear();
         self.recheck_at = None;

@@ -200,7 +200,10 @@ impl<'a> Sync<'a> {
         let sender = &self.senders[at];
         let (key, is_common) = sender.lane(batch);
         let lane = self.queue.lane(key, sender.concurrency);
-        self.lanes[at] = is_common.then_some(lane);
+        if is_common {
+            self.queue.keep(lane);
+            self.lanes[at] = Some(lane);
+        }
         lane
     }
 }

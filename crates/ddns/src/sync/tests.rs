@@ -55,6 +55,31 @@ fn an_older_result_that_comes_last_does_not_hold_the_newer_one_back() {
     }
 }
 
+/// One entry has the address in its host, so that its origin is another one with every change; the other has not.
+#[test]
+fn origins_of_former_addresses_are_forgotten_and_others_are_not() {
+    let providers = r#""providers": [
+        {"provider": "callback", "id": "http://__IP__/", "ipv4": "a.example"},
+        {"provider": "callback", "ipv4": "b.example"}]"#;
+    with("\"auto\"", providers, |sync| {
+        let mut lanes = [HashSet::new(), HashSet::new()];
+        for number in 1..1000 {
+            sync.look_up(&Due::everything(1));
+            let ip = format!("203.0.{}.{}", number / 200, number % 200 + 1);
+            let both = vec![(0, number), (1, number)];
+            sync.looked_up(&Finished { senders: both, ..finished(Some(&ip), Family::V4, number) });
+            for start in std::iter::from_fn(|| sync.queue.start(steady_time())).collect::<Vec<_>>() {
+                lanes[start.0 as usize].insert(start.1);
+                let (_, update) = sync.updates.update(start.0).expect("an update");
+                sync.sent(&Sent::of(vec![(start.0, update)], start, Outcome::Accepted(200)));
+            }
+        }
+        assert!((2..100).contains(&lanes[0].len()), "{} lanes", lanes[0].len());
+        assert_eq!(lanes[1].len(), 1);
+        assert!(lanes[0].is_disjoint(&lanes[1]));
+    });
+}
+
 #[test]
 fn in_strict_order_a_family_that_is_gone_does_not_hold_the_other_back() {
     with("1", r#""ipv4": ["a.example", "b.example"], "ipv6": ["a.example"]"#, |sync| {

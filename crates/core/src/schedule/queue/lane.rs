@@ -43,6 +43,8 @@ pub(super) struct LaneState {
     pub(super) queued: VecDeque<Job>,
     /// Whether it stands among those that may have something to start.
     pub(super) is_listed: bool,
+    /// Whether somebody keeps its number.
+    pub(super) is_kept: bool,
     pub(super) pause: Option<Pause>,
     /// Overloads and broken connections since the last acceptance, or the last pause.
     trouble: usize,
@@ -57,10 +59,16 @@ impl LaneState {
             sending: 0,
             queued: VecDeque::new(),
             is_listed: false,
+            is_kept: false,
             pause,
             trouble: 0,
             pauses: 0,
         }
+    }
+
+    /// Whether it is used, or may be without being asked for again.
+    pub(super) fn is_needed(&self) -> bool {
+        self.is_kept || self.sending > 0 || !self.queued.is_empty() || self.pause.is_some()
     }
 
     /// Whether its own limits let one more start.

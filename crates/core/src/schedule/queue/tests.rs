@@ -277,7 +277,7 @@ fn a_requested_pause_outlives_the_queue() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let start = queue.start(Duration::ZERO).expect("one");
     queue.finish(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.0);
-    let mut next = Queue::new(1, WATCH).with_pauses(queue.requested_pauses());
+    let mut next = Queue::new(1, WATCH).with_pauses(queue.requested_pauses(seconds(1)));
     assert_eq!(next.lane(LaneKey::Origin("http://h".to_owned()), Concurrency::Auto), lane);
     next.push(0, lane);
     assert!(started(&mut next, seconds(59)).is_empty());
@@ -329,7 +329,7 @@ fn a_lane_that_pauses_does_not_grow() {
         queue.withdraw(1);
         queue.push(1, lane);
     }
-    assert!(queue.lanes[lane.0 as usize].queued.len() <= 2);
+    assert!(queue.lanes[lane].queued.len() <= 2);
     // One that goes elsewhere now starts there, and there alone.
     queue.withdraw(1);
     queue.push(1, other);
@@ -375,6 +375,44 @@ fn what_starts_soon_is_known_before() {
     }
 }
 
+/// An address in the host of a URL makes an origin with every change.
+#[test]
+fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
+    let mut queue = Queue::new(3, WATCH);
+    let lane = |queue: &mut Queue, name: &str| queue.lane(LaneKey::Origin(format!("http://{name}")), fixed(1));
+    let mut now = Duration::ZERO;
+    let [kept, retrying] = ["kept", "retrying"].map(|name| lane(&mut queue, name));
+    queue.keep(kept);
+    queue.push(1, retrying);
+    assert_eq!(queue.start(now), Some((1, retrying)));
+    queue.finish((1, retrying), &Outcome::Refused(404), Some(LONGEST_PAUSE), now, 0.0);
+    let mut used = HashSet::new();
+    for number in 0..10_000 {
+        let (own, pausing) = (lane(&mut queue, &format!("{number}")), lane(&mut queue, &format!("pausing-{number}")));
+        for (job, lane, outcome) in [(0, own, accepted()), (2, pausing, Outcome::Refused(503))] {
+            queue.push(job, lane);
+            assert_eq!(queue.start(now), Some((job, lane)), "{number}");
+            queue.finish((job, lane), &outcome, Some(seconds(60)), now, 0.0);
+            used.insert(lane);
+        }
+        queue.withdraw(2);
+        assert!(!used.contains(&kept) && !used.contains(&retrying), "{number}");
+        now += seconds(5);
+    }
+    // Twelve pause at any moment.
+    assert!(used.len() < 100, "{} lanes", used.len());
+    assert_eq!((lane(&mut queue, "kept"), lane(&mut queue, "retrying")), (kept, retrying));
+}
+
+#[test]
+fn a_pause_that_is_over_is_not_handed_on() {
+    let keys = ["http://old", "http://new"].map(|origin| LaneKey::Origin(origin.to_owned()));
+    let pause = |until| Pause { until: seconds(until), outcome: Outcome::Refused(503), is_requested: true };
+    let pauses = keys.clone().into_iter().zip([pause(60), pause(70)]).collect();
+    let queue = Queue::new(1, WATCH).with_pauses(pauses);
+    assert_eq!(queue.requested_pauses(seconds(60)), HashMap::from([(keys[1].clone(), pause(70))]));
+}
+
 /// What can happen to a queue.
 #[derive(Debug, Clone)]
 enum Event {
@@ -400,17 +438,29 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 proptest! {
     /// In any sequence of events: an update is never under way twice, never lost, and starts only when pushed.
     #[test]
-    fn no_update_is_lost_and_none_is_sent_without_cause(events in events(), number in 0..3_u16) {
+    fn no_update_is_lost_and_none_is_sent_without_cause(
+        events in events(),
+        number in 0..3_u16,
+        origins in prop_oneof![Just(2_usize), Just(1000)],
+    ) {
         let mut queue = Queue::new(8, WATCH);
-        let lanes = [0, 1].map(|at| queue.lane(LaneKey::Origin(format!("http://{at}")), fixed(number)));
         let mut now = Duration::ZERO;
         let mut under_way: Vec<(Job, Lane)> = Vec::new();
+        // Where each stands in line.
+        let mut keys = [const { None }; 8];
+        let mut pushes = 0;
         // Pushed and not accepted since: what must come in the end.
         let mut owed = [false; 8];
         for event in events {
             match event {
                 Event::Push(job) => {
-                    queue.push(job, lanes[job as usize % 2]);
+                    let key = LaneKey::Origin(format!("http://{}", pushes % origins));
+                    pushes += 1;
+                    let lane = queue.lane(key.clone(), fixed(number));
+                    if matches!(queue.stage(job), Stage::Idle | Stage::Withdrawn(_)) {
+                        keys[job as usize] = Some((key, fixed(number)));
+                    }
+                    queue.push(job, lane);
                     owed[job as usize] = true;
                 }
                 Event::Withdraw(job) => {
@@ -434,6 +484,8 @@ proptest! {
             while let Some(start) = queue.start(now) {
                 prop_assert!(owed[start.0 as usize], "sent without cause");
                 prop_assert!(under_way.iter().all(|(job, _)| *job != start.0), "under way twice");
+                let key = keys[start.0 as usize].as_ref().expect("it was pushed");
+                prop_assert_eq!(queue.lanes.numbers.get(key), Some(&start.1), "in another lane");
                 under_way.push(start);
             }
         }

@@ -1,0 +1,72 @@
+//! All lanes, by number. A URL with the address in its host has another origin with every change, so a lane that is over
+//! gives its number to a new one: a service that runs for years has as many as it needs at once.
+
+use std::collections::HashMap;
+use std::ops::{Index, IndexMut};
+
+use super::lane::{Lane, LaneKey, LaneState, Pause};
+use crate::config::Concurrency;
+
+/// Among so few lanes those that are over are not looked for.
+const FEW: usize = 32;
+
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    states: Vec<LaneState>,
+    pub(super) numbers: HashMap<(LaneKey, Concurrency), Lane>,
+    /// The numbers of lanes that are over.
+    free: Vec<Lane>,
+    /// How many there may be before those that are over are looked for: twice as many as were in use at the last time.
+    most: usize,
+}
+
+impl Lanes {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Lane, &LaneState)> {
+        (0..).map(Lane).zip(&self.states)
+    }
+
+    /// Whether those that are over should be looked for before another one is added.
+    pub(super) fn are_many(&self) -> bool {
+        self.free.is_empty() && self.states.len() >= self.most.max(FEW)
+    }
+
+    /// Ends those that are idle and that nothing else `names`.
+    pub(super) fn end_idle(&mut self, names: impl Fn(Lane) -> bool) {
+        self.numbers.retain(|_, lane| {
+            let is_needed = self.states[lane.0 as usize].is_needed() || names(*lane);
+            if !is_needed {
+                self.free.push(*lane);
+            }
+            is_needed
+        });
+        self.most = 2 * self.numbers.len();
+    }
+
+    /// Makes the lane of a key that has none.
+    pub(super) fn add(&mut self, (key, concurrency): (LaneKey, Concurrency), pause: Option<Pause>) -> Lane {
+        let state = LaneState::new(concurrency, pause);
+        let lane = if let Some(lane) = self.free.pop() {
+            self[lane] = state;
+            lane
+        } else {
+            self.states.push(state);
+            Lane(u32::try_from(self.states.len() - 1).unwrap_or(u32::MAX))
+        };
+        self.numbers.insert((key, concurrency), lane);
+        lane
+    }
+}
+
+impl Index<Lane> for Lanes {
+    type Output = LaneState;
+
+    fn index(&self, lane: Lane) -> &LaneState {
+        &self.states[lane.0 as usize]
+    }
+}
+
+impl IndexMut<Lane> for Lanes {
+    fn index_mut(&mut self, lane: Lane) -> &mut LaneState {
+        &mut self.states[lane.0 as usize]
+    }
+}
