@@ -42,6 +42,7 @@ use crate::net::family::Family;
 use crate::net::url::{Url, UrlError};
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
+use crate::update::endpoint::Endpoint;
 use crate::update::state::Fingerprint;
 
 /// One configured callback: everything that shapes its requests.
@@ -123,6 +124,11 @@ impl Callback {
             headers.extend(sign::headers(&self.sign, &values.message(), values.seconds(), signed));
         }
         Ok(Request { url, method: self.method(), headers, body, format, is_signed })
+    }
+
+    /// Where its requests go, for everybody to see.
+    pub fn endpoint(&self) -> Endpoint {
+        self.target.endpoint(&self.variables)
     }
 
     /// Everything the user typed that must not be seen (G2).

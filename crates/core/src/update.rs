@@ -1,6 +1,7 @@
 //! Updates: what should be sent and why, how it ended, and what is remembered of it.
 
 pub mod domain;
+pub mod endpoint;
 pub mod happened;
 pub mod hold;
 pub mod outcome;

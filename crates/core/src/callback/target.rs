@@ -6,6 +6,7 @@ use super::template::{self, Part};
 use super::variables::{Values, Variable, Variables};
 use crate::net::url::{Url, UrlError, has_unclear_host, masked, split_authority, split_scheme, wrong_host};
 use crate::text::secrets::MASK;
+use crate::update::endpoint::Endpoint;
 
 /// The address of a callback, placeholders and all. Always an http or https address.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,6 +172,12 @@ impl Target {
         let (scheme, rest) = split_scheme(&text).unwrap_or(("", &text));
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         format!("{scheme}://{}", authority.rsplit('@').next().unwrap_or_default())
+    }
+
+    /// Who gets the requests, and their address as it was written, for everybody to see.
+    pub(super) fn endpoint(&self, variables: &Variables) -> Endpoint {
+        let origin = self.fixed_part().map_or_else(|| self.authority(variables), |url| url.origin());
+        Endpoint { origin, address: piece::outline(&self.pieces, variables) }
     }
 
     /// Whether the user wrote a `#`: what follows it is never sent.

@@ -32,7 +32,8 @@ pub struct Row {
     pub domain: String,
     /// `A` or `AAAA`.
     pub kind: String,
-    /// Where it is sent: the origin; none where no other update has the same domain and type.
+    /// Where it is sent: the origin, or the address where that is needed; none where no other update has the same domain and
+    /// type.
     pub endpoint: Option<String>,
     /// The address that was looked up; none where there is none, or nothing was looked up.
     pub address: Option<IpAddr>,

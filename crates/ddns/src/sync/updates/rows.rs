@@ -1,6 +1,6 @@
 //! How every update stands, for `ddns status` and the page.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ddns_core::address::observation::Observation;
@@ -8,6 +8,7 @@ use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{Job, Queue, Stage};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
+use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::Verdict;
 use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
@@ -52,25 +53,18 @@ impl Updates<'_> {
     /// How every update stands.
     pub(in crate::sync) fn rows(&self, queue: &Queue, waiting: &BTreeSet<Job>) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
-        let mut places: HashMap<(String, Family), usize> = HashMap::new();
+        let mut endpoints: Vec<&Endpoint> = Vec::new();
+        let known: Vec<Endpoint> = self.senders.iter().map(|sender| sender.entry.callback.endpoint()).collect();
         for (at, sender) in self.senders.iter().enumerate() {
-            let endpoint = sender.entry.callback.target.fixed_part().map(|url| url.origin());
             for family in Family::ALL {
                 for (job, domain) in (self.first(at, family)..).zip(sender.entry.domains_of(family)) {
                     let is_waiting = waiting.contains(&self.leader(job));
-                    let row = self.row(queue, is_waiting, job, at, (domain, family));
-                    rows.push(Row { endpoint: endpoint.clone(), ..row });
-                    *places.entry((domain.to_string(), family)).or_default() += 1;
+                    rows.push(self.row(queue, is_waiting, job, at, (domain, family)));
+                    endpoints.push(&known[at]);
                 }
             }
         }
-        // Only where two updates have the same name and type must their endpoints be told apart.
-        for row in &mut rows {
-            let is_alone = |family: &Family| places.get(&(row.domain.clone(), *family)) == Some(&1);
-            if Family::ALL.iter().filter(|family| family.record_type() == row.kind).all(is_alone) {
-                row.endpoint = None;
-            }
-        }
+        tell_apart(&mut rows, &endpoints);
         rows
     }
 
