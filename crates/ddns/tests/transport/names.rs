@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
@@ -48,10 +49,10 @@ fn nameserver(sandbox: &Sandbox) -> Arc<Mutex<HashMap<String, usize>>> {
     asked
 }
 
-/// An entry for each dead name, and behind them one for the good name.
-fn config(good: &Endpoint, timeout: u64) -> Value {
+/// An entry for each of so many dead names, and behind them one for the good name.
+fn config(good: &Endpoint, dead: usize, timeout: u64) -> Value {
     let entry = |id: String| json!({"provider": "callback", "id": id, "ipv4": ["home.example.com"]});
-    let dead = (0..DEAD).map(|number| entry(format!("http://dead{number}.example.com/hook")));
+    let dead = (0..dead).map(|number| entry(format!("http://dead{number}.example.com/hook")));
     let id = format!("http://good.example.com:{}/hook?ip=__IP__", good.receiver.port());
     let providers: Vec<Value> = dead.chain([entry(id)]).collect();
     json!({"index4": good.receiver.index4(), "proxy": "DIRECT", "timeout": timeout, "providers": providers})
@@ -64,7 +65,7 @@ fn a6_names_that_are_never_resolved_do_not_delay_another_endpoint() {
     }
     let (sandbox, good) = (Sandbox::new(), Endpoint::new());
     nameserver(&sandbox);
-    sandbox.write("config.json", config(&good, 25).to_string());
+    sandbox.write("config.json", config(&good, DEAD, 25).to_string());
     let mut child = sandbox.command(&[]).stderr(Stdio::null()).spawn().expect("the program starts");
     good.wait(1, SOON);
     child.kill().expect("the program still waits for the others");
@@ -78,7 +79,7 @@ fn a6_names_that_are_never_resolved_do_not_pile_up_in_a_service() {
     }
     let (sandbox, good) = (host(), Endpoint::new());
     let asked = nameserver(&sandbox);
-    let watch = Watch::start(&sandbox, &config(&good, 1));
+    let watch = Watch::start(&sandbox, &config(&good, DEAD, 1));
     for round in 1..=4 {
         good.wait(round, SOON);
         until(SOON, "every dead name failed", || watch.lines_with("could not be looked up within") >= round * DEAD);
@@ -92,4 +93,26 @@ fn a6_names_that_are_never_resolved_do_not_pile_up_in_a_service() {
     assert!(asked.iter().filter(|(name, _)| *name != "good").all(|(_, count)| *count <= 4), "{asked:?}");
     watch.stop();
     assert!(good.count() >= 5, "{:?}", good.ips());
+}
+
+/// Each of them has a thread for half a minute, and no more threads than there may be.
+#[test]
+fn a6_hundreds_of_names_that_are_never_resolved_do_not_delay_another_in_a_service() {
+    if !inside(
+        "transport::names::a6_hundreds_of_names_that_are_never_resolved_do_not_delay_another_in_a_service",
+        SETUP,
+    ) {
+        return;
+    }
+    let (sandbox, good) = (host(), Endpoint::new());
+    nameserver(&sandbox);
+    let watch = Watch::start(&sandbox, &config(&good, 300, 3));
+    for round in 1..=3 {
+        good.wait(round, SOON);
+        until(SOON, "every dead name failed", || watch.lines_with("could not be looked up within") >= round * 300);
+        good.receiver.set_ip(&format!("203.0.113.{}", 100 + round));
+        watch.signal(Signal::USR1);
+    }
+    good.wait(4, SOON);
+    assert!(watch.measure("status", "Threads:") <= 513);
 }

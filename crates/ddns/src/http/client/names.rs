@@ -1,22 +1,32 @@
-//! From a name to addresses. The C library may take half a minute for one name, so that each has a thread of its own: a
-//! name that is never resolved holds its own updates and no others.
+//! From a name to addresses. The C library may take half a minute for one name, so that each has a thread of its own, and
+//! names that were quick wait for no others: a name that is never resolved holds its own updates and no others.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::pin::pin;
 use std::rc::Rc;
 use std::thread;
+use std::time::Duration;
 
 use ddns_core::net::family::{Family, interleaved};
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_local;
+use tokio::time::timeout;
 
 use super::how::Over;
+use crate::environment::most_files;
 
-/// So many names are looked up at once; others wait in the order in which they came.
-const MOST: usize = 128;
+/// So many names are looked up at once, each with a thread and an open file; others wait in the order in which they came.
+const MOST: usize = 512;
+
+/// A lookup that takes no longer is quick.
+const QUICK: Duration = Duration::from_secs(1);
+
+/// So many quick names are remembered: a redirection may lead to any.
+const MOST_KNOWN: usize = 10_000;
 
 /// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
 type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
@@ -27,12 +37,46 @@ pub(super) struct Names {
     known: RefCell<HashMap<String, LookUp>>,
     /// Begun before this synchronization, and perhaps still under way.
     old: RefCell<HashMap<String, LookUp>>,
-    places: Rc<Semaphore>,
+    places: Rc<Places>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(Semaphore::new(MOST)) }
+        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(Places::new()) }
+    }
+}
+
+/// Who may be looked up now: names that have proved to be quick do not wait for any other.
+struct Places {
+    quick: Semaphore,
+    others: Semaphore,
+    /// Those whose last lookup was quick.
+    quick_names: RefCell<HashSet<String>>,
+}
+
+impl Places {
+    fn new() -> Self {
+        let most = MOST.min(most_files() / 2).max(2);
+        let quick = most.div_ceil(4);
+        Self { quick: Semaphore::new(quick), others: Semaphore::new(most - quick), quick_names: RefCell::default() }
+    }
+
+    async fn look_up(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
+        let is_quick = self.quick_names.borrow().contains(host);
+        let mut _place = if is_quick { self.quick.acquire().await } else { self.others.acquire().await };
+        let mut found = pin!(in_thread(host.to_owned()));
+        if let Ok(found) = timeout(QUICK, &mut found).await {
+            if self.quick_names.borrow().len() < MOST_KNOWN {
+                self.quick_names.borrow_mut().insert(host.to_owned());
+            }
+            return found;
+        }
+        if self.quick_names.borrow_mut().remove(host)
+            && let Ok(other) = self.others.try_acquire()
+        {
+            _place = Ok(other);
+        }
+        found.await
     }
 }
 
@@ -104,9 +148,8 @@ fn cannot(host: &str, why: &str) -> String {
 }
 
 /// Asks the system for the addresses of a host.
-async fn ask(host: String, places: Rc<Semaphore>) -> Result<Vec<IpAddr>, String> {
-    let _place = places.acquire().await;
-    let found = in_thread(host.clone()).await.map_err(|error| {
+async fn ask(host: String, places: Rc<Places>) -> Result<Vec<IpAddr>, String> {
+    let found = places.look_up(&host).await.map_err(|error| {
         let text = error.to_string();
         cannot(&host, text.trim_start_matches("failed to lookup address information: "))
     })?;
