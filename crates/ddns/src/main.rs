@@ -13,6 +13,7 @@ mod load;
 mod lookup;
 mod notify;
 mod output;
+mod regular;
 mod signals;
 mod sync;
 mod unseen;

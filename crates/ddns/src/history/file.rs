@@ -1,12 +1,11 @@
 //! The file of a history: added to at its end, a whole number of lines in one write, by any number of processes.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open};
-
+use crate::regular::open_own;
 use crate::sync::unfit;
 
 /// The history that belongs to a cache.
@@ -45,10 +44,9 @@ fn opened(path: &Path) -> io::Result<(File, u64)> {
     if let Some(why) = unfit(path) {
         return Err(io::Error::other(format!("it {why}")));
     }
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let try_open = || open(path, flags, Mode::RUSR | Mode::WUSR);
+    let try_open = || open_own(path, OpenOptions::new().read(true).append(true).create(true).mode(0o600));
     let file = match try_open() {
-        Err(rustix::io::Errno::NOENT) => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(folder) = path.parent() {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
@@ -56,9 +54,8 @@ fn opened(path: &Path) -> io::Result<(File, u64)> {
         }
         opened => opened?,
     };
-    let file = File::from(file);
-    let metadata = file.metadata()?;
-    if metadata.is_file() { Ok((file, metadata.size())) } else { Err(io::Error::other("it is not a regular file")) }
+    let size = file.metadata()?.size();
+    Ok((file, size))
 }
 
 /// Makes the file the old one, unless another process has just done so.

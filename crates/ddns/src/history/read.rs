@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use ddns_core::history::filter::Filter;
 use ddns_core::history::record::Record;
-use rustix::fs::{Mode, OFlags, open};
 
 use super::file::old;
+use crate::regular::open_any;
 
 /// A line that is longer is not ours.
 const LONGEST: u64 = 16 << 10;
@@ -20,11 +20,10 @@ const MOST: u64 = 64 << 20;
 
 /// A file that can be read; none where there is none.
 fn readable(path: &Path) -> io::Result<Option<File>> {
-    let file = match open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        opened => File::from(opened?),
-    };
-    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(io::Error::other("it is not a regular file")) }
+    match open_any(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 /// The lines of a history, oldest first.

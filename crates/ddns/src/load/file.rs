@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
@@ -10,10 +11,10 @@ use ddns_core::config::raw::Document;
 use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use rustix::fs::OFlags;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::output::report;
+use crate::regular::open_any;
 
 /// No configuration is larger: a hundred thousand long names for both families take less.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -57,15 +58,11 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
         std::io::ErrorKind::NotFound => "does not exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "cannot be read by this user".to_owned(),
         std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
+        std::io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
         _ => format!("cannot be read ({error})"),
     };
-    // A pipe that nobody writes to would stop the service.
-    let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = fs::OpenOptions::new().read(true).custom_flags(without_waiting).open(path).map_err(cannot)?;
+    let file = open_any(Path::new(path)).map_err(cannot)?;
     let metadata = file.metadata().ok();
-    if metadata.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err("is not a regular file".to_owned());
-    }
     let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;

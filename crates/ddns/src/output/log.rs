@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -17,11 +17,13 @@ use ddns_core::text::log_format::{Level, LogFormat, Moment};
 use ddns_core::text::secrets::Secrets;
 use jiff::fmt::strtime;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::layout::{folded, width_of};
 use super::progress::Progress;
 use crate::clock::local_time;
 use crate::environment::Environment;
+use crate::regular::bits;
 
 /// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
 const SHORTEST_AT_THE_GATE: usize = 8;
@@ -191,8 +193,17 @@ fn open_for_append(path: &Path) -> io::Result<File> {
         fs::create_dir_all(folder)?;
     }
     // A pipe that nobody reads must not stop the program: neither when it is opened nor when it is full.
-    let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    OpenOptions::new().create(true).append(true).custom_flags(without_waiting).open(path)
+    let mut flags = OFlags::NONBLOCK;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_shared = fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o022 != 0);
+    if is_shared {
+        // A link that another user made could lead to any file of ours.
+        flags |= OFlags::NOFOLLOW;
+    }
+    OpenOptions::new().create(true).append(true).custom_flags(bits(flags)).open(path).map_err(|error| {
+        let is_link = is_shared && error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+        if is_link { io::Error::other("it is a link in a folder that others may write to") } else { error }
+    })
 }
 
 /// Text from outside cannot forge a line or drive a terminal.

@@ -1,11 +1,11 @@
 //! One service for one cache: the first one holds a lock beside the file, with its process number in it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use crate::regular::open_own;
 
 /// Held as long as the service runs on the cache.
 pub(super) struct Lock {
@@ -23,17 +23,14 @@ impl Lock {
         if let Some(folder) = path.parent() {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }
-        // In a folder that others may write to, a link could lead to a file that is not ours.
-        let no_link = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
         let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true).read(true).mode(0o600).custom_flags(no_link);
-        let opened = options.open(&path);
-        let Ok(mut file) = opened else { return Ok(None) };
+        options.create(true).truncate(false).write(true).read(true).mode(0o600);
+        let Ok(mut file) = open_own(&path, &mut options) else { return Ok(None) };
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::Error(_)) => return Ok(None),
             Err(TryLockError::WouldBlock) => {
-                let holder = fs::read_to_string(&path).unwrap_or_default();
+                let holder = io::read_to_string(&file).unwrap_or_default();
                 let holder = match holder.trim() {
                     "" => "another process".to_owned(),
                     process => format!("process {process}"),

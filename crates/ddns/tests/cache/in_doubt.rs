@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::tools::{LOOPBACK, inside, sh};
-use crate::support::watching::{SOON, until};
+use crate::support::watching::{Endpoint, SOON, Watch, host, until};
 use crate::support::{Receiver, Response, Sandbox};
 
 fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
@@ -164,6 +165,30 @@ fn e4_no_link_is_followed() {
         watch.kill().expect("it is killed");
         watch.wait().expect("it has ended");
     }
+    assert_eq!(sandbox.read("victim"), "precious");
+    assert!(!sandbox.path("nowhere").exists(), "a link that leads nowhere makes no file");
+}
+
+/// A link that comes while the service runs, in a folder that all may write to, and where the service may not replace it.
+#[test]
+fn e4_a_link_that_is_planted_while_the_service_runs_is_not_followed() {
+    let sandbox = host();
+    let endpoint = Endpoint::new();
+    let cache = sandbox.path("cache.json");
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"cache": "cache.json"})));
+    watch.prints("accepted");
+    sandbox.write("victim", "precious");
+    for (round, target) in ["victim", "nowhere"].into_iter().enumerate() {
+        for name in ["cache.json", "cache.json.history", "cache.json.new"] {
+            let _ = fs::remove_file(cache.with_file_name(name));
+            symlink(sandbox.path(target), cache.with_file_name(name)).expect("a link");
+        }
+        endpoint.receiver.set_ip(&format!("203.0.113.{}", 8 + round));
+        watch.signal(Signal::USR1);
+        endpoint.wait(2 + round, SOON);
+        until(SOON, "it is accepted", || watch.lines_with("accepted") == 2 + round);
+    }
+    watch.stop();
     assert_eq!(sandbox.read("victim"), "precious");
     assert!(!sandbox.path("nowhere").exists(), "a link that leads nowhere makes no file");
 }

@@ -1,6 +1,7 @@
 //! Section G, logs: where they go, what they look like, how much they say. Secrets stand in `secrets/log_secrets.rs`.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -100,6 +101,27 @@ fn g3_logs_go_to_standard_error_and_standard_output_is_empty() {
     assert_eq!(failed.stdout, "");
     let wrong = Sandbox::new().sync_text("{").expect(2);
     assert_eq!(wrong.stdout, "");
+}
+
+/// In a folder that others may write to, somebody may have made it lead anywhere.
+#[test]
+fn g3_a_log_is_written_through_no_link_that_another_user_may_have_made() {
+    let (sandbox, receiver) = (Sandbox::new(), accepting());
+    let config = with(&home(&receiver.url("/hook?ip=__IP__")), &json!({"log": {"file": "logs/log"}, "cache": false}));
+    fs::create_dir(sandbox.path("logs")).expect("the folder is made");
+    sandbox.write("victim", "precious");
+    for target in ["victim", "nowhere"] {
+        let _ = fs::remove_file(sandbox.path("logs/log"));
+        symlink(sandbox.path(target), sandbox.path("logs/log")).expect("a link");
+        fs::set_permissions(sandbox.path("logs"), Permissions::from_mode(0o1777)).expect("all may write");
+        sandbox.sync(&config).expect(0).prints("a link in a folder that others may write to").prints(ACCEPTED);
+    }
+    assert_eq!(sandbox.read("victim"), "precious");
+    assert!(!sandbox.path("nowhere").exists(), "a link that leads nowhere makes no file");
+    // In a folder of the user alone, the user made it.
+    fs::set_permissions(sandbox.path("logs"), Permissions::from_mode(0o755)).expect("only the owner may write");
+    sandbox.sync(&config).expect(0);
+    assert!(sandbox.read("nowhere").contains(ACCEPTED));
 }
 
 #[test]

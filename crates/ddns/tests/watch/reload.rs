@@ -280,10 +280,23 @@ fn watch_a_pipe_in_the_place_of_a_file_stops_nothing() {
         until(SOON, "all is well", || sandbox.run(&["status"]).code == 0);
     }
     assert!(watch.lines_with("is not a regular file") >= 2, "{}", watch.log());
+    // What the service writes itself is put in their place while it runs.
+    for name in ["cache.json", "cache.json.history", "cache.json.watch"] {
+        let path = sandbox.cache_file().with_file_name(name);
+        let _ = fs::remove_file(&path);
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo runs").success());
+    }
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    endpoint.wait(2, SOON);
+    sandbox.run(&["status", "--alive"]).expect(0);
     watch.stop();
     assert!(Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo runs").success());
     sandbox.write("ca.json", endpoint.config(&json!({"ssl": "pipe"})).to_string());
     sandbox.run(&["-c", "ca.json"]).expect(2).prints("is not a regular file");
     sandbox.write("log.json", endpoint.config(&json!({"log": {"file": "pipe"}, "cache": false})).to_string());
     sandbox.run(&["-c", "log.json"]).expect(0).prints("cannot be opened");
+    let secure = json!({"id": endpoint.id().replacen("http:", "https:", 1), "cache": false, "timeout": 5});
+    sandbox.write("roots.json", endpoint.config(&secure).to_string());
+    sandbox.env("SSL_CERT_FILE", "pipe").run(&["-c", "roots.json"]).expect(1).prints("failed");
 }

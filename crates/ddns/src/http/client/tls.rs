@@ -5,8 +5,9 @@ mod trust;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::error::Error as _;
-use std::io;
+use std::ffi::OsString;
 use std::sync::Arc;
+use std::{env, fs, io};
 
 use ddns_core::net::ssl::Ssl;
 use tokio_rustls::TlsConnector;
@@ -69,7 +70,7 @@ impl Tls {
 
 /// The certificates in a file; an error that continues its name where there are none.
 pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(format!("the CA file {path} is not a regular file"));
     }
     let file =
@@ -84,7 +85,11 @@ pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String
 /// The system's roots, or the usual public ones where it has none (a container without a CA bundle).
 fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    // It is read there; a pipe would stop the program.
+    let is_strange = |path: OsString| fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    if !env::var_os("SSL_CERT_FILE").is_some_and(is_strange) {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
     if roots.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }

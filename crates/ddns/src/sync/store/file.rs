@@ -11,6 +11,8 @@ use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
+use crate::regular::open_own;
+
 /// So many damaged files are kept beside each other.
 const MOST_SET_ASIDE: usize = 9;
 
@@ -68,7 +70,7 @@ pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
 /// None where there is no file, or it is empty; why it is of no use where there is one.
 pub(super) fn load(path: &Path) -> Result<Option<(State, Stamp)>, String> {
     let cannot = |error: io::Error| format!("cannot be read ({error})");
-    match File::open(path) {
+    match open_own(path, OpenOptions::new().read(true)) {
         Ok(file) => {
             // Taken before it is read: a change that comes between does not pass unnoticed.
             let seen = Stamp::of(&file.metadata().map_err(cannot)?);
@@ -120,7 +122,7 @@ fn folder_of(path: &Path) -> &Path {
 pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)> {
     let start = Instant::now();
     loop {
-        let file = match File::open(path) {
+        let file = match open_own(path, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
                 let mut options = OpenOptions::new();
@@ -164,7 +166,7 @@ pub(super) fn is_writable(path: &Path) -> io::Result<()> {
 /// Removes a file that must not be believed any more; where it cannot be removed, it is emptied.
 pub(super) fn discard(path: &Path) {
     if fs::remove_file(path).is_err() {
-        let _ = OpenOptions::new().truncate(true).write(true).open(path);
+        let _ = open_own(path, OpenOptions::new().write(true)).and_then(|file| file.set_len(0));
     }
 }
 
@@ -183,7 +185,7 @@ pub(crate) fn replace(path: &Path, content: &[u8], durability: Durability) -> io
                     | ErrorKind::CrossesDevices
                     | ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
-            ) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+            ) && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
             if in_place { write_over(path, content) } else { Err(error) }
         }
     }
@@ -204,7 +206,8 @@ fn write_new(path: &Path, content: &[u8], durability: Durability) -> io::Result<
 }
 
 fn write_over(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().truncate(true).write(true).open(path)?;
+    let mut file = open_own(path, OpenOptions::new().write(true))?;
+    file.set_len(0)?;
     file.write_all(content)?;
     file.sync_all()
 }

@@ -1,0 +1,41 @@
+//! Opening files: regular ones only, and without waiting. A pipe in the place of a file would stop the service.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Opens a file of ours, which is no link: in a folder that others may write to, a link could lead to a file that is not.
+pub(crate) fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    open(path, options, OFlags::NOFOLLOW)
+}
+
+/// Opens a file to read it, wherever it is.
+pub(crate) fn open_any(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().read(true), OFlags::empty())
+}
+
+fn open(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
+    let file = options.custom_flags(bits(flags | OFlags::NONBLOCK)).open(path).map_err(|error| {
+        let is_link =
+            flags.contains(OFlags::NOFOLLOW) && error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+        if is_link { not_regular() } else { error }
+    })?;
+    let metadata = file.metadata()?;
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(file),
+        (_, true) => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(not_regular()),
+    }
+}
+
+/// Flags as the standard library takes them.
+pub(crate) fn bits(flags: OFlags) -> i32 {
+    i32::try_from(flags.bits()).unwrap_or(0)
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
+}
