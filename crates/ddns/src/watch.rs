@@ -42,7 +42,7 @@ use events::Events;
 use metrics::Metrics;
 use service::{End, Service};
 
-pub(crate) use control::{Command, closed_folder, request, services};
+pub(crate) use control::{Command, Services, closed_folder, note_closed_folder, request, services};
 
 /// Where `interval` is not set.
 const INTERVAL: Duration = Duration::from_secs(300);

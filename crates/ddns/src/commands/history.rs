@@ -53,7 +53,7 @@ pub(crate) async fn run(given: Given) -> u8 {
 /// The files of the running services; where none runs, those of the configurations.
 async fn paths(given: Given, environment: &Environment) -> Result<Vec<PathBuf>, u8> {
     let mut paths = Vec::new();
-    for (socket, _) in services(environment, &given.settings.files).await {
+    for (socket, _) in services(environment, &given.settings.files).await.running {
         let response = request(&socket, Command::History).await.unwrap_or_default();
         if let Ok(Value::Array(files)) = parse(&response, Dialect::STRICT).map(|node| node.value) {
             paths.extend(files.iter().filter_map(|file| file.value.text()).map(PathBuf::from));

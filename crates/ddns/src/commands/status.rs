@@ -1,16 +1,18 @@
 //! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::time::Duration;
 
+use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
 use ddns_core::group::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::text::json::{Value, pretty};
 use ddns_core::update::Update;
+use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::plan::{Verdict, judge};
+use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Phase, Row, Status};
 
 use crate::cli::{Form, Given};
@@ -22,7 +24,7 @@ use crate::output::complain;
 use crate::output::layout::{broken, table};
 use crate::output::print;
 use crate::sync::Caches;
-use crate::watch::{closed_folder, services};
+use crate::watch::{Services, note_closed_folder, services};
 
 /// So many rows that are up to date are shown; of more, only how many there are.
 const MOST_ROWS: usize = 1000;
@@ -30,24 +32,32 @@ const MOST_ROWS: usize = 1000;
 /// Exit status where no service responds (I6).
 const NOT_RUNNING: u8 = 3;
 
-/// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration, 3 where no service responds.
+const NO_CONFIGURATION: &str =
+    "No configuration was found either: `ddns status -c FILE` shows what the cache of one remembers.";
+
+/// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration, 3 where no service responds, or
+/// one does not.
 pub(crate) async fn run(given: Given) -> u8 {
     let form = given.form();
     let environment = Environment::read();
     let services = services(&environment, &given.settings.files).await;
+    if services.running.is_empty() {
+        note_closed_folder(&environment, "status");
+    }
     if given.has("alive") {
         return alive(&services);
     }
-    let is_running = !services.is_empty();
-    if !is_running && let Some(folder) = closed_folder(&environment) {
-        let folder = folder.display();
-        let _ =
-            writeln!(io::stderr(), "note: {folder} belongs to another user's service: `sudo ddns status` asks that");
+    let silence = services.silence();
+    let has_silent = !services.silent.is_empty();
+    let mut all: Vec<Status> = services.running.into_iter().map(|(_, status)| status).collect();
+    let is_running = !all.is_empty();
+    if is_running && has_silent {
+        let _ = writeln!(io::stderr(), "error: {silence}");
     }
-    let mut all: Vec<Status> = services.into_iter().map(|(_, status)| status).collect();
-    if all.is_empty() {
+    if !is_running {
         let client = Client::default();
-        match load::load(given.settings, &environment, &client).await {
+        match load::examine(given.settings, &environment, &client).await.result {
+            Ok(configs) if configs.is_empty() => {}
             Ok(configs) => all.push(from_caches(&configs, &environment)),
             Err(wrong) => return complain(&wrong),
         }
@@ -55,19 +65,23 @@ pub(crate) async fn run(given: Given) -> u8 {
     let is_good = all.iter().all(Status::is_good);
     let text = if form.json {
         pretty(&Value::list(all.iter().map(Status::to_json)))
+    } else if all.is_empty() {
+        broken(&format!("{silence} {NO_CONFIGURATION}"), 0, form.width)
     } else {
-        all.iter().map(|status| shown(status, form)).collect::<Vec<_>>().join("\n")
+        all.iter().map(|status| shown(status, &silence, form)).collect::<Vec<_>>().join("\n")
     };
-    let code = if is_running { u8::from(!is_good) } else { NOT_RUNNING };
+    let code = if is_running && !has_silent { u8::from(!is_good) } else { NOT_RUNNING };
     print(&text).max(code)
 }
 
-/// Whether a service responds: for health checks, which must not restart it because an endpoint is down.
-fn alive(services: &[(PathBuf, Status)]) -> u8 {
-    if let Some((_, status)) = services.first() {
+/// Whether every service responds: for health checks, which must not restart it because an endpoint is down.
+fn alive(services: &Services) -> u8 {
+    if services.silent.is_empty()
+        && let Some((_, status)) = services.running.first()
+    {
         return print(&format!("Running (process {}).\n", status.process.unwrap_or_default()));
     }
-    print("No running service found.\n");
+    print(&format!("{}\n", services.silence()));
     NOT_RUNNING
 }
 
@@ -77,7 +91,10 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     let mut rows = Vec::new();
     let now = unix_time().seconds;
     let alone = configs.iter().filter(|(config, _)| config.group.is_none());
-    for entry in alone.flat_map(|(config, _)| &config.entries) {
+    let entries: Vec<&Entry> = alone.flat_map(|(config, _)| &config.entries).collect();
+    let known: Vec<Endpoint> = entries.iter().map(|entry| entry.callback.endpoint()).collect();
+    let mut endpoints: Vec<&Endpoint> = Vec::new();
+    for (entry, endpoint) in entries.into_iter().zip(&known) {
         let remembered = caches.of(entry, environment);
         for family in Family::ALL {
             for domain in entry.domains_of(family) {
@@ -89,6 +106,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                     last.map(|last| judge(&Update { domain, family, ip: last.ip }, entry.rules(), memory, 0, now));
                 let hold = memory.and_then(|memory| memory.hold(domain, family));
                 let stopped = hold.and_then(|hold| hold.stopped.as_ref());
+                endpoints.push(endpoint);
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
@@ -111,6 +129,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
             }
         }
     }
+    tell_apart(&mut rows, &endpoints);
     for warning in caches.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
@@ -118,7 +137,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     Status { configs, rows, ..Status::default() }
 }
 
-fn shown(status: &Status, form: Form) -> String {
+fn shown(status: &Status, silence: &str, form: Form) -> String {
     let is_empty = status.rows.is_empty();
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
@@ -126,10 +145,10 @@ fn shown(status: &Status, form: Form) -> String {
             broken(&format!("{} (process {process}{next})", status.summary()), 0, form.width) + "\n"
         }
         (None, _) if is_empty => {
-            let note = "No running service found. What was accepted is in the store of the group, which is not asked.";
-            return broken(note, 0, form.width);
+            let note = format!("{silence} What was accepted is in the store of the group, which is not asked.");
+            return broken(&note, 0, form.width);
         }
-        (None, _) => "No running service found. The cache remembers:\n\n".to_owned(),
+        (None, _) => broken(&format!("{silence} The cache remembers:"), 0, form.width) + "\n",
     };
     if let Some(group) = &status.group {
         text += &of_group(group, form);
@@ -145,14 +164,19 @@ fn shown(status: &Status, form: Form) -> String {
     // Of very many, those that are not up to date matter.
     let shown = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
     rows.extend(shown.map(|row| {
-        let accepted = row.accepted.map(|accepted| Duration::from_secs(now.saturating_sub(accepted.at)));
         let address = row.address.or(row.accepted.map(|accepted| accepted.ip));
+        let accepted = match row.accepted {
+            None => "never".to_owned(),
+            Some(accepted) if address == Some(accepted.ip) => age(accepted, now),
+            // Of the address that is shown; the state says when the other one was.
+            Some(_) => "not yet".to_owned(),
+        };
         [
             row.domain.clone(),
             row.kind.clone(),
             address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
-            accepted.map_or_else(|| "never".to_owned(), |age| format!("{} ago", duration(age))),
-            state(row),
+            accepted,
+            state(row, now),
         ]
     }));
     text += &table(&rows, form.width);
@@ -172,14 +196,19 @@ fn of_group(group: &Membership, form: Form) -> String {
     broken(&line, 0, form.width) + &remarks + "\n"
 }
 
-fn state(row: &Row) -> String {
+/// `12 min ago`
+fn age(accepted: Accepted, now: u64) -> String {
+    format!("{} ago", duration(Duration::from_secs(now.saturating_sub(accepted.at))))
+}
+
+fn state(row: &Row, now: u64) -> String {
     let mut text = phase(&row.phase);
     match (row.in_doubt, row.accepted) {
         (Some(sent), Some(accepted)) if sent != accepted.ip => {
-            text += &format!("; the endpoint has {} or {sent}", accepted.ip);
+            text += &format!("; the endpoint has {} (accepted {}) or {sent}", accepted.ip, age(accepted, now));
         }
         (None, Some(accepted)) if row.address.is_some_and(|ip| ip != accepted.ip) => {
-            text += &format!("; the endpoint has {}", accepted.ip);
+            text += &format!("; the endpoint has {} (accepted {})", accepted.ip, age(accepted, now));
         }
         _ => {}
     }

@@ -6,17 +6,24 @@ use crate::cli::Given;
 use crate::environment::Environment;
 use crate::output::fail;
 use crate::output::print;
-use crate::watch::{Command, request, services};
+use crate::watch::{Command, note_closed_folder, request, services};
 
 /// 0 where everything was accepted or up to date, 1 where not, or where no service runs.
 pub(crate) async fn run(given: Given) -> u8 {
     let environment = Environment::read();
     let mut code = 0;
     let services = services(&environment, &given.settings.files).await;
-    if services.is_empty() {
+    if services.running.is_empty() {
+        note_closed_folder(&environment, "sync");
+        if !services.silent.is_empty() {
+            return fail(&services.silence());
+        }
         return fail("no running service found: `ddns` without a command synchronizes once");
     }
-    for (path, status) in services {
+    if !services.silent.is_empty() {
+        code = fail(&services.silence());
+    }
+    for (path, status) in services.running {
         let command = if given.has("retry-stopped") { Command::RetryStopped } else { Command::Synchronize };
         let response = request(&path, command).await.ok();
         let Some((text, is_good)) = response.as_deref().and_then(read) else {

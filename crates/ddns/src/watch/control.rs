@@ -5,9 +5,10 @@
 use std::collections::VecDeque;
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hasher as _};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -19,12 +20,15 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::time::{Sleep, sleep, timeout};
 
 use crate::environment::{Environment, most_files};
 
 /// A client must send its request within this time, and take the response within it.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait where the system gives no connection.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// No request is longer.
 const LONGEST: u64 = 64;
@@ -87,6 +91,8 @@ pub(super) struct Control {
     connected: Rc<()>,
     /// Those who have not sent their request yet, the oldest first.
     silent: VecDeque<AbortHandle>,
+    /// Until when nobody is taken; none while everybody is.
+    pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl Control {
@@ -107,6 +113,7 @@ impl Control {
                         received,
                         connected: Rc::default(),
                         silent: VecDeque::new(),
+                        pause: None,
                     });
                 }
                 Err(error) => last = error,
@@ -116,13 +123,26 @@ impl Control {
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<ControlRequest> {
-        while let Poll::Ready(accepted) = self.listener.poll_accept(context) {
-            let Ok((stream, _)) = accepted else { break };
+        loop {
+            if let Some(pause) = &mut self.pause {
+                if pause.as_mut().poll(context).is_pending() {
+                    break;
+                }
+                self.pause = None;
+            }
+            let Poll::Ready(accepted) = self.listener.poll_accept(context) else { break };
+            let Ok((stream, _)) = accepted else {
+                // No more files, most likely: nobody says when there are some again.
+                self.pause = Some(Box::pin(sleep(PAUSE)));
+                continue;
+            };
             self.silent.retain(|client| !client.is_finished());
+            let mut is_full = false;
             if Rc::strong_count(&self.connected) > MOST.min(most_files() / 4) {
                 // Whoever is silent makes room for the one who may speak. Where all have spoken, there is none.
                 let Some(oldest) = self.silent.pop_front() else { continue };
                 oldest.abort();
+                is_full = true;
             }
             let (received, connected) = (self.received.clone(), Rc::clone(&self.connected));
             let reading = tokio::task::spawn_local(async move {
@@ -131,6 +151,11 @@ impl Control {
                 }
             });
             self.silent.push_back(reading.abort_handle());
+            if is_full {
+                // The other one is closed before the next is taken.
+                context.waker().wake_by_ref();
+                break;
+            }
         }
         match self.requests.poll_recv(context) {
             Poll::Ready(Some(request)) => Poll::Ready(request),
@@ -171,30 +196,81 @@ fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     Ok((path, listener?))
 }
 
-/// The running services of this user, by their sockets, and how they stand: those that use one of these configuration
-/// files, or all where none is named.
-pub(crate) async fn services(environment: &Environment, files: &[String]) -> Vec<(PathBuf, Status)> {
+/// The services of this user.
+#[derive(Default)]
+pub(crate) struct Services {
+    /// Those that respond, by their sockets, and how they stand.
+    pub(crate) running: Vec<(PathBuf, Status)>,
+    /// The processes of those that do not, where known: stopped, or busy with something that does not end.
+    pub(crate) silent: Vec<Option<i32>>,
+}
+
+impl Services {
+    /// Which ones do not respond, or that there is none.
+    pub(crate) fn silence(&self) -> String {
+        let name = |process: &Option<i32>| match process {
+            Some(process) => format!("The service (process {process}) does not respond."),
+            None => "The service does not respond.".to_owned(),
+        };
+        match self.silent.as_slice() {
+            [] => "No running service found.".to_owned(),
+            silent => silent.iter().map(name).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// The services that use one of these configuration files, or all where none is named. One that does not respond does not
+/// say which files it uses: it counts where no other uses them.
+pub(crate) async fn services(environment: &Environment, files: &[String]) -> Services {
     let full_name =
         |file: &String| fs::canonicalize(file).map_or_else(|_| file.clone(), |path| path.display().to_string());
     let files: Vec<String> = files.iter().map(full_name).collect();
     let is_meant = |status: &Status| files.is_empty() || status.configs.iter().any(|name| files.contains(name));
-    let mut found: Vec<(PathBuf, Status)> = Vec::new();
+    let mut found = Services::default();
+    let mut seen: Vec<PathBuf> = Vec::new();
     for folder in environment.runtime_folders() {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         let mut sockets: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         sockets.sort();
+        sockets.retain(|path| path.extension().is_some_and(|ending| ending == "sock") && !seen.contains(path));
         for path in sockets {
-            let is_new = found.iter().all(|(known, _)| *known != path);
-            if is_new
-                && path.extension().is_some_and(|ending| ending == "sock")
-                && let Ok(Ok(text)) = timeout(PATIENCE, request(&path, Command::Status)).await
-                && let Some(status) = Status::from_text(&text).filter(is_meant)
-            {
-                found.push((path, status));
+            match how_it_stands(&path).await {
+                Asked::Status(status) if is_meant(&status) => found.running.push((path.clone(), *status)),
+                Asked::Silent(process) => found.silent.push(process),
+                Asked::Status(_) | Asked::Nobody => {}
             }
+            seen.push(path);
         }
     }
+    if !files.is_empty() && !found.running.is_empty() {
+        found.silent.clear();
+    }
     found
+}
+
+/// What is behind a socket.
+enum Asked {
+    Status(Box<Status>),
+    /// A process that does not respond in time.
+    Silent(Option<i32>),
+    /// The service has ended, or is something else.
+    Nobody,
+}
+
+async fn how_it_stands(path: &Path) -> Asked {
+    let mut process = None;
+    let asked = async {
+        let stream = UnixStream::connect(path).await?;
+        process = stream.peer_cred().ok().and_then(|peer| peer.pid()).filter(|process| *process > 0);
+        talk(stream, Command::Status).await
+    };
+    match timeout(PATIENCE, asked).await {
+        Ok(Ok(text)) => Status::from_text(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
+        // Its line for new connections is full.
+        Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Asked::Silent(None),
+        Ok(Err(_)) => Asked::Nobody,
+        Err(_) => Asked::Silent(process),
+    }
 }
 
 /// A folder in which a service of another user (root, most likely) has its socket; `None` where there is none.
@@ -206,9 +282,21 @@ pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
     environment.runtime_folders().into_iter().find(is_closed)
 }
 
+/// Says that a service of another user may be there, where this user has none.
+pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
+    if let Some(folder) = closed_folder(environment) {
+        let folder = folder.display();
+        let _ =
+            writeln!(io::stderr(), "note: {folder} belongs to another user's service: `sudo ddns {command}` asks that");
+    }
+}
+
 /// The response of the service behind a socket.
 pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
-    let mut stream = UnixStream::connect(path).await?;
+    talk(UnixStream::connect(path).await?, command).await
+}
+
+async fn talk(mut stream: UnixStream, command: Command) -> io::Result<String> {
     stream.write_all(format!("{}\n", command.word()).as_bytes()).await?;
     let mut response = String::new();
     stream.read_to_string(&mut response).await?;

@@ -72,12 +72,17 @@ impl Sandbox {
 
     /// The same where no more than so many files may be open at once.
     pub fn limited(&self, files: usize, args: &[&str]) -> Run {
+        Run::of(&self.limited_command(files, args).output().expect("sh starts"))
+    }
+
+    /// To be started where no more than so many files may be open at once.
+    pub fn limited_command(&self, files: usize, args: &[&str]) -> Command {
         let program = self.command(args);
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]).arg(program.get_program());
         command.args(program.get_args()).stdin(Stdio::null()).current_dir(self.folder.path()).env_clear();
         command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Run::of(&command.output().expect("sh starts"))
+        command
     }
 
     /// Writes `config.json` and runs the program on it.

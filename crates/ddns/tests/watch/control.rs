@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
 use crate::support::{Response, Sandbox};
@@ -244,8 +244,11 @@ fn i6_status_shows_what_the_endpoint_has_after_a_failure() {
     watch.signal(Signal::USR1);
     watch.prints("failed");
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
-    assert!(run.stdout.contains("the endpoint has 203.0.113.7 or 203.0.113.8"), "{}", run.stdout);
-    assert!(run.stdout.contains(" ago") && !run.stdout.contains("never"), "{}", run.stdout);
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let held = text.split_once("the endpoint has 203.0.113.7 (accepted ").map(|(_, after)| after);
+    assert!(held.is_some_and(|after| after.contains(" s ago) or 203.0.113.8")), "{}", run.stdout);
+    // The address that is shown beside it is not accepted.
+    assert!(text.contains(" A 203.0.113.8 not yet ") && !text.contains("never"), "{}", run.stdout);
     fits(&run.stdout);
     let row = status(&sandbox).0["updates"][0].clone();
     let parts = ["address", "accepted_address", "in_doubt", "last_status", "failures"].map(|name| row[name].clone());
@@ -277,6 +280,27 @@ fn i6_status_names_the_endpoints_of_a_domain_that_two_entries_share() {
     watch.stop();
 }
 
+/// Two accounts of one service: the origin does not tell them apart.
+#[test]
+fn i6_status_names_the_addresses_where_two_entries_share_domain_and_origin() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let origin = format!("http://127.0.0.1:{}", endpoint.receiver.port());
+    let entry = |path: &str| json!({"provider": "callback", "id": format!("{origin}{path}&ip=__IP__")});
+    let mut config = endpoint.config(&json!({"providers": [entry("/one?key=k3y"), entry("/other?key=k3y")]}));
+    config.as_object_mut().expect("an object").retain(|name, _| name != "dns" && name != "id");
+    let watch = Watch::start(&sandbox, &config);
+    until(SOON, "both are up to date", || status(&sandbox).1 == 0);
+    let check = |who: &str| {
+        let named = status(&sandbox).0["updates"].as_array().expect("a list").clone();
+        let named: Vec<&Value> = named.iter().map(|row| &row["endpoint"]).collect();
+        let expected = ["one", "other"].map(|path| json!(format!("{origin}/{path}?key=***&ip=__IP__")));
+        assert_eq!(named, expected.iter().collect::<Vec<_>>(), "{who}");
+    };
+    check("the service");
+    watch.stop();
+    check("the cache");
+}
+
 #[test]
 fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
     let sandbox = host();
@@ -300,11 +324,51 @@ fn i6_alive_asks_only_whether_the_service_responds() {
     sandbox.run(&["status", "--alive"]).expect(0);
     // One that hangs is not alive.
     watch.signal(Signal::STOP);
-    sandbox.run(&["status", "--alive"]).expect(3);
+    let silence = format!("The service (process {}) does not respond.", watch.process());
+    let says_so = |command: &[&str]| assert!(sandbox.run(command).expect(3).stdout.contains(&silence), "{command:?}");
+    thread::scope(|all| {
+        all.spawn(|| says_so(&["status", "--alive"]));
+        all.spawn(|| says_so(&["status", "-c", "config.json"]));
+        all.spawn(|| sandbox.run(&["sync"]).expect(1).prints(&silence));
+    });
     watch.signal(Signal::CONT);
     sandbox.run(&["status", "--alive"]).expect(0);
     watch.stop();
     sandbox.run(&["status", "--alive"]).expect(3);
+}
+
+/// A service that hangs is not healthy because another one is.
+#[test]
+fn i6_alive_is_no_while_one_of_two_services_hangs() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let hanging = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    hanging.prints("accepted");
+    sandbox.write(
+        "other.json",
+        endpoint.config(&json!({"cache": sandbox.path("other").display().to_string()})).to_string(),
+    );
+    let other = Watch::run(sandbox.command(&["watch", "-c", "other.json"]));
+    other.prints("accepted");
+    sandbox.run(&["status", "--alive"]).expect(0);
+    hanging.signal(Signal::STOP);
+    let silence = format!("process {}) does not respond", hanging.process());
+    thread::scope(|all| {
+        all.spawn(|| sandbox.run(&["status", "--alive"]).expect(3));
+        all.spawn(|| sandbox.run(&["status"]).expect(3).prints(&silence));
+        // Only the other one is meant.
+        all.spawn(|| sandbox.run(&["status", "--alive", "-c", "other.json"]).expect(0));
+    });
+    hanging.signal(Signal::CONT);
+    hanging.stop();
+    other.stop();
+}
+
+#[test]
+fn i6_status_without_a_service_and_without_a_configuration_ends_with_3() {
+    let sandbox = host();
+    let run = sandbox.run(&["status"]).expect(3);
+    assert!(run.stdout.contains("No running service found. No configuration was found"), "{}", run.stdout);
+    assert_eq!(sandbox.run(&["status", "--json"]).expect(3).stdout.trim(), "[]");
 }
 
 #[test]

@@ -93,6 +93,21 @@ fn watch_garbage_on_the_socket_does_no_harm() {
     watch.stop();
 }
 
+/// The system gives no connection for a moment, and does not say when it has some again.
+#[test]
+fn watch_silent_clients_do_not_lock_others_out_where_few_files_may_be_open() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    let watch = Watch::run(sandbox.limited_command(64, &["watch", "-c", "config.json"]));
+    watch.prints("accepted");
+    let path = sockets(&sandbox).remove(0);
+    let silent: Vec<UnixStream> = (0..400).map(|_| UnixStream::connect(&path).expect("a connection")).collect();
+    sandbox.run(&["status", "--alive"]).expect(0);
+    drop(silent);
+    sandbox.run(&["status", "--alive"]).expect(0);
+    watch.stop();
+}
+
 /// Whoever connects and says nothing makes room for those who speak, and does not last.
 #[test]
 fn watch_silent_clients_do_not_lock_others_out() {
