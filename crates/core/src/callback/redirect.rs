@@ -61,7 +61,9 @@ fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
     let text = if split_scheme(reference).is_some() {
         return Url::parse(reference);
     } else if let Some(scheme) = scheme_alone(reference) {
-        return Err(UrlError::Scheme(scheme.to_ascii_lowercase()));
+        let scheme = scheme.to_ascii_lowercase();
+        let is_ours = ["http", "https"].contains(&scheme.as_str());
+        return Err(if is_ours { UrlError::Host(String::new()) } else { UrlError::Scheme(scheme) });
     } else if reference.starts_with("//") {
         format!("{}:{reference}", base.scheme())
     } else if reference.starts_with('/') {
@@ -152,9 +154,13 @@ mod tests {
 
     #[test]
     fn d3_another_scheme_is_no_path() {
-        for location in ["mailto:a@b.example", "javascript:alert(1)", "data:text/plain,x", "ftp:x", "HTTP:/x"] {
+        for location in ["mailto:a@b.example", "javascript:alert(1)", "data:text/plain,x", "ftp:x"] {
             let error = next("https://h/a", 302, location).expect("a redirection").expect_err(location);
             assert!(matches!(error, RedirectError::Nonsense(UrlError::Scheme(_))), "{location}: {error:?}");
+        }
+        for location in ["http:x", "HTTP:/x", "https:"] {
+            let error = next("https://h/a", 302, location).expect("a redirection").expect_err(location);
+            assert_eq!(error, RedirectError::Nonsense(UrlError::Host(String::new())), "{location}");
         }
         for location in ["./mailto:x", "a/b:c", "?x:y", "1:2"] {
             assert!(next("https://h/a", 302, location).expect("a redirection").is_ok(), "{location}");

@@ -108,10 +108,14 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     }
 }
 
+/// How files end that somebody may name in place of a configuration; no domain ends like this.
+const FILES: [&str; 9] = ["json", "jsonc", "json5", "yaml", "yml", "toml", "conf", "ini", "txt"];
+
 /// A word that a list of domains took, because it takes every word up to the next option: a file, an address, a command.
 /// What may be a secret is not shown.
 pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
-    let is_file = [".json", ".jsonc", ".json5"].iter().any(|ending| value.ends_with(ending));
+    let ending = value.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    let is_file = FILES.contains(&ending.as_str());
     let (message, hint) = if value.contains("://") {
         ("a URL is not a domain name".to_owned(), "pass the URL of the callback with --id".to_owned())
     } else if is_file {

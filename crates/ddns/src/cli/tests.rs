@@ -89,6 +89,8 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["run"], "`ddns --help` lists every command"),
         (vec!["init", "--ipv4", "a.example", "init.json"], "--ipv4: error: `init.json` is a file"),
         (vec!["--ipv6", "a.example", "./s3cret"], "--ipv6: error: a path is not a domain name"),
+        (vec!["--ipv4", "a.example", "My.JSON"], "--ipv4: error: `My.JSON` is a file, not a domain name"),
+        (vec!["--ipv4", "a.example", "config.yaml"], "--ipv4: error: `config.yaml` is a file, not a domain name"),
         (vec!["--ipv4", "a.example", "/etc/ddns.json"], "or with -c"),
         (vec!["--ipv4", "a.example", "https://u:s3cret@h/x.json"], "with --id"),
         (vec!["--ipv4", "a.example", "status"], "a command comes first: `ddns status --ipv4 …`"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ddns_core::text::duration::duration;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::Outcome;
 use hyper::StatusCode;
@@ -19,6 +20,8 @@ pub(crate) struct Report<'a> {
     pub(crate) has_body: bool,
     /// What the endpoint allows, as it was written.
     pub(crate) allow: Option<&'a str>,
+    /// When it is sent again; none where it is not, or nobody knows.
+    pub(crate) retry: Option<Duration>,
 }
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`
@@ -26,6 +29,7 @@ pub(crate) fn line(report: &Report<'_>) -> String {
     let Report { update, outcome, origin, .. } = report;
     let took = report.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
+    let again = report.retry.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
     match outcome {
         Outcome::Accepted(status) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
@@ -36,10 +40,10 @@ pub(crate) fn line(report: &Report<'_>) -> String {
             format!("{update}: accepted{by}, it had this address already ({status}, {took} ms)")
         }
         Outcome::Rejected { status, words } => {
-            format!("{update}: failed: {endpoint} responded with {} ({took} ms)", quoted(*status, words))
+            format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
         Outcome::Wait { status, words, .. } => {
-            format!("{update}: failed: {endpoint} asks to wait: {} ({took} ms)", quoted(*status, words))
+            format!("{update}: failed: {endpoint} asks to wait: {} ({took} ms){again}", quoted(*status, words))
         }
         Outcome::Stopped { status, words, .. } => {
             let response = quoted(*status, words);
@@ -56,11 +60,12 @@ pub(crate) fn line(report: &Report<'_>) -> String {
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
             let relay = report.relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
-                "{update}: failed: {endpoint} responded with {}{relay} ({took} ms).{advice} --debug shows the response.",
+                "{update}: failed: {endpoint} responded with {}{relay} ({took} ms){again}.{advice} --debug shows the \
+                 response.",
                 with_reason(*status)
             )
         }
-        Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms)"),
+        Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms){again}"),
     }
 }
 
@@ -101,6 +106,11 @@ fn allowed(has_body: bool, allow: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
+    use ddns_core::net::family::Family;
+    use ddns_core::update::domain::Domain;
+
     use super::*;
 
     #[test]
@@ -116,5 +126,26 @@ mod tests {
         for (has_body, allow, expected) in cases {
             assert_eq!(allowed(has_body, allow), expected, "{allow}");
         }
+    }
+
+    #[test]
+    fn the_time_of_a_retry_stands_before_the_advice() {
+        let name = Domain::parse("home.example.com").expect("a name");
+        let update = Update { domain: &name, family: Family::V4, ip: IpAddr::from([203, 0, 113, 7]) };
+        let (took, retry) = (Duration::from_millis(5), Some(Duration::from_secs(2)));
+        let outcome = Outcome::Refused(404);
+        let report = Report {
+            update: &update,
+            outcome: &outcome,
+            took,
+            origin: None,
+            relay: None,
+            has_body: false,
+            allow: None,
+            retry,
+        };
+        let expected = "home.example.com A 203.0.113.7: failed: the endpoint responded with 404 Not Found (5 ms); retry in \
+                        2 s. Is the path in `id` right? --debug shows the response.";
+        assert_eq!(line(&report), expected);
     }
 }

@@ -11,7 +11,6 @@ use ddns_core::config::{Concurrency, Entry};
 use ddns_core::schedule::limiter::Line;
 use ddns_core::schedule::queue::{Job, Lane, LaneKey};
 use ddns_core::schedule::retry_after;
-use ddns_core::text::duration::duration;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -248,7 +247,7 @@ impl<'a> Sender<'a> {
     pub(super) fn report(&self, sent: &Sent<'_>, update: &Update<'_>, outcome: &Outcome, retry: Option<Duration>) {
         let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
-            let line = report::line(&report::Report {
+            report::line(&report::Report {
                 update,
                 outcome,
                 took: sent.took,
@@ -256,11 +255,8 @@ impl<'a> Sender<'a> {
                 relay: sent.relay.as_deref(),
                 has_body: self.entry.callback.body.is_some(),
                 allow: sent.allow.as_deref(),
-            });
-            match retry {
-                Some(retry) => format!("{line}; retry in {}", duration(retry)),
-                None => line,
-            }
+                retry,
+            })
         });
     }
 
