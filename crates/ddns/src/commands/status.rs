@@ -179,9 +179,13 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
             state(row, now),
         ]
     }));
+    let hidden = status.rows.len() + 1 - rows.len();
+    if rows.len() == 1 && hidden > 0 {
+        return text + &format!("Nothing is wrong with any of them (--wide shows all {hidden})\n");
+    }
     text += &table(&rows, form.width);
-    if is_long {
-        text += &format!("{} more are up to date (--wide shows them)\n", status.rows.len() + 1 - rows.len());
+    if hidden > 0 {
+        text += &format!("{hidden} more are up to date (--wide shows them)\n");
     }
     text
 }
