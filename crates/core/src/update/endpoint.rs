@@ -46,11 +46,14 @@ mod tests {
         let endpoint =
             |origin: &str, path: &str| Endpoint { origin: origin.to_owned(), address: format!("{origin}{path}") };
         let (one, two, three) = (endpoint("http://a", "/1"), endpoint("http://a", "/2"), endpoint("http://b", "/1"));
-        let cases: [(&[(&str, &Endpoint)], &[Option<&str>]); 4] = [
-            (&[("x", &one), ("y", &one)], &[None, None]),
-            (&[("x", &one), ("x", &three)], &[Some("http://a"), Some("http://b")]),
-            (&[("x", &one), ("x", &two), ("y", &two)], &[Some("http://a/1"), Some("http://a/2"), None]),
-            (&[("x", &one), ("x", &two), ("x", &three)], &[Some("http://a/1"), Some("http://a/2"), Some("http://b/1")]),
+        let cases = [
+            (vec![("x", &one), ("y", &one)], vec![None, None]),
+            (vec![("x", &one), ("x", &three)], vec![Some("http://a"), Some("http://b")]),
+            (vec![("x", &one), ("x", &two), ("y", &two)], vec![Some("http://a/1"), Some("http://a/2"), None]),
+            (
+                vec![("x", &one), ("x", &two), ("x", &three)],
+                vec![Some("http://a/1"), Some("http://a/2"), Some("http://b/1")],
+            ),
         ];
         for (given, expected) in cases {
             let row = |domain: &str| Row {

@@ -11,6 +11,7 @@ use ddns_core::config::raw::Document;
 use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::secrets::MASK;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::output::report;
@@ -83,7 +84,10 @@ async fn fetch(address: &str, client: &Client, around: &Surroundings) -> Result<
     let (proxies, ssl) = &for_fetching(around)?;
     let url = Url::parse(address)
         .map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
-    let name = format!("{}{}", url.origin(), url.path.split('?').next().unwrap_or_default());
+    let path = url.path.split('?').next().unwrap_or_default();
+    // What stands before an `@` may be the rest of a password with a `/`.
+    let path = path.rsplit_once('@').map_or_else(|| path.to_owned(), |(_, rest)| format!("/{MASK}@{rest}"));
+    let name = format!("{}{path}", url.origin());
     let wrong = |why: String| {
         vec![Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"))]
     };

@@ -65,6 +65,9 @@ fn g2_a_fetched_configuration_is_named_without_its_keys() {
     let address = server.url("/c.json").replace("http://", &format!("http://u:{SECRET}@"));
     let run = Sandbox::new().run(&["-c", &format!("{address}?key={SECRET}")]);
     run.expect(2).prints("/c.json").never_prints(SECRET);
+    // A password with a `/`: what precedes that is taken for host and port.
+    let address = server.url(&format!("/{SECRET}@h.example/c.json"));
+    Sandbox::new().run(&["-c", &address]).expect(2).prints("/***@h.example/c.json").never_prints(SECRET);
 }
 
 #[test]
