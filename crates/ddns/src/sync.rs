@@ -257,7 +257,11 @@ impl<'a> Sync<'a> {
 
     /// How every update stands.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        self.updates.rows(&self.queue, &self.waiting)
+        let mut rows = self.updates.rows(&self.queue, &self.waiting);
+        if self.is_standing_by() {
+            rows.iter_mut().for_each(Row::stand_by);
+        }
+        rows
     }
 
     /// Every update for which there is an address, and what is to be done about it.

@@ -33,9 +33,9 @@ impl Role {
         Self::Left,
     ];
 
-    /// Whether what is to be sent is the business of another, or of nobody yet.
+    /// Whether what is to be sent is the business of another, or of nobody yet: what the endpoints have is not known.
     pub fn is_standing_by(self) -> bool {
-        matches!(self, Self::Joining | Self::StandBy | Self::TakingOver | Self::Left)
+        !matches!(self, Self::Holder | Self::HandingOver)
     }
 
     /// The word for it: `joining`, `stand-by`, `taking-over`, `holder`, `handing-over`, `unconfirmed`, `left`.

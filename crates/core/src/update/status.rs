@@ -150,20 +150,34 @@ impl Phase {
     }
 }
 
+impl Row {
+    /// Another host of the group sends it, or nobody does yet. One without an address still has none.
+    pub fn stand_by(&mut self) {
+        if self.phase != Phase::NoAddress {
+            self.phase = Phase::StandBy;
+        }
+    }
+}
+
 impl Status {
-    /// The same for a host of a group: where another one sends, updates stand by. One without an address still has none.
+    /// The same for a host of a group: where another one sends, updates stand by.
     #[must_use]
     pub fn in_group(mut self, group: Option<Membership>) -> Self {
         if group.as_ref().is_some_and(|group| group.standing.role.is_standing_by()) {
-            for row in self.rows.iter_mut().filter(|row| row.phase != Phase::NoAddress) {
-                row.phase = Phase::StandBy;
-            }
+            self.rows.iter_mut().for_each(Row::stand_by);
         }
         self.group = group;
         self
     }
 
-    /// `12 records up to date`, `9 of 12 records up to date`, `12 records stand by`.
+    /// What keeps this host from sending, and from knowing who does; none where it sends, or another does.
+    pub fn obstacle(&self) -> Option<&'static str> {
+        let group = self.group.as_ref().filter(|group| group.standing.role.is_standing_by())?;
+        group.objection()
+    }
+
+    /// `12 records up to date`, `9 of 12 records up to date`, `12 records stand by`; and why, where something is wrong with the
+    /// group.
     pub fn summary(&self) -> String {
         let all = self.rows.len();
         let good = self.rows.iter().filter(|row| row.phase.is_good()).count();
@@ -173,10 +187,11 @@ impl Status {
             true => "stand by",
             false => "up to date",
         };
+        let why = self.obstacle().map_or_else(String::new, |why| format!(": {why}"));
         if good == all {
-            format!("{all} record{plural} {state}")
+            format!("{all} record{plural} {state}{why}")
         } else {
-            format!("{good} of {all} record{plural} {state}")
+            format!("{good} of {all} record{plural} {state}{why}")
         }
     }
 
@@ -398,11 +413,21 @@ mod tests {
         assert_eq!((standing.summary().as_str(), standing.is_good()), ("2 records stand by", true));
         let mut alone = stand_by();
         alone.standing.store = Err("refused".to_owned());
-        assert!(!status.clone().in_group(Some(alone)).is_good(), "nobody knows who sends");
+        let alone = status.clone().in_group(Some(alone));
+        let summary = "2 records stand by: the store of the group does not answer";
+        assert_eq!((alone.summary().as_str(), alone.is_good()), (summary, false), "nobody knows who sends");
         let missing = Status { rows: [Phase::Sending, Phase::NoAddress].map(row).into(), ..Status::default() };
         let missing = missing.in_group(Some(stand_by()));
         assert_eq!((missing.summary().as_str(), missing.is_good()), ("1 of 2 records stands by", false));
         let holder = status.clone().in_group(Some(membership(Role::Holder, Some("a"))));
         assert_eq!((holder.rows, holder.group.is_some()), (status.rows, true));
+    }
+
+    #[test]
+    fn j3_a_host_whose_lease_is_not_confirmed_does_not_claim_to_be_up_to_date() {
+        let status = Status { rows: [Phase::UpToDate, Phase::UpToDate].map(row).into(), ..Status::default() };
+        let status = status.in_group(Some(membership(Role::Unconfirmed, Some("a"))));
+        assert_eq!(status.summary(), "2 records stand by: the lease of the group is not confirmed");
+        assert!(status.rows.iter().all(|row| row.phase == Phase::StandBy) && !status.is_good());
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use crate::group::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
 use crate::update::status::{Phase, Row, Status};
@@ -168,7 +169,7 @@ pub fn address(row: &Row) -> Option<IpAddr> {
 pub struct Overview<'a> {
     /// `11 of 12 up to date`
     pub headline: String,
-    /// The worst state of all updates; up to date where there are none.
+    /// The worst state of all updates, and of the group; up to date where there are none.
     pub worst: State,
     /// The addresses that were found, those of most updates first.
     pub addresses: Vec<Current<'a>>,
@@ -219,6 +220,8 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
         numbers[State::of(&row.phase) as usize] += 1;
     }
     let counts: Vec<_> = State::ALL.into_iter().zip(numbers).filter(|(_, count)| *count > 0).collect();
+    let worst = counts.last().map_or(State::UpToDate, |(state, _)| *state);
+    let trouble_of_group = if status.obstacle().is_some() { State::Retrying } else { State::UpToDate };
     let (trouble, more_trouble) = trouble(&status.rows);
     let search = query.search.to_lowercase();
     let mut rows: Vec<&Row> = status.rows.iter().filter(|row| query.includes(row, &search)).collect();
@@ -227,7 +230,7 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
     let page = query.page.min(total.div_ceil(PER_PAGE)).max(1);
     Overview {
         headline: headline(status, numbers),
-        worst: counts.last().map_or(State::UpToDate, |(state, _)| *state),
+        worst: worst.max(trouble_of_group),
         addresses: addresses(&status.rows),
         trouble,
         more_trouble,
@@ -242,10 +245,12 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
 fn headline(status: &Status, numbers: [usize; State::ALL.len()]) -> String {
     let all = status.rows.len();
     if let Some(group) = status.group.as_ref().filter(|group| group.standing.role.is_standing_by() && all > 0) {
-        return match &group.standing.holder {
-            Some(holder) if *holder != group.standing.member && group.standing.store.is_ok() => {
-                format!("Stands by for {holder}")
-            }
+        let Standing { role, holder, member, .. } = &group.standing;
+        return match (status.obstacle(), role, holder) {
+            (Some(why), ..) => format!("Stands by: {why}"),
+            (None, Role::TakingOver, _) => "Takes over".to_owned(),
+            (None, Role::Joining, _) => "Joins the group".to_owned(),
+            (None, _, Some(holder)) if holder != member => format!("Stands by for {holder}"),
             _ => "Stands by".to_owned(),
         };
     }

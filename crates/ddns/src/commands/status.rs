@@ -166,6 +166,8 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
     rows.extend(shown.map(|row| {
         let address = row.address.or(row.accepted.map(|accepted| accepted.ip));
         let accepted = match row.accepted {
+            // The group may know.
+            None if row.phase == Phase::StandBy => "-".to_owned(),
             None => "never".to_owned(),
             Some(accepted) if address == Some(accepted.ip) => age(accepted, now),
             // Of the address that is shown; the state says when the other one was.
@@ -180,12 +182,15 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
         ]
     }));
     let hidden = status.rows.len() + 1 - rows.len();
+    let stands_by = status.rows.iter().any(|row| row.phase == Phase::StandBy);
     if rows.len() == 1 && hidden > 0 {
-        return text + &format!("Nothing is wrong with any of them (--wide shows all {hidden})\n");
+        let all = if stands_by { "All of them stand by" } else { "Nothing is wrong with any of them" };
+        return text + &format!("{all} (--wide shows all {hidden})\n");
     }
     text += &table(&rows, form.width);
     if hidden > 0 {
-        text += &format!("{hidden} more are up to date (--wide shows them)\n");
+        let state = if stands_by { "stand by" } else { "are up to date" };
+        text += &format!("{hidden} more {state} (--wide shows them)\n");
     }
     text
 }

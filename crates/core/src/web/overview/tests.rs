@@ -1,4 +1,5 @@
 use super::*;
+use crate::group::membership::tests::membership;
 use crate::update::state::Accepted;
 
 fn row(domain: &str, ip: &str, phase: Phase) -> Row {
@@ -87,4 +88,32 @@ fn i1_ten_thousand_domains_are_shown_in_pages() {
     assert_eq!((view.total, view.rows.len(), view.rows[0].domain.as_str()), (10_000, 50, "host00100.example"));
     assert_eq!((view.trouble.len(), view.more_trouble), (MOST_TROUBLE, 5_000 - MOST_TROUBLE));
     assert_eq!(view.headline, "5,000 of 10,000 up to date");
+}
+
+#[test]
+fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
+    let rows = ["a.example", "b.example"].map(|name| row(name, "203.0.113.7", Phase::UpToDate));
+    let status = Status { rows: rows.into(), ..Status::default() };
+    let cases = [
+        (Role::Holder, true, "All 2 up to date", State::UpToDate),
+        // Until its lease ends it may send, and knows what it sent.
+        (Role::Holder, false, "All 2 up to date", State::UpToDate),
+        (Role::HandingOver, true, "All 2 up to date", State::UpToDate),
+        (Role::Unconfirmed, true, "Stands by: the lease of the group is not confirmed", State::Retrying),
+        (Role::Unconfirmed, false, "Stands by: the lease of the group is not confirmed", State::Retrying),
+        (Role::TakingOver, true, "Takes over", State::StandBy),
+        (Role::Joining, true, "Joins the group", State::StandBy),
+        (Role::Joining, false, "Stands by: the store of the group does not answer", State::Retrying),
+        (Role::StandBy, true, "Stands by for b", State::StandBy),
+        (Role::StandBy, false, "Stands by: the store of the group does not answer", State::Retrying),
+    ];
+    for (role, has_store, headline, worst) in cases {
+        let mut group = membership(role, Some(if role == Role::StandBy { "b" } else { "a" }));
+        if !has_store {
+            group.standing.store = Err("refused".to_owned());
+        }
+        let status = status.clone().in_group(Some(group));
+        let view = overview(&status, &query(""));
+        assert_eq!((view.headline.as_str(), view.worst), (headline, worst), "{role:?}, {has_store}");
+    }
 }

@@ -1,7 +1,7 @@
 //! One update: how it stands, its request, the last response and what decided on it, its history.
 
 use ddns_core::history::record::Record;
-use ddns_core::update::status::Row;
+use ddns_core::update::status::{Phase, Row};
 use ddns_core::web::overview::{address, link};
 use ddns_core::web::state::State;
 use ddns_core::web::when::Clock;
@@ -87,6 +87,7 @@ impl Model<'_> {
                     dd {
                         @match row.accepted {
                             Some(accepted) => { span.mono { (accepted.ip) } ", " (time(&self.clock.when(accepted.at))) }
+                            None if row.phase == Phase::StandBy => span.soft { "–" },
                             None => span.soft { "never" },
                         }
                     }
