@@ -51,7 +51,8 @@ impl Membership {
             (Role::Joining, _) => "joins the group: nothing is sent yet".to_owned(),
             (Role::Left, _) => "left the group: nothing is sent".to_owned(),
             (Role::StandBy, Some(holder)) if holder == member => {
-                "stands by: a lease that it held before has not ended yet".to_owned()
+                "stands by: a member of the same name holds the lease, this host before its last start or another"
+                    .to_owned()
             }
             (Role::StandBy, Some(holder)) if store.is_err() => {
                 format!("stands by: {holder} held the lease when the store last answered")
@@ -175,7 +176,11 @@ pub(crate) mod tests {
         let cases = [
             (Role::Holder, Some("a"), "holds the lease for 3 h, 12 s left"),
             (Role::StandBy, Some("b"), "stands by: b holds the lease"),
-            (Role::StandBy, Some("a"), "stands by: a lease that it held before has not ended yet"),
+            (
+                Role::StandBy,
+                Some("a"),
+                "stands by: a member of the same name holds the lease, this host before its last start or another",
+            ),
             (Role::StandBy, None, "stands by: nobody holds the lease"),
             (Role::Joining, None, "joins the group: nothing is sent yet"),
             (Role::TakingOver, Some("a"), "takes over: reads what was accepted"),

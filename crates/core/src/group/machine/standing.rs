@@ -20,7 +20,7 @@ impl Machine {
             members: self.view.as_ref().map(|view| self.seen(view)).unwrap_or_default(),
             store: self.store(now),
             ready: self.ready(now),
-            trouble: self.trouble(),
+            trouble: self.trouble(now),
         }
     }
 
@@ -54,6 +54,16 @@ impl Machine {
         seen.collect()
     }
 
+    /// Whether another holds under the name of this one. It is no earlier process of this host: the key of one would have ended
+    /// with its lease, even where an election prolonged that.
+    fn is_namesake_holding(&self, now: Duration) -> bool {
+        let own = self.lease.map(|lease| lease.id);
+        let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
+        let is_namesake =
+            holder.is_some_and(|holder| holder.member == self.settings.member && Some(holder.lease) != own);
+        is_namesake && self.seen_holder.is_some_and(|(_, since)| now.saturating_sub(since) > self.settings.lease * 2)
+    }
+
     fn store(&self, now: Duration) -> Result<(), String> {
         match self.calls.why(now) {
             Some(why) => Err(why.to_owned()),
@@ -76,7 +86,7 @@ impl Machine {
         Ok(())
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn trouble(&self, now: Duration) -> Option<String> {
         let version = self.view.as_ref().and_then(|view| view.version.as_deref()).filter(|version| *version != VERSION);
         if let Some(version) = version {
             return Some(format!(
@@ -86,6 +96,13 @@ impl Machine {
         }
         if self.view.as_ref().and_then(|view| view.holder.as_ref()).is_some_and(|holder| holder.lease == LeaseId(0)) {
             return Some("the holder's key in the store has no lease, so it never ends: delete it".to_owned());
+        }
+        if self.is_namesake_holding(now) {
+            let member = &self.settings.member;
+            return Some(format!(
+                "another process in the group has the same `member`, {member}: give each a name of its own, or leave \
+                 `member` out"
+            ));
         }
         let lease = self.settings.lease;
         let took = duration(self.slow?);

@@ -73,11 +73,17 @@ impl Machine {
         match self.lease {
             None => self.call(Call::Grant, now, actions),
             Some(lease) => {
-                if self.is_due(lease.renewed + self.settings.renewal(), now) {
+                if self.is_due(lease.renewed + self.settings.renewal(), now) && self.may_renew(now) {
                     self.call(Call::Renew(lease.id), now, actions);
                 }
             }
         }
+    }
+
+    /// A lease that was not confirmed in time is not prolonged before the store answers in time again: renewals that arrive,
+    /// but whose answers come too late to be of use, would keep the lease from those who could use it.
+    fn may_renew(&self, now: Duration) -> bool {
+        self.is_confirmed(now) || self.calls.failures(Kind::Watch) == 0
     }
 
     /// Ends the membership: after what is under way has ended, the lease is revoked, and with it the keys go.

@@ -212,6 +212,27 @@ fn j3_a_holder_that_cannot_renew_stops_in_time_and_goes_on_only_when_confirmed()
 }
 
 #[test]
+fn j3_renewals_that_are_answered_too_late_do_not_keep_the_lease_from_the_others() {
+    let mut play = Play::holder();
+    let renew = || call(Call::Renew(OWN));
+    assert_eq!(play.pass(5.0), [renew()]);
+    play.pass(5.0);
+    let fail = |play: &mut Play| {
+        play.fail(Call::Renew(OWN));
+        play.fail(Call::Watch);
+    };
+    fail(&mut play);
+    assert_eq!(play.pass(3.4), [renew(), call(Call::Watch)], "before its deadline it tries again");
+    fail(&mut play);
+    assert_eq!(play.pass(0.6), [Action::Stop, call(Call::Watch)]);
+    for _ in 0..20 {
+        play.fail(Call::Watch);
+        assert_eq!(play.pass(2.0), [call(Call::Watch)], "it would prolong what it cannot use");
+    }
+    assert_eq!(play.see(), [renew()], "the store answers in time again");
+}
+
+#[test]
 fn j3_after_a_pause_nothing_is_sent_although_nobody_said_so() {
     let mut play = Play::holder();
     // As SIGSTOP does it: no event, and then the time is another.
@@ -411,6 +432,26 @@ fn j1_a_lease_that_is_shorter_than_the_way_to_the_store_is_said() {
     let expected = "the store took 6 s to answer, which is too long for a lease of 15 s: set a longer `lease`";
     assert_eq!(trouble, expected);
     play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
+    assert_eq!(play.machine.standing(play.now).trouble, None);
+}
+
+#[test]
+fn j6_another_host_with_the_same_name_is_said_and_an_earlier_process_is_not() {
+    let mut play = Play::new();
+    play.on(Event::Address(true));
+    play.answer(Answer::Granted(OWN, LEASE));
+    play.view.revision = 10;
+    play.view.holder = Some(Holder { member: "a".to_owned(), lease: OTHER, created: 3 });
+    play.see();
+    play.now += LEASE * 2;
+    assert_eq!(play.machine.standing(play.now).trouble, None, "a process of this host may have died");
+    play.now += seconds(1.0);
+    let trouble = play.machine.standing(play.now).trouble.expect("it is said");
+    let expected =
+        "another process in the group has the same `member`, a: give each a name of its own, or leave `member` out";
+    assert_eq!(trouble, expected);
+    play.view.holder = Some(Holder { member: "b".to_owned(), lease: OTHER, created: 4 });
+    play.see();
     assert_eq!(play.machine.standing(play.now).trouble, None);
 }
 
