@@ -98,7 +98,7 @@ impl<'a> Service<'a> {
             entries(configs).filter_map(|entry| sync::cache_path(entry, self.environment)).collect();
         let mut fresh = Vec::new();
         for path in paths.iter().filter(|path| !self.locks.iter().any(|(known, _)| known == *path)) {
-            fresh.push((path.clone(), Lock::take(path)?));
+            fresh.push((path.clone(), Lock::take(path).map_err(|why| why + second_member(configs))?));
         }
         self.locks.retain(|(path, _)| paths.contains(path));
         self.locks.extend(fresh);
@@ -138,6 +138,15 @@ impl<'a> Service<'a> {
                 log.warning(format!("`ddns status` and `ddns sync` cannot reach this service ({error})"));
             }
         }
+    }
+}
+
+/// The way out for whoever tries a group on one host.
+fn second_member(configs: &[Valid]) -> &'static str {
+    if configs.iter().any(|(config, _)| config.group.is_some()) {
+        " (a second member of a group on the same host needs one too: its history is kept beside it)"
+    } else {
+        ""
     }
 }
 
