@@ -96,7 +96,11 @@ async fn serve_with(
             End::Reload(fresh) => {
                 match group::enter(&fresh, &mut events).await {
                     Ok(false) => {}
-                    Ok(true) => return 0,
+                    Ok(true) => {
+                        service.systemd.stopping();
+                        Log::of_service(&fresh[0], service.environment).info("stopped");
+                        return 0;
+                    }
                     Err(wrong) => return complain(&wrong),
                 }
                 configs = Rc::new(fresh);

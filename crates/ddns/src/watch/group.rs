@@ -32,10 +32,8 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<bool
         while steady_time() < until {
             match events.next(Some(until)).await {
                 Event::Group(Change::Left) => break,
-                Event::Stop => {
-                    is_stopped = true;
-                    break;
-                }
+                Event::Stop if is_stopped => break,
+                Event::Stop => is_stopped = true,
                 _ => {}
             }
         }
@@ -103,6 +101,8 @@ impl EventLoop<'_, '_> {
     /// Leaves the group, after everything was saved. Whether a signal to stop came meanwhile.
     pub(super) async fn leave(&mut self, events: &mut Events) -> bool {
         let Some(group) = &events.group else { return false };
+        // What had its time and did not end is cut off before anybody else can hold the lease.
+        self.sync.stand_by();
         group.member.drained();
         let until = steady_time() + FAREWELL;
         while steady_time() < until {

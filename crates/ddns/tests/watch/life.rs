@@ -90,6 +90,47 @@ fn watch_a_request_that_hangs_is_given_five_seconds() {
     assert_eq!(sockets(&sandbox), [] as [&Path; 0]);
 }
 
+/// What was cut off may have arrived: it is not taken for accepted, nor for never sent.
+#[test]
+fn e4_a_request_that_is_cut_off_at_the_end_is_in_doubt_and_sent_again() {
+    let sandbox = host();
+    let hangs = |number| if number == 1 { ms(30_000) } else { ms(0) };
+    let endpoint = Endpoint::responding(move |number| Response::status(204).after(hangs(number)));
+    let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    watch.prints("accepted");
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    endpoint.wait(2, SOON);
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.ended(SOON), 0, "{}", watch.log());
+    let (now, _) = status(&sandbox);
+    let update = &now["updates"][0];
+    assert_eq!((&update["state"], &update["accepted_address"]), (&json!("in_doubt"), &json!("203.0.113.7")), "{now:#}");
+    // Back at the old address it must be sent too: the endpoint may have the other one.
+    endpoint.receiver.set_ip("203.0.113.7");
+    sandbox.run(&["-c", "config.json"]).expect(0);
+    assert_eq!(endpoint.ips(), ["203.0.113.7", "203.0.113.8", "203.0.113.7"]);
+    sandbox.run(&["-c", "config.json"]).says_nothing();
+}
+
+/// A reload waits for what is under way; a signal meanwhile does not take its time away.
+#[test]
+fn watch_a_signal_during_a_reload_lets_the_request_under_way_end() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(2500)));
+    let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    sandbox.write("config.json", endpoint.config(&json!({"timeout": 50})).to_string());
+    watch.signal(Signal::HUP);
+    watch.prints("the configuration changed: reloading");
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.ended(SOON), 0, "{}", watch.log());
+    until(SOON, "the end of the log", || watch.log().contains("stopped"));
+    assert_eq!(watch.lines_with("home.example.com A 203.0.113.7: accepted"), 1, "{}", watch.log());
+    sandbox.run(&["-c", "config.json"]).says_nothing();
+    assert_eq!(endpoint.count(), 1);
+}
+
 #[test]
 fn watch_a_second_signal_ends_it_at_once() {
     for signals in [[Signal::TERM, Signal::TERM], [Signal::INT, Signal::TERM]] {

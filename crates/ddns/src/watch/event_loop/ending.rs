@@ -30,11 +30,7 @@ impl EventLoop<'_, '_> {
     pub(super) async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
         let drained = self.finish(events).await;
         if drained == Drained::Stopped {
-            self.service.systemd.stopping();
-            end(events);
-            self.leave(events).await;
-            self.log.info("stopped");
-            return End::Stop(0);
+            return self.stop(events).await;
         }
         let handover = &mut self.service.handover;
         handover.waiting = std::mem::take(&mut self.waiting);
