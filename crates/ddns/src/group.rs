@@ -55,6 +55,13 @@ pub(crate) fn wanted(configs: &[Valid]) -> Result<Option<&Group>, Vec<Diagnostic
     Ok(first)
 }
 
+/// Fails where this host could not join the group that the configurations name.
+pub(crate) fn joinable(configs: &[Valid]) -> Result<(), Vec<Diagnostic>> {
+    let Some(group) = wanted(configs)? else { return Ok(()) };
+    let wrong = |why| vec![Diagnostic::error(Place::file(&configs[0].0.name), why)];
+    Etcd::new(group).map(drop).map_err(wrong)
+}
+
 /// Makes this host a member of a group. Fails where a certificate or a key cannot be used. The store is not waited for.
 pub(crate) fn join(group: &Group) -> Result<Joined, String> {
     let settings =

@@ -28,7 +28,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 use crate::cli::Settings;
 use crate::clock::steady_time;
 use crate::environment::Environment;
-use crate::group::Joined;
+use crate::group::{Joined, joinable};
 use crate::history::History;
 use crate::http::Client;
 use crate::load;
@@ -109,9 +109,11 @@ async fn serve_with(
     }
 }
 
-/// Why a service would refuse these configurations, though they are valid: its page could not be opened, or by everybody.
+/// Why a service would refuse these configurations, though they are valid: its page could not be opened, or by everybody; or
+/// the group could not be joined.
 pub(crate) fn refusals(configs: &[Valid]) -> Vec<Diagnostic> {
-    page::wanted(configs).err().unwrap_or_default()
+    let wrong = [page::wanted(configs).err(), joinable(configs).err()];
+    wrong.into_iter().flatten().flatten().collect()
 }
 
 /// Runs on these configurations until it stops, or others take their place.

@@ -40,7 +40,7 @@ use pool::{Idle, Purpose, Room};
 pub(crate) use probe::Step;
 use stream::{Connection, Spoken};
 pub(crate) use streaming::Streaming;
-pub(crate) use tls::{Pem, Trust, read_ca};
+pub(crate) use tls::{Pem, Trust, WANTS_CERTIFICATE, read_ca};
 
 use crate::clock::steady_time;
 

@@ -111,7 +111,7 @@ impl<'a> Reload<'a> {
 /// Whether a service can run on these; their caches are locked then.
 fn usable(fresh: &[Valid], service: &mut Service<'_>) -> Result<(), Vec<Diagnostic>> {
     page::wanted(fresh)?;
-    group::wanted(fresh)?;
+    group::joinable(fresh)?;
     service.lock(fresh).map_err(|why| vec![Diagnostic::error(Place::Nowhere, why)])
 }
 

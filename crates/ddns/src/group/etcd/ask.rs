@@ -9,7 +9,7 @@ use ddns_core::net::ssl::Ssl;
 use tokio::time::Instant;
 
 use super::{Error, Etcd};
-use crate::http::{How, Over, Want};
+use crate::http::{Failure, How, Over, WANTS_CERTIFICATE, Want};
 
 /// Why an endpoint did not do what it was asked for.
 pub(super) enum Refusal {
@@ -101,7 +101,12 @@ impl Etcd {
 
     async fn post(&self, request: Request, end: Instant) -> Result<Outcome, Refusal> {
         let sent = self.client.send(&request, how(end)).await;
-        let response = sent.map_err(|failure| Refusal::Failed { why: failure.why, reached: failure.reached })?;
+        let response = sent.map_err(|Failure { mut why, reached, .. }| {
+            if why.ends_with(WANTS_CERTIFICATE) {
+                why += ": set `group.certificate` and `group.key`";
+            }
+            Refusal::Failed { why, reached }
+        })?;
         match response.status {
             200 if response.is_whole => Ok(Outcome::Done(response.body)),
             200 => {

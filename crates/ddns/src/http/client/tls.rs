@@ -18,8 +18,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    WantsVerifier,
+    AlertDescription, CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme, WantsVerifier,
 };
 
 pub(crate) use trust::{Pem, Trust};
@@ -209,6 +209,22 @@ pub(super) fn is_unknown_issuer(error: &io::Error) -> bool {
     }
 }
 
+/// What a server wants that refuses our certificate, or that we have none.
+pub(crate) const WANTS_CERTIFICATE: &str = "wants a certificate of this host that it trusts";
+
+/// Whether the other side refused our certificate, or that we have none. With TLS 1.3 it says so after the handshake.
+pub(super) fn is_certificate_wanted(error: &io::Error) -> bool {
+    use AlertDescription::{
+        BadCertificate, CertificateRequired, CertificateUnknown, UnknownCA, UnsupportedCertificate,
+    };
+    matches!(
+        rustls_error(error),
+        Some(Error::AlertReceived(
+            BadCertificate | CertificateRequired | CertificateUnknown | UnknownCA | UnsupportedCertificate
+        ))
+    )
+}
+
 fn rustls_error(error: &io::Error) -> Option<&Error> {
     error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())
 }
@@ -267,6 +283,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
                 format!("the certificate of {origin} is not accepted ({kind})")
             }
         },
+        Some(Error::AlertReceived(_)) if is_certificate_wanted(error) => format!("{origin} {WANTS_CERTIFICATE}"),
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
         None if is_end(error.kind()) => {
             format!("{origin} closed the connection before TLS was agreed on: is it an http address?")

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::super::tls::{WANTS_CERTIFICATE, is_certificate_wanted};
 use super::limits::{HEAD_LIMIT, MOST_HEADERS};
 
 /// Why there is no response.
@@ -56,6 +57,7 @@ impl Fault {
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
                     format!("{origin} broke the connection off before it had responded")
                 }
+                _ if is_certificate_wanted(error) => format!("{origin} {WANTS_CERTIFICATE}"),
                 _ => {
                     let text = error.to_string();
                     let words = text.split(" (os error").next().unwrap_or_default();
