@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -87,6 +88,17 @@ fn i3_promtool_accepts_the_metrics() {
     );
     page.endpoint.wait(2, SOON);
     until(SOON, "both", || metrics(&page).contains("ddns_records{state=\"up_to_date\"} 2\n"));
+    is_accepted(&promtool, &metrics(&page));
+    is_accepted(&promtool, &metrics(&in_group()));
+}
+
+/// A host of a group whose store is not there.
+fn in_group() -> Page {
+    Page::with(&json!({}), &json!({"group": {"store": "etcd://127.0.0.1:1", "name": "home"}}))
+}
+
+#[track_caller]
+fn is_accepted(promtool: &Path, text: &str) {
     let mut child = Command::new(promtool)
         .args(["check", "metrics"])
         .stdin(Stdio::piped())
@@ -94,7 +106,6 @@ fn i3_promtool_accepts_the_metrics() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("promtool starts");
-    let text = metrics(&page);
     child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
     let output = child.wait_with_output().expect("it ends");
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -118,16 +129,42 @@ fn i3_pages_rules_and_dashboard_name_metrics_that_are_there() {
     page.endpoint.wait(1, SOON);
     until(SOON, "a success", || metrics(&page).contains("ddns_oldest_success"));
     let mut there = families(&metrics(&page));
-    let group = json!({"store": "etcd://127.0.0.1:1", "name": "home"});
-    there.extend(families(&metrics(&Page::with(&json!({}), &json!({"group": group})))));
+    there.extend(families(&metrics(&in_group())));
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("the file");
     assert_eq!(named(&read("docs/metrics.md").replace("ddns_record_…", "")), there, "the page lists each of them");
     for path in ["packaging/prometheus/ddns.rules.yml", "packaging/grafana/ddns.json"] {
         let used = named(&read(path));
         assert!(!used.is_empty() && used.is_subset(&there), "{path}: {:?}", used.difference(&there));
     }
-    let dashboard: serde_json::Value = serde_json::from_str(&read("packaging/grafana/ddns.json")).expect("JSON");
-    assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() > 5));
+    let shown = named(&expressions().join(" "));
+    for wanted in ["holder", "store_up", "members", "members_ready", "takeovers_total", "losses_total"] {
+        assert!(shown.contains(&format!("ddns_group_{wanted}")), "the dashboard shows how a group stands: {wanted}");
+    }
+}
+
+/// What the panels of the dashboard ask for.
+fn expressions() -> Vec<String> {
+    let text = fs::read_to_string(root().join("packaging/grafana/ddns.json")).expect("the dashboard");
+    let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let ids: BTreeSet<u64> = panels.iter().filter_map(|panel| panel["id"].as_u64()).collect();
+    assert_eq!(ids.len(), panels.len(), "each panel has a number of its own");
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    targets.map(|target| target["expr"].as_str().expect("an expression").to_owned()).collect()
+}
+
+#[test]
+fn i3_promtool_can_read_every_expression_of_the_dashboard() {
+    let Some(promtool) = tool("promtool") else { return };
+    let sandbox = host();
+    let rules =
+        expressions().into_iter().enumerate().map(|(at, expr)| json!({"record": format!("panel:{at}"), "expr": expr}));
+    let rules: Vec<serde_json::Value> = rules.collect();
+    assert!(rules.len() > 15, "{rules:?}");
+    let file = sandbox.write("rules.yml", json!({"groups": [{"name": "dashboard", "rules": rules}]}).to_string());
+    let output = Command::new(promtool).args(["check", "rules"]).arg(file).output().expect("promtool starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
 }
 
 #[test]
