@@ -133,8 +133,13 @@ mod group {
     mod faults;
     mod given_up;
     mod hand_over;
+    mod in_browser;
+    mod one_host;
     mod shown;
+    mod signals;
     mod single_runs;
+    mod slow_store;
+    mod tls;
 }
 
 mod commands {

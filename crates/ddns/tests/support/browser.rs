@@ -195,6 +195,39 @@ impl Browser {
         found.as_str().unwrap_or_default().to_owned()
     }
 
+    /// Fails where somebody is shut out.
+    #[track_caller]
+    pub fn is_accessible(&self, what: &str) {
+        assert_eq!(self.violations(), "", "{what}");
+    }
+
+    /// Fails where something went wrong in the page.
+    #[track_caller]
+    pub fn is_quiet(&self) {
+        assert_eq!(self.console(), [""; 0], "the console");
+    }
+
+    /// Light and dark, wide and as narrow as a phone: nothing is cut off, and nobody is shut out.
+    #[track_caller]
+    pub fn looks_right(&self, view: &str, phone: u32) {
+        for is_dark in [false, true] {
+            self.prefer_dark(is_dark);
+            let back = self.run("return getComputedStyle(document.body).backgroundColor");
+            assert_eq!(back == json!("rgb(14, 17, 22)"), is_dark, "{view}: {back}");
+            self.is_accessible(&format!("{view}, dark: {is_dark}"));
+        }
+        self.prefer_dark(false);
+        self.width(phone);
+        let wide = "return [...document.querySelectorAll('main *')].filter((node) => \
+                    node.getBoundingClientRect().right > innerWidth + 1 && !node.closest('.chips, thead')).map((node) => \
+                    node.outerHTML.slice(0, 200))";
+        assert_eq!(self.run(wide), json!([]), "{view}: wider than a phone");
+        assert_eq!(self.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true), "{view}");
+        self.is_accessible(&format!("{view} on a phone"));
+        self.width(1200);
+        self.is_quiet();
+    }
+
     /// What was written to the console since this was last asked.
     #[track_caller]
     pub fn console(&self) -> Vec<String> {

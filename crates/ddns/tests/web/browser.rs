@@ -43,31 +43,20 @@ fn i1_the_page_is_used_in_a_browser() {
     the_service_restarts(&browser);
 }
 
-/// Fails where something went wrong in the page.
-#[track_caller]
-fn is_quiet(browser: &Browser) {
-    assert_eq!(browser.console(), [""; 0], "the console");
-}
-
-#[track_caller]
-fn is_accessible(browser: &Browser, what: &str) {
-    assert_eq!(browser.violations(), "", "{what}");
-}
-
 fn log_in(browser: &Browser, url: &str) {
     browser.open(&format!("{url}/"));
     browser.says("Password");
-    is_accessible(browser, "the page for logging in");
-    is_quiet(browser);
+    browser.is_accessible("the page for logging in");
+    browser.is_quiet();
     browser.type_into("#password", &format!("wrong{ENTER}"));
     browser.says("This is not the password.");
-    is_accessible(browser, "after a wrong password");
+    browser.is_accessible("after a wrong password");
     // The browser itself notes the status of the response.
     assert!(browser.console().len() <= 1, "403");
     browser.type_into("#password", &format!("{PASSWORD}{ENTER}"));
     browser.says("All 2 up to date");
     browser.says("home.example.com");
-    is_quiet(browser);
+    browser.is_quiet();
 }
 
 fn news_come_without_reloading(browser: &Browser, page: &Page) {
@@ -80,7 +69,7 @@ fn news_come_without_reloading(browser: &Browser, page: &Page) {
     browser.until("document.querySelector('table').innerText.includes('203.0.113.99')");
     let kept = "return [window.mark, document.activeElement.type, document.activeElement.value]";
     assert_eq!(browser.run(kept), json!([1, "search", "hom"]));
-    is_quiet(browser);
+    browser.is_quiet();
 }
 
 fn synchronizing(browser: &Browser, page: &Page) {
@@ -92,7 +81,7 @@ fn synchronizing(browser: &Browser, page: &Page) {
     let left = "document.querySelector('[data-left]').textContent";
     let first = browser.run(&format!("return {left}"));
     browser.until(&format!("{left} !== {first}"));
-    is_quiet(browser);
+    browser.is_quiet();
 }
 
 fn by_keyboard(browser: &Browser, url: &str) {
@@ -105,30 +94,14 @@ fn by_keyboard(browser: &Browser, url: &str) {
     assert_eq!(browser.run("return document.activeElement.textContent"), json!("Synchronize now"));
     let outline = "return getComputedStyle(document.activeElement).outlineStyle";
     assert_eq!(browser.run(outline), json!("solid"), "the focus is seen");
-    is_quiet(browser);
+    browser.is_quiet();
 }
 
-/// Wide and narrow, light and dark: nothing is cut off, and nobody is shut out.
 fn views(browser: &Browser, url: &str) {
     for view in VIEWS {
         browser.open(&format!("{url}{view}"));
         browser.until("!document.querySelector('[data-again]')");
-        for is_dark in [false, true] {
-            browser.prefer_dark(is_dark);
-            let back = browser.run("return getComputedStyle(document.body).backgroundColor");
-            assert_eq!(back == json!("rgb(14, 17, 22)"), is_dark, "{view}: {back}");
-            is_accessible(browser, &format!("{view}, dark: {is_dark}"));
-        }
-        browser.prefer_dark(false);
-        browser.width(320);
-        let wide = "return [...document.querySelectorAll('main *')].filter((node) => \
-                    node.getBoundingClientRect().right > innerWidth + 1 && !node.closest('.chips, thead')).map((node) => \
-                    node.outerHTML.slice(0, 200))";
-        assert_eq!(browser.run(wide), json!([]), "{view}: wider than a phone");
-        assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true), "{view}");
-        is_accessible(browser, &format!("{view} on a phone"));
-        browser.width(1200);
-        is_quiet(browser);
+        browser.looks_right(view, 320);
     }
 }
 
@@ -148,16 +121,16 @@ fn editing(browser: &Browser) {
     replace("\"timeout\":60", "\"timeuot\":60");
     browser.until("document.querySelector('#findings pre')?.textContent.includes('^')");
     browser.says("timeout");
-    is_accessible(browser, "a configuration with a mistake");
+    browser.is_accessible("a configuration with a mistake");
     replace("\"timeuot\":60", "\"timeout\":60");
     browser.until("!document.querySelector('#findings li')");
     replace("home.example.com", "office.example.com");
     browser.click("button[value=review]");
     browser.says("What would change in what is sent");
-    is_accessible(browser, "what would change");
+    browser.is_accessible("what would change");
     browser.click("button[value=save]");
     assert_eq!(page.endpoint.wait(2, SOON * 3).name(), "office.example.com");
-    is_quiet(browser);
+    browser.is_quiet();
 }
 
 fn the_service_restarts(browser: &Browser) {
