@@ -13,11 +13,12 @@ use crate::support::tools::tool;
 use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "bash",
     "cargo",
     "cat",
     "docker",
+    "etcd",
     "etcdctl",
     "journalctl",
     "packaging/build-static",
