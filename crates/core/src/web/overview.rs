@@ -244,7 +244,8 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
 
 fn headline(status: &Status, numbers: [usize; State::ALL.len()]) -> String {
     let all = status.rows.len();
-    if let Some(group) = status.group.as_ref().filter(|group| group.standing.role.is_standing_by() && all > 0) {
+    let stands_by = |role: Role| role.is_standing_by() && all > 0 || numbers[State::StandBy as usize] > 0;
+    if let Some(group) = status.group.as_ref().filter(|group| stands_by(group.standing.role)) {
         let Standing { role, holder, member, .. } = &group.standing;
         return match (status.obstacle(), role, holder) {
             (Some(why), ..) => format!("Stands by: {why}"),

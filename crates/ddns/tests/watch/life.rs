@@ -96,7 +96,8 @@ fn e4_a_request_that_is_cut_off_at_the_end_is_in_doubt_and_sent_again() {
     let sandbox = host();
     let hangs = |number| if number == 1 { ms(30_000) } else { ms(0) };
     let endpoint = Endpoint::responding(move |number| Response::status(204).after(hangs(number)));
-    let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    // Another process waits for the rest of it.
+    let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"timeout": 8})));
     watch.prints("accepted");
     endpoint.receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);

@@ -107,6 +107,11 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
         (Role::StandBy, true, "Stands by for b", State::StandBy),
         (Role::StandBy, false, "Stands by: the store of the group does not answer", State::Retrying),
     ];
+    // It gave the lease back, and the store has not said so yet.
+    let mut resigned = status.clone();
+    resigned.rows.iter_mut().for_each(Row::stand_by);
+    let resigned = resigned.in_group(Some(membership(Role::HandingOver, Some("a"))));
+    assert_eq!(overview(&resigned, &query("")).headline, "Stands by");
     for (role, has_store, headline, worst) in cases {
         let mut group = membership(role, Some(if role == Role::StandBy { "b" } else { "a" }));
         if !has_store {
