@@ -34,6 +34,13 @@ fn main() {
         let text = "&".repeat(10 * size);
         timed(|| drop(secrets.mask(&text)))
     });
+    for (letter, form) in [("\\", "\\"), ("%", "%25"), ("&", "&amp;")] {
+        row(&format!("masking: secret of 300 {letter} in {form}"), |size| {
+            let secrets = Secrets::new([format!("{}x", letter.repeat(300))], &[]);
+            let text = form.repeat(10 * size);
+            timed(|| drop(secrets.mask(&text)))
+        });
+    }
     row("masking: secrets, made and searched", |size| {
         timed(|| {
             let secrets = Secrets::new((0..size).map(|at| format!("key-{at:08}-{}", at * 7919)), &[]);

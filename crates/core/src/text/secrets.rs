@@ -17,6 +17,13 @@ pub const MASK: &str = "***";
 /// Shorter literals are words of every text (`on`, `1`): they are masked only where they stand alone.
 const SHORT: usize = 4;
 
+/// The steps of a search for each byte of a text. Honest texts take two or three; a hostile one, made of the letters that
+/// a secret begins with, could take as many as the square of the secret.
+const STEPS: usize = 16;
+
+/// A short text may take the steps of so many bytes more.
+const SPARE: usize = 2048;
+
 /// What must not be seen. Does not show itself when printed.
 #[derive(Clone, Default)]
 pub struct Secrets {
@@ -78,11 +85,17 @@ impl Secrets {
         Cow::Owned(masked)
     }
 
-    /// Where secrets stand in a text, in order.
+    /// Where secrets stand in a text, in order. What would take too long to search counts as one, up to the end.
     pub fn found(&self, text: &str) -> Vec<Range<usize>> {
         let (mut found, mut at) = (Vec::new(), 0);
+        let mut steps = STEPS * (text.len() + SPARE);
         while !self.is_empty() && at < text.len() {
-            if let Some(length) = self.length_at(text, at) {
+            let length = self.length_at(text, at, &mut steps);
+            if steps == 0 {
+                found.push(at..text.len());
+                break;
+            }
+            if let Some(length) = length {
                 found.push(at..at + length);
                 at += length;
             } else {
@@ -92,15 +105,15 @@ impl Secrets {
         found
     }
 
-    /// How many bytes of `text` are a secret that begins at `at`: the longest one.
-    fn length_at(&self, text: &str, at: usize) -> Option<usize> {
+    /// How many bytes of `text` are a secret that begins at `at`: the longest one, unless no `steps` are left.
+    fn length_at(&self, text: &str, at: usize, steps: &mut usize) -> Option<usize> {
         let rest = &text[at..];
         let counts = |secret: usize, length: usize| secret >= SHORT || stands_alone(text, at, at + length);
-        let plain = self.plain.longest(rest, readings, counts);
+        let plain = self.plain.longest(rest, steps, readings, counts);
         let as_written = |text: &str, found: &mut dyn FnMut(char, usize)| {
             text.chars().next().into_iter().for_each(|letter| found(letter, letter.len_utf8()));
         };
-        let encoded = self.encoded.longest(rest, as_written, |_, _| true).map(|length| {
+        let encoded = self.encoded.longest(rest, steps, as_written, |_, _| true).map(|length| {
             // The last letter of base64 may also hold bits of what follows; the padding belongs to it.
             let tail = &rest[length..];
             let letter = usize::from(tail.as_bytes().get(1) == Some(&b'=') && tail.starts_with(is_base64));
@@ -137,10 +150,11 @@ impl Sorted {
 
     /// How many bytes at the start of `text` spell one of these: the longest that `counts`, which is given the length
     /// of the one and of its spelling. Several readings are followed at once: a backslash or a percent sign may be
-    /// itself or begin an escape.
+    /// itself or begin an escape. Takes one of the `steps` for each place and reading, and ends where none are left.
     fn longest(
         &self,
         text: &str,
+        steps: &mut usize,
         readings: impl Fn(&str, &mut dyn FnMut(char, usize)),
         counts: impl Fn(usize, usize) -> bool,
     ) -> Option<usize> {
@@ -148,7 +162,8 @@ impl Sorted {
         // Each is followed once, however many readings lead to it: taken in order, none comes again.
         let mut left = BTreeSet::new();
         let mut next = Some(Matching { end: 0, depth: 0, first: 0, last: self.0.len() });
-        while let Some(matching) = next {
+        while let Some(matching) = next.filter(|_| *steps > 0) {
+            *steps -= 1;
             readings(&text[matching.end..], &mut |letter, length| {
                 let Some(next) = self.narrowed(matching, letter, length) else { return };
                 let secret = &self.0[next.first];
@@ -399,6 +414,22 @@ mod tests {
         let secrets = Secrets::new([secret.clone(), format!("{secret}x")], &[]);
         assert_eq!(secrets.mask(&format!("{secret} {secret}{secret}x")), "*** ***");
         assert_eq!(secrets.mask(&"\\".repeat(59)), "\\".repeat(59));
+    }
+
+    /// A text of the letters that secrets are made of, in as many readings as there can be. What is not found in time is
+    /// not shown.
+    #[test]
+    fn g2_a_hostile_text_shows_no_secret_and_takes_no_longer() {
+        for (letter, form) in [("\\", "\\"), ("%", "%25"), ("&", "&amp;")] {
+            let text = format!("shown {}{}0x", form.repeat(2048 / form.len()), letter.repeat(300));
+            for (length, count) in [(40, 1), (300, 1), (3000, 1), (300, 40)] {
+                let literals: Vec<String> = (0..count).map(|end| format!("{}{end}x", letter.repeat(length))).collect();
+                let masked = Secrets::new(literals.clone(), &[]).mask(&text).into_owned();
+                assert!(masked.starts_with("shown "), "{count} of {length} {letter}");
+                assert!(masked.ends_with(MASK), "{count} of {length} {letter}");
+                assert!(!literals.iter().any(|literal| masked.contains(literal)), "{count} of {length} {letter}");
+            }
+        }
     }
 
     #[test]
