@@ -196,13 +196,15 @@ impl Sorted {
         texts.start + first..texts.start + first + count
     }
 
-    /// Which of the texts are part of one of `others`.
+    /// Which of the texts are part of one of `others`. What would take too long counts as none: it stays a secret.
     fn found_in(&self, others: &[&str]) -> Vec<bool> {
         let mut found = vec![false; self.0.len()];
         for other in others {
+            let mut steps = STEPS * (other.len() + SPARE);
             for start in 0..other.len() {
                 let mut texts = 0..self.0.len();
-                for (depth, byte) in other.bytes().skip(start).enumerate() {
+                for (depth, byte) in other.bytes().skip(start).enumerate().take(steps) {
+                    steps -= 1;
                     texts = self.continued(texts, depth, byte);
                     if texts.is_empty() {
                         break;
@@ -443,5 +445,7 @@ mod tests {
         // Made of parts of the domains, but part of none.
         let many = (0..5000).map(|number| format!("host{number}.example.comhost{number}"));
         assert_eq!(Secrets::new(many, &public).plain.0.len(), 5000);
+        let long = "a".repeat(200_000);
+        assert_eq!(Secrets::new([format!("{long}b")], &[&long]).plain.0.len(), 1);
     }
 }
