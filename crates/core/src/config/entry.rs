@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
-use super::files::{Files, path_of};
+use super::files::{Files, path_of, shown_file};
 use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
 use super::value::{is_auto, is_off};
@@ -113,11 +113,8 @@ impl Maker<'_, '_> {
         match self.files.line(path) {
             Ok(line) => Some(Value::string(line)),
             Err(why) => {
-                // The secret itself may have been put here by mistake.
-                let is_path = path.contains(['/', '.']) && !path.contains(char::is_whitespace) && !path.contains('=');
-                let shown = if is_path { path } else { "that it names" };
                 let hint = "`file` is the path of a file that holds the value on one line".to_owned();
-                self.reader.wrong(key, at, format!("{what}: the file {shown} {why}"), Some(hint));
+                self.reader.wrong(key, at, format!("{what}: {} {why}", shown_file(path)), Some(hint));
                 None
             }
         }

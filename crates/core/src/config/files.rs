@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::fields::Key;
 use super::raw::{Raw, Written};
 use super::{group, web};
-use crate::text::json::{Dialect, Node, Value, parse};
+use crate::text::json::{Dialect, Member, Node, Value, parse};
 
 /// The fields in which a file may be named.
 const FIELDS: [Key; 5] = [Key::Extra, Key::Ipv4, Key::Ipv6, Key::Sign, Key::Notify];
@@ -61,14 +61,48 @@ pub(super) fn path_of(value: &Value) -> Option<&str> {
     }
 }
 
+/// Whether a text looks like a path. What belongs into the file may have been put in the place of its path by mistake, and
+/// must not be seen then.
+pub(crate) fn is_path(text: &str) -> bool {
+    text.contains(['/', '.'])
+        && !text.contains(char::is_whitespace)
+        && !text.contains(['=', '@'])
+        && !text.contains("---")
+}
+
+/// A file in a message: its path, or words where that may be a secret.
+pub(super) fn shown_file(path: &str) -> String {
+    format!("the file {}", if is_path(path) { path } else { "that it names" })
+}
+
+/// Whether a member of `web` or `group` may be seen: what is none of `parts`, an address with a user in it, and what is not
+/// the path that it should be, may be a password.
+pub(super) fn is_shown(member: &Member, parts: &[&str], paths: &[&str]) -> bool {
+    let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
+    parts.contains(&key) && !text.contains('@') && (!paths.contains(&key) || is_path(text))
+}
+
+/// Every file with a secret that a configuration of this host names.
+pub fn secret_in(written: &Written) -> Vec<String> {
+    layers(written).flat_map(|layer| named_by(layer, &web::SECRET_PATHS, &group::SECRET_PATHS)).collect()
+}
+
 /// Every file that a configuration of this host names; one that was fetched may name none.
 pub fn named_in(written: &Written) -> Vec<String> {
-    let layers = std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw));
-    layers.flat_map(named).collect()
+    layers(written).flat_map(named).collect()
+}
+
+fn layers(written: &Written) -> impl Iterator<Item = &Raw> {
+    std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw))
 }
 
 /// Every file that one layer names.
 pub fn named(layer: &Raw) -> Vec<String> {
+    named_by(layer, &web::PATHS, &group::PATHS)
+}
+
+/// The files that one layer names: of `web` and `group` those of these members.
+fn named_by(layer: &Raw, of_web: &[&str], of_group: &[&str]) -> Vec<String> {
     let mut paths = Vec::new();
     let made = |key| layer.get(key).map(|setting| (key, setting));
     for (key, setting) in FIELDS.into_iter().filter_map(made).filter(|(_, setting)| !setting.is_fetched()) {
@@ -84,8 +118,8 @@ pub fn named(layer: &Raw) -> Vec<String> {
         }
     }
     let of = |key| layer.get(key).filter(|setting| !setting.is_fetched());
-    paths.extend(of(Key::Web).into_iter().flat_map(web::paths));
-    paths.extend(of(Key::Group).into_iter().flat_map(group::paths));
+    paths.extend(of(Key::Web).into_iter().flat_map(|setting| web::paths(setting, of_web)));
+    paths.extend(of(Key::Group).into_iter().flat_map(|setting| group::paths(setting, of_group)));
     paths
 }
 

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use super::fields::Key;
-use super::files::Files;
+use super::files::{self, Files, shown_file};
 use super::raw::Setting;
 use super::read::Reader;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
@@ -19,7 +19,10 @@ pub(crate) const PARTS: [&str; 10] =
     ["store", "name", "lease", "member", "prefer", "ca", "certificate", "key", "user", "password_file"];
 
 /// Those that name files.
-const PATHS: [&str; 4] = ["ca", "certificate", "key", "password_file"];
+pub(super) const PATHS: [&str; 4] = ["ca", "certificate", "key", "password_file"];
+
+/// Those whose files are for their owner.
+pub(super) const SECRET_PATHS: [&str; 2] = ["key", "password_file"];
 
 /// The port of etcd where none is written.
 const PORT: u16 = 2379;
@@ -122,22 +125,16 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The files that a `group` names.
-pub(super) fn paths(setting: &Setting) -> Vec<String> {
+/// The files that these members of a `group` name.
+pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
     let members = setting.node.value.members().unwrap_or_default().iter();
-    let paths = members.filter(|member| PATHS.contains(&member.key.as_str()));
+    let paths = members.filter(|member| names.contains(&member.key.as_str()));
     paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
 }
 
-/// A `group` as it may be seen: what is not a part of it, and an address with a user in it, may hold a password.
-pub(super) fn shown(value: &Value) -> Value {
-    let members = value.members().unwrap_or_default().iter();
-    Value::object(members.map(|member| {
-        let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
-        let is_shown = PARTS.contains(&key) && !text.contains('@') && (!PATHS.contains(&key) || is_path(text));
-        let value = if is_shown { member.node.value.clone() } else { Value::string(MASK) };
-        (member.key.as_str(), value)
-    }))
+/// Whether a member of `group` may be seen.
+pub(crate) fn is_shown(member: &Member) -> bool {
+    files::is_shown(member, &PARTS, &PATHS)
 }
 
 /// `group`; none where it is not set or wrong.
@@ -302,8 +299,7 @@ impl Parts<'_, '_, '_> {
     }
 
     fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {
-        let shown = if is_path(path) { path } else { "that it names" };
-        self.wrong(node.span, &format!("`group.{name}`: the file {shown} {why}"), "");
+        self.wrong(node.span, &format!("`group.{name}`: {} {why}", shown_file(path)), "");
         None
     }
 
@@ -331,11 +327,6 @@ impl Parts<'_, '_, '_> {
             self.reader.warn_whole(Key::Group, message, "write `etcds://` in `store`, if the store has TLS");
         }
     }
-}
-
-/// Whether a text looks like a path: what should be in the file may have been put in its place by mistake.
-fn is_path(text: &str) -> bool {
-    text.contains(['/', '.']) && !text.contains(char::is_whitespace) && !text.contains("---")
 }
 
 /// A number, or a text that may be one.

@@ -5,18 +5,19 @@
 
 use super::entry::combine::combine;
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
+use super::files::{is_path, path_of, shown_file};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
 use super::validate::Surroundings;
 use super::value::{document, domain_name, form_members, is_empty_token, is_off, own_names};
-use super::{group, notify};
+use super::{group, notify, web};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::Item;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Node, Value, is_placeholder_name, pretty, push_string};
+use crate::text::json::{Member, Node, Value, is_placeholder_name, pretty, push_string};
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
@@ -141,7 +142,12 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, is_notice: bo
         (Key::Extra, _) => extra(layers),
         (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
         (Key::Proxy, _) => joined(field.key, layers, proxy),
-        (Key::Group, value @ Value::Object(_)) => on_one_line(&group::shown(value)),
+        (Key::Group, Value::Object(members)) => parts(members, group::is_shown),
+        (Key::Web, Value::Object(members)) => parts(members, web::is_shown),
+        (Key::Web, value @ Value::String(text)) if text.contains('{') => {
+            web::members(value).map_or_else(|| MASK.to_owned(), |members| parts(&members, web::is_shown))
+        }
+        (Key::Sign, _) => joined(field.key, layers, |node| secret(&node.value)),
         _ if field.secret => MASK.to_owned(),
         (_, Value::Array(_) | Value::Object(_) | Value::String(_)) if field.kind == Kind::Domains => {
             joined(field.key, layers, domain)
@@ -149,9 +155,20 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, is_notice: bo
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
-        (Key::Expect | Key::Combine | Key::Web, value @ Value::Object(_)) => on_one_line(value),
+        (Key::Expect | Key::Combine, value @ Value::Object(_)) => on_one_line(value),
         (_, value) => plain(value),
     }
+}
+
+/// An object, with a mask for each member that may not be seen.
+fn parts(members: &[Member], is_shown: fn(&Member) -> bool) -> String {
+    let shown = |member: &Member| if is_shown(member) { member.node.value.clone() } else { Value::string(MASK) };
+    on_one_line(&Value::object(members.iter().map(|member| (member.key.as_str(), shown(member)))))
+}
+
+/// A secret, or the file that holds it.
+fn secret(value: &Value) -> String {
+    path_of(value).filter(|path| is_path(path)).map_or_else(|| MASK.to_owned(), shown_file)
 }
 
 /// JSON without its line ends.
@@ -179,9 +196,16 @@ fn joined(key: Key, layers: &Layers<'_>, redacted: fn(&Node) -> String) -> Strin
 /// A domain, and the names of what it has for itself.
 fn domain(node: &Node) -> String {
     let Value::Object(members) = &node.value else { return plain(&node.value) };
-    let own = members.iter().filter(|member| member.key != "name").map(|member| member.key.as_str());
-    let (name, own) = (domain_name(node).unwrap_or(MASK), own.collect::<Vec<_>>().join(", "));
-    if own.is_empty() { name.to_owned() } else { format!("{name} ({own} {MASK})") }
+    let own: Vec<&Member> = members.iter().filter(|member| member.key != "name").collect();
+    let is_file = |value: &Member| secret(&value.node.value) != MASK;
+    let names_files = |member: &&Member| member.node.value.members().is_some_and(|values| values.iter().all(is_file));
+    let name = domain_name(node).unwrap_or(MASK).to_owned();
+    if own.is_empty() {
+        return name;
+    }
+    let mask = if own.iter().all(names_files) { String::new() } else { format!(" {MASK}") };
+    let own: Vec<&str> = own.iter().map(|member| member.key.as_str()).collect();
+    format!("{name} ({}{mask})", own.join(", "))
 }
 
 fn source(node: &Node) -> String {
@@ -255,7 +279,7 @@ fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
 
 fn extra(layers: &Layers<'_>) -> String {
     let Some(members) = extra_members(layers) else { return MASK.to_owned() };
-    object(members.into_iter().map(|(key, _)| (key, MASK.to_owned())))
+    object(members.into_iter().map(|(key, value)| (key, secret(&value))))
 }
 
 /// An object of strings, on one line.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::fields::{Field, Key};
-use super::files::Files;
+use super::files::{self, Files, shown_file};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting};
 use super::read::Reader;
@@ -24,7 +24,10 @@ pub(crate) const PARTS: [&str; 8] =
     ["listen", "password_file", "token_file", "allow_edit", "hosts", "proxies", "certificate", "key"];
 
 /// Those that name files.
-const PATHS: [&str; 4] = ["password_file", "token_file", "certificate", "key"];
+pub(super) const PATHS: [&str; 4] = ["password_file", "token_file", "certificate", "key"];
+
+/// Those whose files are for their owner.
+pub(super) const SECRET_PATHS: [&str; 3] = ["password_file", "token_file", "key"];
 
 /// The page of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,22 +77,35 @@ pub struct Held {
     pub text: Result<String, String>,
 }
 
-impl fmt::Debug for Held {
-    /// The text is a secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path)
+impl Held {
+    /// The file in a message.
+    pub fn shown(&self) -> String {
+        // What could be read is no secret in the place of a path.
+        if self.text.is_ok() { format!("the file {}", self.path) } else { shown_file(&self.path) }
     }
 }
 
-/// The files that a `web` names.
-pub(super) fn paths(setting: &Setting) -> Vec<String> {
+impl fmt::Debug for Held {
+    /// The text is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+/// Whether a member of `web` may be seen.
+pub(crate) fn is_shown(member: &Member) -> bool {
+    files::is_shown(member, &PARTS, &PATHS)
+}
+
+/// The files that these members of a `web` name.
+pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
     let members = members(&setting.node.value).unwrap_or_default();
-    let paths = members.iter().filter(|member| PATHS.contains(&member.key.as_str()));
+    let paths = members.iter().filter(|member| names.contains(&member.key.as_str()));
     paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
 }
 
 /// The members of an object, or of a text that holds one: options and variables hold texts alone.
-fn members(value: &Value) -> Option<Vec<Member>> {
+pub(super) fn members(value: &Value) -> Option<Vec<Member>> {
     match value {
         Value::Object(members) => Some(members.clone()),
         Value::String(text) if text.trim_start().starts_with('{') => {

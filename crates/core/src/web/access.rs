@@ -1,6 +1,6 @@
 //! Who may open the page.
 
-use crate::config::web::{Held, Web};
+use crate::config::web::Web;
 
 /// Why a page is not opened: a sentence, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +19,8 @@ fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Refusal> 
 pub fn judge(web: &Web) -> Result<(), Refusal> {
     let files = [("certificate", &web.certificate), ("key", &web.key)];
     for (name, held) in files {
-        if let Some(Held { path, text: Err(why) }) = held {
-            return refusal(format!("`web.{name}`: {path} {why}"), "name a PEM file that this user can read");
+        if let Some((held, Err(why))) = held.as_ref().map(|held| (held.shown(), &held.text)) {
+            return refusal(format!("`web.{name}`: {held} {why}"), "name a PEM file that this user can read");
         }
     }
     password(web)?;
@@ -43,12 +43,13 @@ pub fn judge(web: &Web) -> Result<(), Refusal> {
 /// The hash of the password; none where none is asked for.
 pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
     const HINT: &str = "write it anew: `ddns password > FILE`";
-    let Some(Held { path, text }) = &web.password else { return Ok(None) };
-    match text.as_deref().map(str::trim) {
-        Err(why) => refusal(format!("`web.password_file`: {path} {why}"), HINT),
-        Ok("") => refusal(format!("`web.password_file`: {path} is empty"), HINT),
+    let Some(held) = &web.password else { return Ok(None) };
+    let file = held.shown();
+    match held.text.as_deref().map(str::trim) {
+        Err(why) => refusal(format!("`web.password_file`: {file} {why}"), HINT),
+        Ok("") => refusal(format!("`web.password_file`: {file} is empty"), HINT),
         Ok(hash) if hash.starts_with("$argon2id$") && !hash.contains(char::is_whitespace) => Ok(Some(hash)),
-        Ok(_) => refusal(format!("`web.password_file`: {path} does not hold a hash that `ddns password` made"), HINT),
+        Ok(_) => refusal(format!("`web.password_file`: {file} does not hold a hash that `ddns password` made"), HINT),
     }
 }
 
@@ -57,20 +58,22 @@ pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
     /// A shorter one can be guessed.
     const SHORTEST: usize = 16;
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
-    let Some(Held { path, text }) = &web.token else { return Ok(None) };
-    match text.as_deref().map(str::trim) {
-        Err(why) => refusal(format!("`web.token_file`: {path} {why}"), HINT),
+    let Some(held) = &web.token else { return Ok(None) };
+    let file = held.shown();
+    match held.text.as_deref().map(str::trim) {
+        Err(why) => refusal(format!("`web.token_file`: {file} {why}"), HINT),
         Ok(token) if token.len() < SHORTEST => {
-            refusal(format!("`web.token_file`: {path} holds fewer than {SHORTEST} characters"), HINT)
+            refusal(format!("`web.token_file`: {file} holds fewer than {SHORTEST} characters"), HINT)
         }
         Ok(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(token)),
-        Ok(_) => refusal(format!("`web.token_file`: {path} must hold one line of ASCII without blanks"), HINT),
+        Ok(_) => refusal(format!("`web.token_file`: {file} must hold one line of ASCII without blanks"), HINT),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::web::Held;
 
     fn held(text: Result<&str, &str>) -> Held {
         Held { path: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }

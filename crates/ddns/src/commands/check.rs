@@ -9,6 +9,7 @@ use std::path::Path;
 
 use ddns_core::callback::Notice;
 use ddns_core::config::fields::file_variables;
+use ddns_core::config::files;
 use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::raw::{self, Document, Written};
@@ -64,6 +65,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     for (document, text) in documents.iter().zip(&texts) {
         let sections = text.as_ref().map(|text| listing(Some(text), &around, all)).unwrap_or_default();
         report.diagnostics.extend(readable(document, &sections));
+        report.diagnostics.extend(text.iter().flat_map(|text| readable_values(document, text, &environment)));
         report.listings.push((document.name.clone(), sections));
     }
     if documents.is_empty() {
@@ -116,16 +118,22 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Place::file(&document.name), message).hint(hint))
 }
 
-/// The same for the files that variables such as `DDNS_TOKEN_FILE` name.
+/// The same for the files that a configuration names for its secrets.
+fn readable_values(document: &Document, written: &Written, environment: &Environment) -> Vec<Diagnostic> {
+    let named = files::secret_in(written).into_iter();
+    named.filter_map(|file| readable_file(Place::file(&document.name), &file, environment)).collect()
+}
+
+/// The same for those that variables such as `DDNS_TOKEN_FILE` name.
 fn readable_secrets(environment: &Environment) -> Vec<Diagnostic> {
     let named = file_variables().filter_map(|(_, name)| Some((name, environment.get(name)?)));
-    let warning = |(name, file): (&str, &str)| {
-        let who = readers(&environment.path(file))?;
-        let message = format!("{who} can read the file {file}");
-        let place = Place::Environment(name.to_owned());
-        Some(Diagnostic::warning(place, message).hint(format!("chmod 600 {file}")))
-    };
-    named.filter_map(warning).collect()
+    named.filter_map(|(name, file)| readable_file(Place::Environment(name.to_owned()), file, environment)).collect()
+}
+
+fn readable_file(place: Place, file: &str, environment: &Environment) -> Option<Diagnostic> {
+    let who = readers(&environment.path(file))?;
+    let message = format!("{who} can read the file {file}");
+    Some(Diagnostic::warning(place, message).hint(format!("chmod 600 {file}")))
 }
 
 /// Who else can read a file.

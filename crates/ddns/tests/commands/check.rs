@@ -181,6 +181,47 @@ fn check_warns_of_secrets_that_others_can_read() {
     }
 }
 
+/// A configuration that only names the files of its secrets holds none; the files are to be looked at instead.
+#[test]
+fn check_warns_of_files_with_secrets_that_others_can_read() {
+    let sandbox = Sandbox::new();
+    let config = with(
+        &home("https://h.example/?key=__KEY__&id=__ID__&ip=__IP__"),
+        &json!({
+            "extra": {"__KEY__": {"file": "./key"}},
+            "sign": [{"file": "./sign"}],
+            "ipv4": [{"name": "a.example", "extra": {"__ID__": {"file": "./id"}}}],
+            "web": {"password_file": "./hash", "certificate": "./pem", "key": "./pem.key"},
+        }),
+    );
+    let names = ["key", "sign", "id", "hash", "pem.key"];
+    let set = |name: &str, mode: u32| {
+        fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).expect("the rights are set");
+    };
+    sandbox.write("config.json", config.to_string());
+    for name in names.iter().chain(&["pem"]) {
+        sandbox.write(name, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        set(name, 0o600);
+    }
+    set("config.json", 0o644);
+    set("pem", 0o644);
+    let checked = || sandbox.run(&["check", "--wide"]).expect(2).never_prints("MfKQ").stdout;
+    let shown = checked();
+    assert!(!shown.contains("can read") && !shown.contains("***"), "{shown}");
+    assert!(shown.contains(r#"extra  = {"__KEY__":"the file ./key"}"#), "{shown}");
+    for name in names {
+        set(name, 0o644);
+        let shown = checked();
+        assert!(shown.contains(&format!("every user of this host can read the file ./{name}\n")), "{shown}");
+        assert!(shown.contains(&format!("chmod 600 ./{name}\n")), "{shown}");
+        assert_eq!(shown.matches("can read").count(), 1, "{shown}");
+        set(name, 0o600);
+    }
+    // One secret in the configuration is enough.
+    sandbox.write("config.json", with(&config, &json!({"token": {"key": "s3cret"}})).to_string());
+    assert!(checked().contains("the file contains secrets, and every user of this host can read it"));
+}
+
 #[test]
 fn check_shows_defaults_where_asked() {
     let sandbox = Sandbox::new();

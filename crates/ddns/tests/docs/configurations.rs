@@ -2,6 +2,7 @@
 //! Commands are run in `docs/commands.rs`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::authority::{Authority, params_for};
 use crate::support::pages::{blocks, blocks_of, pages, root, run};
@@ -59,7 +60,8 @@ fn configurations_of_groups_are_valid() {
     let (certificate, key) = authority.files(&params_for("ddns"));
     let files = [("ca.pem", authority.pem), ("client.pem", certificate), ("client.key", key)];
     for (name, text) in [files.as_slice(), &[("password", "s3cret\n".to_owned())]].concat() {
-        sandbox.write(&format!("etcd-{name}"), text);
+        let path = sandbox.write(&format!("etcd-{name}"), text);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("the rights are set");
     }
     for config in configs {
         sandbox.write("config.json", config.replace("/etc/ddns/", &format!("{}/", sandbox.path(".").display())));

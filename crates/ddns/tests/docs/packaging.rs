@@ -346,8 +346,8 @@ fn kubernetes_runs_the_image_as_it_is_made() {
     let key = sandbox.write("key", secret);
     let config = of_kind(&documents, "ConfigMap")["data"]["config.json"].as_str().expect("a configuration");
     assert!(mounted("/etc/ddns-secret") && config.contains("/etc/ddns-secret/key"), "{config}");
-    let file = sandbox.write("config.json", config.replace("/etc/ddns-secret/key", &key.display().to_string()));
-    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).expect("its owner reads it");
+    sandbox.write("config.json", config.replace("/etc/ddns-secret/key", &key.display().to_string()));
+    fs::set_permissions(key, fs::Permissions::from_mode(0o600)).expect("its owner reads it");
     sandbox.run(&["check", "-c", "config.json"]).expect(0).never_prints("warning:");
 }
 

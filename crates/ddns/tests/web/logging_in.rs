@@ -129,11 +129,24 @@ fn i2_a_page_that_would_be_open_is_refused() {
     refused(json!("[::]:0"), "has no password");
     refused(json!({"hosts": ["ddns.example"]}), "has no password");
     refused(json!({"proxies": ["10.0.0.1"]}), "has no password");
-    refused(json!({"password_file": "missing"}), "`web.password_file`: missing does not exist");
+    refused(json!({"password_file": "missing"}), "`web.password_file`: the file that it names does not exist");
+    refused(json!({"password_file": "./missing"}), "`web.password_file`: the file ./missing does not exist");
+    // What belongs into the file, in the place of its path.
+    refused(json!({"password_file": "s3cret-password"}), "`web.password_file`: the file that it names does not exist");
+    refused(json!({"token_file": "s3cret+/0123456="}), "`web.token_file`: the file that it names does not exist");
+    refused(
+        json!("{\"password_file\": \"s3cret-password\"}"),
+        "`web.password_file`: the file that it names does not exist",
+    );
     refused(json!({"password_file": "plain"}), "plain does not hold a hash");
     refused(json!({"password_file": "empty"}), "empty is empty");
     refused(json!({"token_file": "short"}), "short holds fewer than 16 characters");
     refused(json!({"certificate": "plain", "key": "plain"}), "holds no certificate");
+    let config =
+        json!({"dns": "callback", "id": "http://127.0.0.1:1/", "ipv4": "a.example", "web": {"password": "s3cret"}});
+    sandbox.write("config.json", config.to_string());
+    let run = sandbox.run(&["check", "-c", "config.json"]).expect(2).never_prints("s3cret");
+    assert!(run.stdout.contains("`web`: `password` is not a part of it"), "{}", run.stdout);
     if !rustix::process::geteuid().is_root() {
         let path = sandbox.write("closed", "x");
         fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("the mode is set");

@@ -7,6 +7,7 @@ use super::comments;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{FIELDS, Field, Key};
+use crate::config::files::is_path;
 use crate::config::{group, web};
 use crate::net::proxy::Item;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
@@ -28,8 +29,8 @@ pub(super) enum Nature {
     Domains,
     /// Everything but the path of a file.
     Secret,
-    /// An object, of which these members may be seen.
-    Parts(&'static [&'static str]),
+    /// An object, and which of its members may be seen.
+    Parts(fn(&Member) -> bool),
     /// Objects with fields of their own.
     Entries,
     /// The same, or one of them, with fewer fields.
@@ -67,8 +68,8 @@ pub(super) fn nature(key: Key) -> Nature {
         Key::Index4 | Key::Index6 => Nature::Sources,
         Key::Ipv4 | Key::Ipv6 => Nature::Domains,
         Key::Extra | Key::Sign => Nature::Secret,
-        Key::Web => Nature::Parts(&web::PARTS),
-        Key::Group => Nature::Parts(&group::PARTS),
+        Key::Web => Nature::Parts(web::is_shown),
+        Key::Group => Nature::Parts(group::is_shown),
         Key::Providers => Nature::Entries,
         Key::Notify => Nature::Notifications,
     }
@@ -213,12 +214,9 @@ impl Hider<'_> {
             (Nature::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
             (Nature::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
             (Nature::Notifications, Value::Object(_)) => self.notification(node),
-            (Nature::Parts(names), Value::Object(members)) => {
+            (Nature::Parts(is_shown), Value::Object(members)) => {
                 for member in members {
-                    // A user and a password may have been written into an address.
-                    let has_user = member.node.value.text().is_some_and(|text| text.contains('@'));
-                    let is_known = names.contains(&member.key.as_str()) && !has_user;
-                    if is_known { self.open(&member.node) } else { self.everything(&member.node) }
+                    if is_shown(member) { self.open(&member.node) } else { self.everything(&member.node) }
                 }
             }
             // An object in a text may have any members.
@@ -295,10 +293,6 @@ impl Hider<'_> {
     fn secret(&mut self, node: &Node) {
         match &node.value {
             Value::Object(members) if members.len() == 1 && members[0].key == "file" => {
-                // The secret itself may have been put here by mistake.
-                let is_path = |path: &str| {
-                    path.contains(['/', '.']) && !path.contains(char::is_whitespace) && !path.contains('=')
-                };
                 match members[0].node.value.text() {
                     Some(path) if is_path(path) => self.public(&members[0].node),
                     _ => self.everything(&members[0].node),

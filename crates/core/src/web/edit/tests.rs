@@ -109,6 +109,10 @@ fn i2_secrets_are_masked_and_the_rest_stays_as_it_is() {
             r#"{"web": {"listen": "127.0.0.1:1", "password_file": "/p", "hosts": ["h"], "password": "s3cret"}}"#,
             r#"{"web": {"listen": "127.0.0.1:1", "password_file": "/p", "hosts": ["h"], "password": "***"}}"#,
         ),
+        (
+            r#"{"web": {"password_file": "s3cret", "key": "k.pem"}}"#,
+            r#"{"web": {"password_file": "***", "key": "k.pem"}}"#,
+        ),
         (r#"{"token": "s\u00fc3cr\/et"}"#, r#"{"token": "***"}"#),
         // Known elsewhere, in a comment that looks like a field, and what looks like a key.
         ("{ // was s3cret-key\n\"token\": {\"a\": \"s3cret-key\"}}", "{ // was ***\n\"token\": {\"a\": \"***\"}}"),
