@@ -136,9 +136,10 @@ fn settled(text: &str, places: &[Range<usize>], mut found: Vec<Range<usize>>) ->
         }
         let mut at = place.start;
         let mut literal = Vec::new();
-        for end in here.iter().map(|range| range.start).chain([place.end]) {
-            literal.extend(text[at..end].match_indices(MASK).map(|(skip, _)| at + skip..at + skip + MASK.len()));
-            at = here.iter().find(|range| range.start == end).map_or(end, |range| range.end);
+        for range in here.iter().cloned().chain(once(place.end..place.end)) {
+            let before = text[at..range.start].match_indices(MASK);
+            literal.extend(before.map(|(skip, _)| at + skip..at + skip + MASK.len()));
+            at = range.end;
         }
         all.extend(here.into_iter().chain(literal).map(|range| Hidden { range, is_bare: false }));
     }
