@@ -27,6 +27,7 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut zone = Zone::Host;
     let [mut ats, mut ats_behind] = ats(parts);
+    let marks_behind = marks_behind(parts);
     for (index, part) in parts.iter().enumerate() {
         let text = match part {
             Part::Literal(text) => text.as_str(),
@@ -64,7 +65,7 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
                 Zone::Path | Zone::Name if ats_behind > 0 || run.contains('@') => true,
                 Zone::Path => is_long(run),
                 // A parameter without `=` is all value.
-                Zone::Name => mark_after(after, &parts[index + 1..]) != Some('='),
+                Zone::Name => after.chars().next().or(marks_behind[index]) != Some('='),
                 Zone::Value | Zone::Fragment => true,
             };
             if is_secret {
@@ -95,10 +96,17 @@ fn push_secret(pieces: &mut Vec<Piece>, position: Position, text: &str) {
     }
 }
 
-/// The mark that ends the name of a parameter; none where the address ends first.
-fn mark_after(rest: &str, parts: &[Part]) -> Option<char> {
-    let later = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "" });
-    std::iter::once(rest).chain(later).find_map(|text| text.chars().find(|letter| "=&#".contains(*letter)))
+/// For the text behind each part, the first mark that ends the name of a parameter; none where the address ends before.
+fn marks_behind(parts: &[Part]) -> Vec<Option<char>> {
+    let mark = |part: &Part| match part {
+        Part::Literal(text) => text.chars().find(|letter| "=&#".contains(*letter)),
+        Part::Variable(_) => None,
+    };
+    let mut marks = vec![None; parts.len()];
+    for at in (1..parts.len()).rev() {
+        marks[at - 1] = mark(&parts[at]).or(marks[at]);
+    }
+    marks
 }
 
 /// How many `@` stand before the path begins, where the last one ends the credentials, and how many behind that may do so,

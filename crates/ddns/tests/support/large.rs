@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(crate) type Case = (&'static str, fn(usize) -> String);
 
 /// Right and wrong configurations, and some that no person would write.
-pub(crate) const CASES: [Case; 24] = [
+pub(crate) const CASES: [Case; 26] = [
     ("domains", |n| with("ipv4", list(n, |at| format!("host-{at}.example.com")))),
     ("domains in a text", |n| with("ipv4", json!(joined(n, ",", |at| format!("host-{at}.example.com"))))),
     ("domains, each twice", |n| with("ipv4", list(n, |at| format!("host-{}.example.com", at / 2)))),
@@ -22,6 +22,8 @@ pub(crate) const CASES: [Case; 24] = [
     ("one field, written again", |n| format!("{{{}}}", joined(n, ",", |_| "\"ttl\":1".into()))),
     ("one long key", |n| format!("{{\"{}\":1}}", "k".repeat(10 * n))),
     ("one long value", |n| with("token", json!({"key": "v".repeat(10 * n)}))),
+    ("one long address", |n| with("id", json!(format!("http://127.0.0.1:9/?{}", "name=value&".repeat(n))))),
+    ("placeholders in an address", |n| with("id", json!(format!("http://127.0.0.1:9/?{}", "x__IP__".repeat(n))))),
     ("values of token", |n| with("token", list(n, |at| format!("value-{at}")))),
     ("unknown placeholders", |n| with("token", list(n, |at| format!("__NAME{at}__")))),
     ("variables", |n| with("extra", (0..n).map(|at| (format!("__V{at}__"), json!("value"))).collect())),
