@@ -11,6 +11,7 @@ use ddns_core::text::duration::{duration, seconds};
 use ddns_core::text::json::{Value, pretty};
 use ddns_core::update::Update;
 use ddns_core::update::endpoint::{Endpoint, tell_apart};
+use ddns_core::update::hold::HeldBy;
 use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Phase, Row, Status};
@@ -107,6 +108,11 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                 let hold = memory.and_then(|memory| memory.hold(domain, family));
                 let stopped = hold.and_then(|hold| hold.stopped.as_ref());
                 endpoints.push(endpoint);
+                // `min_interval` also runs behind what was accepted, where nothing is held back.
+                let is_due = last.is_none() || remembered.in_doubt.is_some();
+                let waits = hold
+                    .and_then(|hold| hold.until(entry.min_interval, now))
+                    .filter(|(_, by)| is_due || *by == HeldBy::Service);
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
@@ -116,14 +122,15 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                     accepted: last,
                     in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
                     last: None,
-                    phase: match verdict {
-                        _ if stopped.is_some() => {
-                            Phase::Stopped { why: stopped.map_or_else(String::new, |stopped| stopped.why.clone()) }
+                    phase: match (stopped, waits, verdict) {
+                        (Some(stopped), ..) => Phase::Stopped { why: stopped.why.clone() },
+                        (_, Some((until, by)), _) => {
+                            Phase::Held { seconds: until.saturating_sub(now), why: by.reason().to_owned() }
                         }
                         _ if remembered.in_doubt.is_some() => Phase::InDoubt,
-                        None => Phase::NotAccepted,
-                        Some(Verdict::UpToDate(_)) => Phase::Accepted,
-                        Some(_) => Phase::Expired,
+                        (.., None) => Phase::NotAccepted,
+                        (.., Some(Verdict::UpToDate(_))) => Phase::Accepted,
+                        (.., Some(_)) => Phase::Expired,
                     },
                 });
             }

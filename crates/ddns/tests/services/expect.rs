@@ -169,6 +169,8 @@ fn h4_retry_after_says_how_long_a_wait_is_and_is_remembered() {
         let receiver = Receiver::responding(move |_| Response::status(200).header("Retry-After", asked));
         let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!({"wait": {"status": 200}})));
         sandbox.sync(&config).expect(1).prints("asks to wait: 200");
+        let status = sandbox.run(&["status"]).expect(3).stdout;
+        assert!(status.contains("held back for ") && status.contains(": the service asked to wait"), "{status}");
         sandbox.sync(&config).expect(1).prints("held back for").prints("the service asked to wait");
         assert_eq!(receiver.callbacks().len(), 1, "{asked}");
     }

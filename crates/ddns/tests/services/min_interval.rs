@@ -44,6 +44,14 @@ fn h6_a_failure_counts_as_sent() {
     sandbox.sync(&config).expect(1);
     sandbox.sync(&config).expect(1).prints("held back for");
     assert_eq!(receiver.callbacks().len(), 1);
+    let status = sandbox.run(&["status"]).expect(3).stdout;
+    assert!(status.contains("held back for ") && status.contains("min_interval ago"), "{status}");
+    // What was accepted is not due.
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.sync(&every(&receiver, "1h")).expect(0);
+    let status = sandbox.run(&["status"]).expect(3).stdout;
+    assert!(status.contains("accepted") && !status.contains("held back"), "{status}");
 }
 
 #[test]
