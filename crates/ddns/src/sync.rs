@@ -27,7 +27,7 @@ use ddns_core::address::observation::Observation;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Due;
-use ddns_core::schedule::queue::{Job, Lane, LaneKey, Pause, Queue};
+use ddns_core::schedule::queue::{Job, Lane, LaneKey, Pause, Queue, Stage};
 use ddns_core::update::Update;
 use ddns_core::update::outcome::{Outcome, Tally};
 use ddns_core::update::plan::Verdict;
@@ -50,7 +50,7 @@ use updates::{AHEAD, Updates};
 pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use sender::{Sender, senders};
 pub(crate) use store::{Durability, Stamp, replace, unfit};
-pub(crate) use updates::moment_of;
+pub(crate) use updates::{GivenUp, moment_of};
 
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
@@ -226,6 +226,20 @@ impl<'a> Sync<'a> {
     /// What is remembered without a cache file, for [`Sync::with_memory`]; `None` where nothing is.
     pub(crate) fn take_memory(&mut self) -> Option<State> {
         self.updates.take_memory()
+    }
+
+    /// The requests that are under way and given up now, for [`Sync::with_given_up`].
+    pub(crate) fn take_given_up(&mut self) -> GivenUp {
+        let is_sending = |job: &Job| matches!(self.queue.stage(*job), Stage::Sending | Stage::SendingOutdated);
+        let sending = (0..Job::try_from(self.updates.len()).unwrap_or(Job::MAX)).filter(is_sending);
+        let jobs: Vec<Job> = sending.flat_map(|job| self.updates.members(job)).collect();
+        self.updates.take_given_up(jobs)
+    }
+
+    /// With requests that were given up before: they may still be under way (E4a).
+    pub(crate) fn with_given_up(mut self, given_up: GivenUp) -> Self {
+        self.updates.given_up = given_up;
+        self
     }
 
     /// With what was remembered without a cache file before.

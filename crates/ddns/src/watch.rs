@@ -125,6 +125,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     let handover = std::mem::take(&mut service.handover);
     let mut sync = Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals)))
         .with_pauses(handover.pauses)
+        .with_given_up(handover.given_up)
         .with_memory(handover.memory);
     sync.collect_news();
     service.client.limit_unsent(events.group.as_ref().map(Joined::lease));

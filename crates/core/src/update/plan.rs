@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::text::duration::seconds;
 use crate::update::Update;
 use crate::update::hold::HeldBy;
-use crate::update::state::{Entry, Memory};
+use crate::update::state::{Entry, InDoubt, Memory};
 
 /// What is to be done about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +125,17 @@ pub fn together(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> 
     })
 }
 
+/// The verdict on an update where these requests about the same domain and type were given up, by whatever callback: an
+/// endpoint may still be about to apply another address (E4a).
+#[must_use]
+pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[InDoubt], own: u32, now: u64) -> Verdict {
+    let is_other = |doubt: &&InDoubt| doubt.ip != update.ip && doubt.is_foreign(own, now);
+    match (verdict, given_up.iter().filter(is_other).map(|doubt| doubt.until).max()) {
+        (Verdict::Send(_), Some(until)) => Verdict::Wait(until),
+        (verdict, _) => verdict,
+    }
+}
+
 fn judge_entry(update: &Update<'_>, max_age: Duration, entry: Entry, own: u32, now: u64) -> Verdict {
     match (entry.in_doubt, entry.accepted) {
         // The same address may be sent twice: whichever request is applied last, it is right.
@@ -142,7 +153,7 @@ mod tests {
     use super::*;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-    use crate::update::state::{Accepted, EntryKey, Fingerprint, InDoubt, State};
+    use crate::update::state::{Accepted, EntryKey, Fingerprint, State};
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
@@ -196,6 +207,25 @@ mod tests {
             }
             let blind = judge(&update, RULES, None, OWN, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
+        }
+    }
+
+    #[test]
+    fn e4a_whatever_callback_sends_another_address_waits_for_a_request_that_was_given_up() {
+        let domain = Domain::parse("a.example").expect("a domain");
+        let update = Update { domain: &domain, family: Family::V4, ip: ip("203.0.113.8") };
+        let given_up = |address, until| InDoubt { ip: ip(address), until, by: 0, message: 0 };
+        let (send, known) = (Verdict::Send(Reason::New), Verdict::UpToDate(NOW - 5));
+        let other = [given_up("203.0.113.7", NOW + 5), given_up("203.0.113.6", NOW + 9)];
+        let cases = [
+            (send.clone(), &[][..], send.clone()),
+            (send.clone(), &other, Verdict::Wait(NOW + 9)),
+            (known.clone(), &other, known),
+            (send.clone(), &[given_up("203.0.113.8", NOW + 5)], send.clone()),
+            (send.clone(), &[given_up("203.0.113.7", NOW)], send),
+        ];
+        for (verdict, given_up, expected) in cases {
+            assert_eq!(after_given_up(verdict, &update, given_up, OWN, NOW), expected, "{given_up:?}");
         }
     }
 

@@ -253,6 +253,7 @@ impl State {
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a); of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &Changed, own: u32, now: u64) {
+        self.doubt_former(ours);
         for key in &changed.entries {
             let (mut entry, theirs) = (ours.entry(key), self.entry(key));
             if entry.in_doubt.is_some() {
@@ -269,6 +270,24 @@ impl State {
         }
         for key in &changed.streaks {
             self.set_streak(key, ours.streak(key).unwrap_or_default());
+        }
+    }
+
+    /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
+    /// for example. Its claims do not count where another address was accepted since.
+    fn doubt_former(&mut self, ours: &Self) {
+        for (callback, known) in &ours.callbacks {
+            let Some(entries) = self.callbacks.get_mut(callback) else { continue };
+            for (entries, known) in entries.iter_mut().zip(known) {
+                for (domain, known) in known {
+                    if let (Some(entry), Some(known)) = (entries.get_mut(domain), known.accepted)
+                        && entry.in_doubt.is_none()
+                        && entry.accepted.is_some_and(|former| former.at < known.at && former.ip != known.ip)
+                    {
+                        entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
+                    }
+                }
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use ddns_core::address::observation::Observation;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::Update;
+use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::Verdict;
 use ddns_core::update::state::{Fingerprint, State};
 use ddns_core::update::status::Last;
@@ -23,7 +24,7 @@ use combined::{Groups, groups};
 use memory::{Before, SharedStore};
 
 pub(super) use memory::AHEAD;
-pub(crate) use memory::moment_of;
+pub(crate) use memory::{GivenUp, moment_of};
 
 /// The updates of all senders, by number: those of the first sender first, of each sender IPv4 first.
 pub(super) struct Updates<'a> {
@@ -45,6 +46,8 @@ pub(super) struct Updates<'a> {
     pub(super) decisions: Option<HashMap<Job, String>>,
     /// What a run before this one remembered without a cache file, until it is needed; `None` where there was none.
     pub(super) memory: Option<State>,
+    /// What the run before this one gave up.
+    pub(super) given_up: GivenUp,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
     before: BTreeMap<Job, Before>,
     /// Failures in a row of entries that have no cache, for as long as this runs; none where nobody counts them.
@@ -95,6 +98,7 @@ impl<'a> Updates<'a> {
             ended: Vec::new(),
             decisions: None,
             memory: None,
+            given_up: GivenUp::new(),
             before: BTreeMap::new(),
             uncached: None,
         }
@@ -113,12 +117,16 @@ impl<'a> Updates<'a> {
 
     /// The update of a number as it is to be sent now, and its sender; none where there is no address.
     pub(super) fn update(&self, job: Job) -> Option<(usize, Update<'a>)> {
-        let at = self.sender_of(job);
-        let entry = self.senders[at].entry;
-        let family = if job < self.first(at, Family::V6) { Family::V4 } else { Family::V6 };
-        let domain = &entry.domains_of(family)[(job - self.first(at, family)) as usize];
+        let (at, domain, family) = self.about(job);
         let Observation::Found(ip) = *self.observed(at, family) else { return None };
-        Some((at, entry.update(domain, family, ip)))
+        Some((at, self.senders[at].entry.update(domain, family, ip)))
+    }
+
+    /// What an update of a number is about, and its sender.
+    fn about(&self, job: Job) -> (usize, &'a Domain, Family) {
+        let at = self.sender_of(job);
+        let family = if job < self.first(at, Family::V6) { Family::V4 } else { Family::V6 };
+        (at, &self.senders[at].entry.domains_of(family)[(job - self.first(at, family)) as usize], family)
     }
 
     pub(super) fn observed(&self, at: usize, family: Family) -> &Observation {

@@ -25,7 +25,7 @@ use crate::environment::Environment;
 use crate::group::Permit;
 use crate::http::Client;
 use crate::output::log::Log;
-use crate::sync;
+use crate::sync::{self, GivenUp};
 
 pub(super) struct Service<'a> {
     pub(super) settings: Settings,
@@ -49,6 +49,8 @@ pub(super) struct Handover {
     pub(super) metrics: Option<Metrics>,
     /// Whether the configuration changed again meanwhile.
     pub(super) is_stale: bool,
+    /// Requests that were under way.
+    pub(super) given_up: GivenUp,
     /// What is remembered without a cache file.
     pub(super) memory: Option<State>,
     /// What the group remembers, where this host holds its lease.

@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::tools::{LOOPBACK, inside, sh};
-use crate::support::watching::{Endpoint, SOON, Watch, host, until};
+use crate::support::watching::{Endpoint, SOON, Watch, host, status, until};
 use crate::support::{Receiver, Response, Sandbox};
 
 fn config(receiver: &Receiver, ip: &str, cache: &str) -> Value {
@@ -91,6 +91,34 @@ fn e4_a_claim_on_a_read_only_disk_is_not_believed() {
     let at = folder.display();
     sh(&format!("mkdir {at} && mount -t tmpfs tmpfs {at}"));
     is_sent_again(&sandbox, "state/cache.json", || sh(&format!("mount -o remount,ro {at}")), || ());
+}
+
+/// A disk that went away and came back, for example: the service knows better.
+#[test]
+fn e4_a_former_file_that_was_put_back_is_not_believed() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let config = endpoint.config(&json!({"cache": "state/cache.json"}));
+    let watch = Watch::start(&sandbox, &config);
+    // A service that responds is not in the middle of a save.
+    let is_saved = || until(SOON, "up to date", || status(&sandbox).1 == 0);
+    let send = |count, ip: &str| {
+        endpoint.receiver.set_ip(ip);
+        watch.signal(Signal::USR1);
+        endpoint.wait(count, SOON);
+        is_saved();
+    };
+    let [state, away, later] = ["state", "away", "later"].map(|name| sandbox.path(name));
+    endpoint.wait(1, SOON);
+    is_saved();
+    // Times are in seconds.
+    thread::sleep(Duration::from_millis(1100));
+    fs::rename(&state, &away).expect("the folder is moved");
+    send(2, "203.0.113.8");
+    fs::rename(&state, &later).expect("the new folder is moved");
+    fs::rename(&away, &state).expect("the folder is moved back");
+    send(3, "203.0.113.7");
+    assert_eq!(endpoint.ips(), ["203.0.113.7", "203.0.113.8", "203.0.113.7"]);
+    watch.stop();
 }
 
 #[test]

@@ -147,6 +147,21 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
 }
 
 #[test]
+fn e4_a_former_file_that_was_put_back_is_not_believed() {
+    let merged = |theirs: Entry, ours: Entry| {
+        let mut state = state_with("a.example", theirs);
+        state.merge(&state_with("a.example", ours), &Changed::default(), OWN, 1000);
+        state.entry(&key("a.example"))
+    };
+    assert_eq!(merged(accepted(7, 900), accepted(8, 950)), marked(accepted(7, 900), 8, 0, 0));
+    assert_eq!(merged(accepted(7, 900), accepted(7, 950)), accepted(7, 900), "the address is the same");
+    assert_eq!(merged(accepted(7, 960), accepted(8, 950)), accepted(7, 960), "another process was the last");
+    let doubt = marked(accepted(7, 900), 9, 1020, OTHER);
+    assert_eq!(merged(doubt, accepted(8, 950)), doubt, "nobody believes it anyway");
+    assert_eq!(merged(Entry::default(), accepted(8, 950)), Entry::default());
+}
+
+#[test]
 fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
     let mut state = state_with("a.example", accepted(7, 1000));
     let other = EntryKey { family: Family::V6, ..key("a.example") };

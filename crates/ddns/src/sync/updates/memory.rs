@@ -1,6 +1,6 @@
 //! What is remembered of every update: in a cache file, in memory, or in the store of the group.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::plan::{Reason, Verdict, judge};
+use ddns_core::update::plan::{Reason, Verdict, after_given_up, judge};
 use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
 
 use super::Updates;
@@ -25,6 +25,9 @@ use crate::sync::store::{Durability, Store};
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
 /// now, in one write.
 pub(in crate::sync) const AHEAD: Duration = Duration::from_secs(2);
+
+/// Requests that were given up, by domain and type: with the address that each carries, and until when it may be under way.
+pub(crate) type GivenUp = HashMap<(Domain, Family), Vec<InDoubt>>;
 
 /// Where something is remembered.
 #[derive(PartialEq, Eq)]
@@ -71,7 +74,29 @@ impl Updates<'_> {
             return Verdict::Send(Reason::InGroup);
         }
         let memory = self.memory(at, update.domain, update.family);
-        judge(update, self.senders[at].entry.rules(), memory, self.own, self.now())
+        let verdict = judge(update, self.senders[at].entry.rules(), memory, self.own, self.now());
+        if self.given_up.is_empty() {
+            return verdict;
+        }
+        let given_up = self.given_up.get(&(update.domain.clone(), update.family)).map_or(&[][..], Vec::as_slice);
+        after_given_up(verdict, update, given_up, self.own, self.now())
+    }
+
+    /// These are under way and given up now, for the next run, which may have other callbacks and caches.
+    pub(in crate::sync) fn take_given_up(&mut self, jobs: impl IntoIterator<Item = Job>) -> GivenUp {
+        let now = self.now();
+        let mut all = std::mem::take(&mut self.given_up);
+        all.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
+        for job in jobs {
+            let (at, domain, family) = self.about(job);
+            let memory = self.memory(at, domain, family);
+            if let Some(doubt) = memory.and_then(|memory| memory.entry(domain, family).in_doubt) {
+                // In a group marks have no end.
+                let until = if doubt.until > 0 { doubt.until } else { now + self.senders[at].entry.timeout.as_secs() };
+                all.entry((domain.clone(), family)).or_default().push(InDoubt { until, by: 0, ..doubt });
+            }
+        }
+        all
     }
 
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {

@@ -35,6 +35,7 @@ impl EventLoop<'_, '_> {
         let handover = &mut self.service.handover;
         handover.waiting = std::mem::take(&mut self.waiting);
         handover.pauses = self.sync.requested_pauses();
+        handover.given_up = self.sync.take_given_up();
         handover.memory = self.sync.take_memory();
         handover.shared = self.sync.take_shared();
         handover.metrics = self.metrics.take();
