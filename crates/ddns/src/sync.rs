@@ -152,9 +152,14 @@ impl<'a> Sync<'a> {
     /// Starts what may start, and waits until something has ended. News that has waited long enough is saved meanwhile.
     /// Nothing is lost where the waiting is given up.
     pub(crate) async fn step(&mut self) -> Option<LookedUp> {
+        let was_done = self.is_done();
         self.recheck();
         self.release();
         self.start();
+        // Another process may have sent what was waited for: then nothing would end this step.
+        if !was_done && self.is_done() {
+            return None;
+        }
         let save_by = self.updates.save_by();
         let wake = save_by.into_iter().chain(self.progress.due()).chain(self.recheck_at).min();
         let next = poll_fn(|context| {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::given::with;
+use crate::support::given::{with, without};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
 use crate::support::{Receiver, Response, Sandbox};
 
@@ -152,6 +152,23 @@ fn is_in_order_over_a_reload(before: &Value, after: &Value) {
     let took = second.at - endpoint.arrivals()[0].at;
     assert!(took >= Duration::from_secs(7), "{after}: sent after {took:?}, before the old one was applied");
     until(SOON, "up to date", || status(&sandbox).1 == 0);
+    assert_eq!(endpoint.ips()[..2], [OLD, NEW]);
+    watch.stop();
+}
+
+/// What a run waits for is all that it has to do.
+#[test]
+fn e4a_a_run_ends_when_the_service_has_sent_what_it_waits_for() {
+    let sandbox = host();
+    let (endpoint, config) = service(&sandbox, OLD, 3);
+    let watch = Watch::start(&sandbox, &config);
+    endpoint.wait(1, SOON);
+    sandbox.write("ip", NEW);
+    watch.signal(Signal::USR1);
+    sandbox.write("by-hand.json", without(config, "interval").to_string());
+    let mut run = Watch::run(sandbox.command(&["-c", "by-hand.json"]));
+    run.prints("waiting: another process");
+    assert_eq!(run.ended(Duration::from_secs(20)), 0, "{}", run.log());
     assert_eq!(endpoint.ips()[..2], [OLD, NEW]);
     watch.stop();
 }
