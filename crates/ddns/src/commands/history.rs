@@ -22,7 +22,7 @@ use crate::load;
 use crate::output::layout::{printable, table};
 use crate::output::{complain, fail, print};
 use crate::sync::cache_path;
-use crate::watch::{Command, closed_folder, request, services};
+use crate::watch::{Command, note_closed_folder, request, services};
 
 /// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.
 pub(crate) async fn run(given: Given) -> u8 {
@@ -41,11 +41,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     match show(&paths, &filter, form) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => 0,
-        Err(error) => {
-            let folder = closed_folder(&environment).filter(|_| error.kind() == ErrorKind::PermissionDenied);
-            let hint = folder.map_or_else(String::new, |_| "; `sudo ddns history` may".to_owned());
-            fail(&format!("the history cannot be shown ({error}){hint}"))
-        }
+        Err(error) => fail(&format!("the history cannot be shown ({error})")),
         Ok(code) => code,
     }
 }
@@ -53,7 +49,11 @@ pub(crate) async fn run(given: Given) -> u8 {
 /// The files of the running services; where none runs, those of the configurations.
 async fn paths(given: Given, environment: &Environment) -> Result<Vec<PathBuf>, u8> {
     let mut paths = Vec::new();
-    for (socket, _) in services(environment, &given.settings.files).await.running {
+    let running = services(environment, &given.settings.files).await.running;
+    if running.is_empty() {
+        note_closed_folder(environment, "history");
+    }
+    for (socket, _) in running {
         let response = request(&socket, Command::History).await.unwrap_or_default();
         if let Ok(Value::Array(files)) = parse(&response, Dialect::STRICT).map(|node| node.value) {
             paths.extend(files.iter().filter_map(|file| file.value.text()).map(PathBuf::from));

@@ -223,6 +223,10 @@ fn state(row: &Row, now: u64) -> String {
         (Some(sent), Some(accepted)) if sent != accepted.ip => {
             text += &format!("; the endpoint has {} (accepted {}) or {sent}", accepted.ip, age(accepted, now));
         }
+        // Shown without a service: which address it is stands nowhere else.
+        (Some(sent), None) if row.address != Some(sent) => {
+            text += &format!("; the endpoint may have {sent}");
+        }
         (None, Some(accepted)) if row.address.is_some_and(|ip| ip != accepted.ip) => {
             text += &format!("; the endpoint has {} (accepted {})", accepted.ip, age(accepted, now));
         }

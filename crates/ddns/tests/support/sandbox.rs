@@ -77,10 +77,15 @@ impl Sandbox {
 
     /// To be started where no more than so many files may be open at once.
     pub fn limited_command(&self, files: usize, args: &[&str]) -> Command {
+        self.command_by(&["sh", "-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")], args)
+    }
+
+    /// To be started by another program.
+    pub fn command_by(&self, starter: &[&str], args: &[&str]) -> Command {
         let program = self.command(args);
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]).arg(program.get_program());
-        command.args(program.get_args()).stdin(Stdio::null()).current_dir(self.folder.path()).env_clear();
+        let mut command = Command::new(starter[0]);
+        command.args(&starter[1..]).arg(program.get_program()).args(program.get_args());
+        command.stdin(Stdio::null()).current_dir(self.folder.path()).env_clear();
         command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command
     }

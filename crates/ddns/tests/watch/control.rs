@@ -1,13 +1,16 @@
 //! Asking a service that runs: SIGUSR1, `ddns sync` and `ddns status`.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::thread;
 use std::time::Instant;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::tools::{skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
-use crate::support::{Response, Sandbox};
+use crate::support::{Response, Run, Sandbox};
 
 #[test]
 fn watch_sigusr1_synchronizes() {
@@ -265,6 +268,19 @@ fn i6_status_shows_what_the_endpoint_has_after_a_failure() {
 }
 
 #[test]
+fn i6_status_shows_from_the_cache_what_the_endpoint_may_have() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(2000)));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    // Killed while the request is under way.
+    drop(watch);
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(3);
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("in doubt: sent again by the next run; the endpoint may have 203.0.113.7"), "{}", run.stdout);
+}
+
+#[test]
 fn i6_status_names_the_endpoints_of_a_domain_that_two_entries_share() {
     let sandbox = host();
     let (one, other) = (Endpoint::new(), Endpoint::new());
@@ -361,6 +377,29 @@ fn i6_alive_is_no_while_one_of_two_services_hangs() {
     hanging.signal(Signal::CONT);
     hanging.stop();
     other.stop();
+}
+
+/// Only root can give a folder to somebody else; in a user namespace that is a stranger.
+#[test]
+fn i6_a_service_of_another_user_is_named_as_such() {
+    let sandbox = host();
+    let folder = sandbox.path("run/ddns");
+    fs::create_dir(&folder).expect("the folder is made");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a mode");
+    let unshare = tool("unshare").map(|path| path.display().to_string());
+    let (Some(unshare), Ok(())) = (unshare, chown(&folder, Some(12345), None)) else {
+        skipped("`unshare` is not installed, or this user is not root");
+        return;
+    };
+    let starter = [unshare.as_str(), "-r"];
+    if !sandbox.command_by(&starter, &["--version"]).status().is_ok_and(|status| status.success()) {
+        skipped("there is no right to make a user namespace");
+        return;
+    }
+    for (command, code) in [(&["status"][..], 3), (&["status", "--alive"], 3), (&["sync"], 1), (&["history"], 0)] {
+        let run = Run::of(&sandbox.command_by(&starter, command).output().expect("unshare starts"));
+        run.expect(code).prints("run/ddns belongs to another user's service: `sudo ddns ");
+    }
 }
 
 #[test]
