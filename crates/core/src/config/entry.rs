@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
-use super::files::{Files, path_of, shown_file};
+use super::files::{Files, path_of};
 use super::raw::{Setting, Start};
 use super::read::{Choice, Reader};
 use super::value::{is_auto, is_off};
@@ -114,7 +114,7 @@ impl Maker<'_, '_> {
             Ok(line) => Some(Value::string(line)),
             Err(why) => {
                 let hint = "`file` is the path of a file that holds the value on one line".to_owned();
-                self.reader.wrong(key, at, format!("{what}: {} {why}", shown_file(path)), Some(hint));
+                self.reader.wrong(key, at, format!("{what}: {} {why}", self.files.shown(path)), Some(hint));
                 None
             }
         }

@@ -26,6 +26,16 @@ impl Files {
         self.0.contains_key(path)
     }
 
+    /// Whether a path may be seen: that of a file that was read is no secret in its place.
+    pub(super) fn may_show(&self, path: &str) -> bool {
+        matches!(self.0.get(path), Some(Ok(_))) || is_path(path)
+    }
+
+    /// A file in a message: its path, or words where that may be a secret.
+    pub(super) fn shown(&self, path: &str) -> String {
+        format!("the file {}", if self.may_show(path) { path } else { "that it names" })
+    }
+
     /// The text of a file, or why there is none.
     pub(super) fn text(&self, path: &str) -> Result<String, String> {
         self.0.get(path).cloned().unwrap_or_else(|| Err("was not read".to_owned()))
@@ -70,16 +80,11 @@ pub(crate) fn is_path(text: &str) -> bool {
         && !text.contains("---")
 }
 
-/// A file in a message: its path, or words where that may be a secret.
-pub(super) fn shown_file(path: &str) -> String {
-    format!("the file {}", if is_path(path) { path } else { "that it names" })
-}
-
 /// Whether a member of `web` or `group` may be seen: what is none of `parts`, an address with a user in it, and what is not
 /// the path that it should be, may be a password.
-pub(super) fn is_shown(member: &Member, parts: &[&str], paths: &[&str]) -> bool {
+pub(super) fn is_shown(member: &Member, files: &Files, parts: &[&str], paths: &[&str]) -> bool {
     let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
-    parts.contains(&key) && !text.contains('@') && (!paths.contains(&key) || is_path(text))
+    parts.contains(&key) && if paths.contains(&key) { files.may_show(text) } else { !text.contains('@') }
 }
 
 /// Every file with a secret that a configuration of this host names.

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use super::fields::Key;
-use super::files::{self, Files, shown_file};
+use super::files::{self, Files};
 use super::raw::Setting;
 use super::read::Reader;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
@@ -133,8 +133,8 @@ pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
 }
 
 /// Whether a member of `group` may be seen.
-pub(crate) fn is_shown(member: &Member) -> bool {
-    files::is_shown(member, &PARTS, &PATHS)
+pub(crate) fn is_shown(member: &Member, files: &Files) -> bool {
+    files::is_shown(member, files, &PARTS, &PATHS)
 }
 
 /// `group`; none where it is not set or wrong.
@@ -299,7 +299,7 @@ impl Parts<'_, '_, '_> {
     }
 
     fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {
-        self.wrong(node.span, &format!("`group.{name}`: {} {why}", shown_file(path)), "");
+        self.wrong(node.span, &format!("`group.{name}`: {} {why}", self.files.shown(path)), "");
         None
     }
 

@@ -5,7 +5,7 @@
 
 use super::entry::combine::combine;
 use super::fields::{FIELDS, Field, Key, Kind, Scope};
-use super::files::{is_path, path_of, shown_file};
+use super::files::{Files, path_of};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Written};
 use super::read::Reader;
@@ -52,7 +52,7 @@ pub fn listing(written: Option<&Written>, around: &Surroundings, all: bool) -> V
     let section = |entry: Option<usize>, raw: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
         let layers = around.layers(raw, file);
         let fields = FIELDS.iter().filter(|field| field.kind != Kind::Objects && is_meant(field));
-        Section { entry, rows: fields.filter_map(|field| row(field, &layers, &lines, all)).collect() }
+        Section { entry, rows: fields.filter_map(|field| row(field, &layers, &lines, &around.files, all)).collect() }
     };
     let Some(entries) = entries else { return vec![section(None, &empty, &|_| true)] };
     let whole = section(None, &empty, &|field| field.scope == Scope::File);
@@ -86,7 +86,7 @@ impl Lines {
     }
 }
 
-fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, all: bool) -> Option<Row> {
+fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, files: &Files, all: bool) -> Option<Row> {
     let Some(setting) = layers.get(field.key) else {
         let is_shown = all && !field.default.is_empty();
         let (value, origin) = (field.default.to_owned(), "default".to_owned());
@@ -97,13 +97,15 @@ fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, all: bool) -> 
         Origin::Environment(name) | Origin::Option(name) => name.clone(),
     };
     let is_in_file = matches!(setting.origin, Origin::File(_));
-    let value =
-        if field.key == Key::Notify { notify(setting, layers) } else { redacted(field, setting, layers, false) };
+    let value = match field.key {
+        Key::Notify => notify(setting, layers, files),
+        _ => redacted(field, setting, layers, files, false),
+    };
     Some(Row { name: setting.name, value, origin, is_in_file })
 }
 
 /// Notifications: each as the fields that it has, in an order of ours.
-fn notify(setting: &Setting, layers: &Layers<'_>) -> String {
+fn notify(setting: &Setting, layers: &Layers<'_>, files: &Files) -> String {
     let mut wrong = Diagnostics::default();
     let objects = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.objects(Key::Notify);
     if wrong.errors() > 0 {
@@ -113,7 +115,7 @@ fn notify(setting: &Setting, layers: &Layers<'_>) -> String {
         let own = notify::own(object, setting);
         let layers = Layers(vec![&own]);
         let set = notify::fields().filter_map(|field| Some((field, own.get(field.key)?)));
-        let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, true)));
+        let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, files, true)));
         let conditions = object.value.members().unwrap_or_default().iter();
         let conditions = conditions.filter(|member| matches!(member.key.as_str(), "on" | "after"));
         let conditions = conditions.map(|member| (member.key.as_str(), words(&member.node.value)));
@@ -132,25 +134,26 @@ fn words(value: &Value) -> String {
 }
 
 /// A value as it may be seen.
-fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, is_notice: bool) -> String {
+fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &Files, is_notice: bool) -> String {
     let node = &setting.node;
     match (field.key, &node.value) {
         (Key::Id, Value::String(text)) => outline(text, &variables(layers, is_notice)),
         (Key::Endpoint, Value::String(text)) => outline_literal(text),
         (Key::Token, _) => token(node, layers, is_notice),
         (Key::Headers, _) => headers(layers, is_notice),
-        (Key::Extra, _) => extra(layers),
+        (Key::Extra, _) => extra(layers, files),
         (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
         (Key::Proxy, _) => joined(field.key, layers, proxy),
-        (Key::Group, Value::Object(members)) => parts(members, group::is_shown),
-        (Key::Web, Value::Object(members)) => parts(members, web::is_shown),
-        (Key::Web, value @ Value::String(text)) if text.contains('{') => {
-            web::members(value).map_or_else(|| MASK.to_owned(), |members| parts(&members, web::is_shown))
-        }
-        (Key::Sign, _) => joined(field.key, layers, |node| secret(&node.value)),
+        (Key::Group, Value::Object(members)) => parts(members, |member| group::is_shown(member, files)),
+        (Key::Web, Value::Object(members)) => parts(members, |member| web::is_shown(member, files)),
+        (Key::Web, value @ Value::String(text)) if text.contains('{') => match web::members(value) {
+            Some(members) => parts(&members, |member| web::is_shown(member, files)),
+            None => MASK.to_owned(),
+        },
+        (Key::Sign, _) => joined(field.key, layers, |node| secret(&node.value, files)),
         _ if field.secret => MASK.to_owned(),
         (_, Value::Array(_) | Value::Object(_) | Value::String(_)) if field.kind == Kind::Domains => {
-            joined(field.key, layers, domain)
+            joined(field.key, layers, |node| domain(node, files))
         }
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
@@ -161,14 +164,14 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, is_notice: bo
 }
 
 /// An object, with a mask for each member that may not be seen.
-fn parts(members: &[Member], is_shown: fn(&Member) -> bool) -> String {
+fn parts(members: &[Member], is_shown: impl Fn(&Member) -> bool) -> String {
     let shown = |member: &Member| if is_shown(member) { member.node.value.clone() } else { Value::string(MASK) };
     on_one_line(&Value::object(members.iter().map(|member| (member.key.as_str(), shown(member)))))
 }
 
 /// A secret, or the file that holds it.
-fn secret(value: &Value) -> String {
-    path_of(value).filter(|path| is_path(path)).map_or_else(|| MASK.to_owned(), shown_file)
+fn secret(value: &Value, files: &Files) -> String {
+    path_of(value).filter(|path| files.may_show(path)).map_or_else(|| MASK.to_owned(), |path| files.shown(path))
 }
 
 /// JSON without its line ends.
@@ -186,7 +189,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// The items of a list, read as [`super::validate`] reads them.
-fn joined(key: Key, layers: &Layers<'_>, redacted: fn(&Node) -> String) -> String {
+fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> String {
     let mut unused = Diagnostics::default();
     let items = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
     let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
@@ -194,10 +197,10 @@ fn joined(key: Key, layers: &Layers<'_>, redacted: fn(&Node) -> String) -> Strin
 }
 
 /// A domain, and the names of what it has for itself.
-fn domain(node: &Node) -> String {
+fn domain(node: &Node, files: &Files) -> String {
     let Value::Object(members) = &node.value else { return plain(&node.value) };
     let own: Vec<&Member> = members.iter().filter(|member| member.key != "name").collect();
-    let is_file = |value: &Member| secret(&value.node.value) != MASK;
+    let is_file = |value: &Member| secret(&value.node.value, files) != MASK;
     let names_files = |member: &&Member| member.node.value.members().is_some_and(|values| values.iter().all(is_file));
     let name = domain_name(node).unwrap_or(MASK).to_owned();
     if own.is_empty() {
@@ -277,9 +280,9 @@ fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
     is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
 }
 
-fn extra(layers: &Layers<'_>) -> String {
+fn extra(layers: &Layers<'_>, files: &Files) -> String {
     let Some(members) = extra_members(layers) else { return MASK.to_owned() };
-    object(members.into_iter().map(|(key, value)| (key, secret(&value))))
+    object(members.into_iter().map(|(key, value)| (key, secret(&value, files))))
 }
 
 /// An object of strings, on one line.

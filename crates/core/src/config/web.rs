@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::fields::{Field, Key};
-use super::files::{self, Files, shown_file};
+use super::files::{self, Files};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting};
 use super::read::Reader;
@@ -73,28 +73,22 @@ impl Default for Web {
 pub struct Held {
     /// The file, as it was written.
     pub path: String,
+    /// The file in a message.
+    pub shown: String,
     /// Its text, or why there is none: a phrase that follows the path.
     pub text: Result<String, String>,
-}
-
-impl Held {
-    /// The file in a message.
-    pub fn shown(&self) -> String {
-        // What could be read is no secret in the place of a path.
-        if self.text.is_ok() { format!("the file {}", self.path) } else { shown_file(&self.path) }
-    }
 }
 
 impl fmt::Debug for Held {
     /// The text is a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown())
+        f.write_str(&self.shown)
     }
 }
 
 /// Whether a member of `web` may be seen.
-pub(crate) fn is_shown(member: &Member) -> bool {
-    files::is_shown(member, &PARTS, &PATHS)
+pub(crate) fn is_shown(member: &Member, files: &Files) -> bool {
+    files::is_shown(member, files, &PARTS, &PATHS)
 }
 
 /// The files that these members of a `web` name.
@@ -225,7 +219,7 @@ impl Parts<'_, '_> {
             self.wrong(node, &format!("`web.{name}` must be the path of a file"), "");
             return None;
         };
-        Some(Held { path: path.to_owned(), text: self.files.text(path) })
+        Some(Held { path: path.to_owned(), shown: self.files.shown(path), text: self.files.text(path) })
     }
 }
 

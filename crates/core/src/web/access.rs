@@ -19,7 +19,7 @@ fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Refusal> 
 pub fn judge(web: &Web) -> Result<(), Refusal> {
     let files = [("certificate", &web.certificate), ("key", &web.key)];
     for (name, held) in files {
-        if let Some((held, Err(why))) = held.as_ref().map(|held| (held.shown(), &held.text)) {
+        if let Some((held, Err(why))) = held.as_ref().map(|held| (&held.shown, &held.text)) {
             return refusal(format!("`web.{name}`: {held} {why}"), "name a PEM file that this user can read");
         }
     }
@@ -44,7 +44,7 @@ pub fn judge(web: &Web) -> Result<(), Refusal> {
 pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
     const HINT: &str = "write it anew: `ddns password > FILE`";
     let Some(held) = &web.password else { return Ok(None) };
-    let file = held.shown();
+    let file = &held.shown;
     match held.text.as_deref().map(str::trim) {
         Err(why) => refusal(format!("`web.password_file`: {file} {why}"), HINT),
         Ok("") => refusal(format!("`web.password_file`: {file} is empty"), HINT),
@@ -59,7 +59,7 @@ pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
     const SHORTEST: usize = 16;
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
     let Some(held) = &web.token else { return Ok(None) };
-    let file = held.shown();
+    let file = &held.shown;
     match held.text.as_deref().map(str::trim) {
         Err(why) => refusal(format!("`web.token_file`: {file} {why}"), HINT),
         Ok(token) if token.len() < SHORTEST => {
@@ -76,7 +76,7 @@ mod tests {
     use crate::config::web::Held;
 
     fn held(text: Result<&str, &str>) -> Held {
-        Held { path: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
+        Held { path: "f".to_owned(), shown: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
     }
 
     #[test]

@@ -145,7 +145,10 @@ mod tests {
     }
 
     fn locked() -> Web {
-        Web { password: Some(Held { path: String::new(), text: Ok(String::new()) }), ..Web::default() }
+        Web {
+            password: Some(Held { path: String::new(), shown: String::new(), text: Ok(String::new()) }),
+            ..Web::default()
+        }
     }
 
     #[test]

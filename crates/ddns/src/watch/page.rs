@@ -37,7 +37,7 @@ fn openable(web: &Web) -> Result<Page<'_>, Refusal> {
     judge(web)?;
     if let (Some(hash), Some(held)) = (access::password(web)?, &web.password) {
         let refusal = |why: &str| Refusal {
-            why: format!("`web.password_file`: {} {why}", held.shown()),
+            why: format!("`web.password_file`: {} {why}", held.shown),
             hint: "write it anew: `ddns password > FILE`",
         };
         password::judge(hash).map_err(refusal)?;

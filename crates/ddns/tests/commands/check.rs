@@ -188,10 +188,10 @@ fn check_warns_of_files_with_secrets_that_others_can_read() {
     let config = with(
         &home("https://h.example/?key=__KEY__&id=__ID__&ip=__IP__"),
         &json!({
-            "extra": {"__KEY__": {"file": "./key"}},
-            "sign": [{"file": "./sign"}],
-            "ipv4": [{"name": "a.example", "extra": {"__ID__": {"file": "./id"}}}],
-            "web": {"password_file": "./hash", "certificate": "./pem", "key": "./pem.key"},
+            "extra": {"__KEY__": {"file": "key"}},
+            "sign": [{"file": "sign"}],
+            "ipv4": [{"name": "a.example", "extra": {"__ID__": {"file": "id"}}}],
+            "web": {"password_file": "hash", "certificate": "pem", "key": "pem.key"},
         }),
     );
     let names = ["key", "sign", "id", "hash", "pem.key"];
@@ -208,12 +208,12 @@ fn check_warns_of_files_with_secrets_that_others_can_read() {
     let checked = || sandbox.run(&["check", "--wide"]).expect(2).never_prints("MfKQ").stdout;
     let shown = checked();
     assert!(!shown.contains("can read") && !shown.contains("***"), "{shown}");
-    assert!(shown.contains(r#"extra  = {"__KEY__":"the file ./key"}"#), "{shown}");
+    assert!(shown.contains(r#"extra  = {"__KEY__":"the file key"}"#), "{shown}");
     for name in names {
         set(name, 0o644);
         let shown = checked();
-        assert!(shown.contains(&format!("every user of this host can read the file ./{name}\n")), "{shown}");
-        assert!(shown.contains(&format!("chmod 600 ./{name}\n")), "{shown}");
+        assert!(shown.contains(&format!("every user of this host can read the file {name}\n")), "{shown}");
+        assert!(shown.contains(&format!("chmod 600 {name}\n")), "{shown}");
         assert_eq!(shown.matches("can read").count(), 1, "{shown}");
         set(name, 0o600);
     }

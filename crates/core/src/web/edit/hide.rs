@@ -7,7 +7,7 @@ use super::comments;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{FIELDS, Field, Key};
-use crate::config::files::is_path;
+use crate::config::files::{Files, is_path};
 use crate::config::{group, web};
 use crate::net::proxy::Item;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
@@ -30,7 +30,7 @@ pub(super) enum Nature {
     /// Everything but the path of a file.
     Secret,
     /// An object, and which of its members may be seen.
-    Parts(fn(&Member) -> bool),
+    Parts(fn(&Member, &Files) -> bool),
     /// Objects with fields of their own.
     Entries,
     /// The same, or one of them, with fewer fields.
@@ -216,8 +216,10 @@ impl Hider<'_> {
             (Nature::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
             (Nature::Notifications, Value::Object(_)) => self.notification(node),
             (Nature::Parts(is_shown), Value::Object(members)) => {
+                // Which files were read is not known here.
+                let unread = Files::default();
                 for member in members {
-                    if is_shown(member) { self.open(&member.node) } else { self.everything(&member.node) }
+                    if is_shown(member, &unread) { self.open(&member.node) } else { self.everything(&member.node) }
                 }
             }
             // An object in a text may have any members.
