@@ -208,8 +208,11 @@ fn e4_a_link_that_is_planted_while_the_service_runs_is_not_followed() {
     sandbox.write("victim", "precious");
     for (round, target) in ["victim", "nowhere"].into_iter().enumerate() {
         for name in ["cache.json", "cache.json.history", "cache.json.new"] {
-            let _ = fs::remove_file(cache.with_file_name(name));
-            symlink(sandbox.path(target), cache.with_file_name(name)).expect("a link");
+            // The service may be about to save.
+            until(SOON, "a link", || {
+                let _ = fs::remove_file(cache.with_file_name(name));
+                symlink(sandbox.path(target), cache.with_file_name(name)).is_ok()
+            });
         }
         endpoint.receiver.set_ip(&format!("203.0.113.{}", 8 + round));
         watch.signal(Signal::USR1);
