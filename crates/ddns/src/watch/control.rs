@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::{Sleep, sleep, timeout};
 
-use crate::environment::{Environment, most_files};
+use crate::environment::{Environment, most_for_others};
 
 /// A client must send its request within this time, and take the response within it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -138,7 +138,7 @@ impl Control {
             };
             self.silent.retain(|client| !client.is_finished());
             let mut is_full = false;
-            if Rc::strong_count(&self.connected) > MOST.min(most_files() / 4) {
+            if Rc::strong_count(&self.connected) > MOST.min(most_for_others().div_ceil(2)) {
                 // Whoever is silent makes room for the one who may speak. Where all have spoken, there is none.
                 let Some(oldest) = self.silent.pop_front() else { continue };
                 oldest.abort();

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -105,6 +105,26 @@ fn watch_silent_clients_do_not_lock_others_out_where_few_files_may_be_open() {
     sandbox.run(&["status", "--alive"]).expect(0);
     drop(silent);
     sandbox.run(&["status", "--alive"]).expect(0);
+    watch.stop();
+}
+
+/// Silent clients of the page leave files for everybody else.
+#[test]
+fn watch_silent_clients_of_the_page_lock_nobody_out_where_few_files_may_be_open() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    let watch = Watch::run(sandbox.limited_command(32, &["watch", "-c", "config.json", "--web", "127.0.0.1:0"]));
+    watch.prints("accepted");
+    watch.prints("the page is at http://");
+    let log = watch.log();
+    let after = log.split_once("the page is at http://").expect("the page").1;
+    let address = after.split('/').next().expect("an address");
+    let silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    sandbox.run(&["status", "--alive"]).expect(0);
+    endpoint.receiver.set_ip("203.0.113.8");
+    sandbox.run(&["sync"]).expect(0);
+    assert_eq!(endpoint.count(), 2);
+    drop(silent);
     watch.stop();
 }
 

@@ -17,7 +17,7 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use super::how::Over;
-use crate::environment::most_files;
+use crate::environment::most_for_others;
 
 /// So many names are looked up at once, each with a thread and an open file; others wait in the order in which they came.
 const MOST: usize = 512;
@@ -56,7 +56,7 @@ struct Places {
 
 impl Places {
     fn new() -> Self {
-        let most = MOST.min(most_files() / 2).max(2);
+        let most = MOST.min(most_for_others());
         let quick = most.div_ceil(4);
         Self { quick: Semaphore::new(quick), others: Semaphore::new(most - quick), quick_names: RefCell::default() }
     }

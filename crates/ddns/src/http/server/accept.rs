@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use super::wire::{Activity, Patience, UNBOUNDED};
-use crate::environment::most_files;
+use crate::environment::most_for_others;
 
 /// So many connections are served at once. Another one takes the place of the one that has been silent longest, or waits
 /// until one ends.
@@ -41,7 +41,7 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
     patience: Patience,
     serve: impl Fn(Accepted) -> F,
 ) {
-    let most = MOST_CONNECTIONS.min(most_files() / 2);
+    let most = MOST_CONNECTIONS.min(most_for_others());
     let mut open = FuturesUnordered::new();
     let mut known: VecDeque<(Weak<Activity>, AbortHandle)> = VecDeque::new();
     loop {
