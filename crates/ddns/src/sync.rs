@@ -24,6 +24,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::Observation;
+use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Due;
@@ -239,6 +240,11 @@ impl<'a> Sync<'a> {
         let sending = (0..Job::try_from(self.updates.len()).unwrap_or(Job::MAX)).filter(is_sending);
         let jobs: Vec<Job> = sending.flat_map(|job| self.updates.members(job)).collect();
         self.updates.take_given_up(jobs)
+    }
+
+    /// What was accepted is in doubt where the next configurations have another callback or cache.
+    pub(crate) fn doubt_all_but(&mut self, next: &[Valid]) {
+        self.updates.doubt_all_but(next);
     }
 
     /// With requests that were given up before: they may still be under way (E4a).

@@ -143,6 +143,13 @@ impl Entry {
         }
     }
 
+    /// The same where the endpoint may get another address from elsewhere.
+    #[must_use]
+    pub fn doubted(self) -> Self {
+        let doubt = |accepted: Accepted| InDoubt { ip: accepted.ip, until: 0, by: 0, message: 0 };
+        Self { in_doubt: self.in_doubt.or(self.accepted.map(doubt)), ..self }
+    }
+
     /// The latest time in it, for [`State::merge`].
     fn at(&self) -> u64 {
         let accepted = self.accepted.map_or(0, |accepted| accepted.at);

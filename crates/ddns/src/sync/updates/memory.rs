@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ddns_core::callback::{Callback, Moment};
 use ddns_core::config::Cache;
+use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::Update;
@@ -97,6 +98,36 @@ impl Updates<'_> {
             }
         }
         all
+    }
+
+    /// What these callbacks accepted is in doubt where the next configurations do not have them with the same cache: others may send
+    /// to the same endpoints until they are back.
+    pub(in crate::sync) fn doubt_all_but(&mut self, next: &[Valid]) {
+        let entries: Vec<_> = next.iter().flat_map(|(config, _)| &config.entries).collect();
+        for at in 0..self.senders.len() {
+            let Some((store, _)) = self.states[at].memory.filter(|_| !self.is_of_group(at)) else { continue };
+            let path = cache_path(self.senders[at].entry, self.environment);
+            let salt = self.stores[store].store.state().salt();
+            let mut kept = HashSet::new();
+            for entry in entries.iter().filter(|entry| cache_path(entry, self.environment) == path) {
+                let callback = entry.callback.fingerprint(salt);
+                for family in Family::ALL {
+                    let of = |domain| entry.callback.fingerprint_of(callback, domain, family);
+                    kept.extend(entry.domains_of(family).iter().map(of));
+                }
+            }
+            for family in Family::ALL {
+                for domain in self.senders[at].entry.domains_of(family) {
+                    let update = Update { domain, family, ip: family.documentation() };
+                    let Some((store, key)) = self.key(at, &update).filter(|(_, key)| !kept.contains(&key.callback))
+                    else {
+                        continue;
+                    };
+                    store.set(key.clone(), store.state().entry(&key).doubted());
+                }
+            }
+        }
+        self.save(Durability::Process);
     }
 
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
