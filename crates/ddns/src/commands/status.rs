@@ -1,5 +1,6 @@
 //! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
 
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ use crate::watch::{Services, note_closed_folder, services};
 
 /// So many rows that are up to date are shown; of more, only how many there are.
 const MOST_ROWS: usize = 1000;
+
+/// So many addresses are shown with their sources; of more, only how many there are.
+const MOST_SOURCES: usize = 4;
 
 /// Exit status where no service responds (I6).
 const NOT_RUNNING: u8 = 3;
@@ -149,7 +153,8 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
             let next = next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
-            broken(&format!("{} (process {process}{next})", status.summary()), 0, form.width) + "\n"
+            let summary = format!("{} (process {process}{next})", status.summary());
+            broken(&summary, 0, form.width) + &sources(&status.rows, form.width) + "\n"
         }
         (None, _) if is_empty => {
             let note = format!("{silence} What was accepted is in the store of the group, which is not asked.");
@@ -202,6 +207,24 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
     text
 }
 
+/// `Address: 203.0.113.7 from public`
+fn sources(rows: &[Row], width: usize) -> String {
+    let mut seen = HashSet::new();
+    let found = rows.iter().filter_map(|row| Some((row.address?, row.source.as_deref()?)));
+    let found: Vec<String> =
+        found.filter(|pair| seen.insert(*pair)).map(|(ip, source)| format!("{ip} from {source}")).collect();
+    let shown = &found[..found.len().min(MOST_SOURCES)];
+    let more = match found.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match found.len() {
+        0 => String::new(),
+        1 => broken(&format!("Address: {}", found[0]), 0, width),
+        _ => broken(&format!("Addresses: {}{more}", shown.join(", ")), 0, width),
+    }
+}
+
 /// How this host stands in its group, who else is in it, and what somebody should know.
 fn of_group(group: &Membership, form: Form) -> String {
     let others: Vec<&str> =
@@ -218,7 +241,7 @@ fn age(accepted: Accepted, now: u64) -> String {
 }
 
 fn state(row: &Row, now: u64) -> String {
-    let mut text = phase(&row.phase);
+    let mut text = phase(&row.phase) + &last(row);
     match (row.in_doubt, row.accepted) {
         (Some(sent), Some(accepted)) if sent != accepted.ip => {
             text += &format!("; the endpoint has {} (accepted {}) or {sent}", accepted.ip, age(accepted, now));
@@ -238,14 +261,25 @@ fn state(row: &Row, now: u64) -> String {
     }
 }
 
+/// What is known of its last request: ` (200, 12 ms)`, ` (12 ms, 3 attempts)`.
+fn last(row: &Row) -> String {
+    let took = row.last.map(|last| format!("{} ms", last.took));
+    let parts = match &row.phase {
+        Phase::UpToDate => [row.last.and_then(|last| last.status).map(|status| status.to_string()), took],
+        // The reason names the status.
+        Phase::Retry { failures, .. } => [took, (*failures > 1).then(|| format!("{failures} attempts"))],
+        Phase::Waiting { .. } | Phase::Held { .. } | Phase::Stopped { .. } => [took, None],
+        _ => [None, None],
+    };
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
 fn phase(phase: &Phase) -> String {
     match phase {
         Phase::UpToDate => "up to date".to_owned(),
         Phase::Sending => "being sent".to_owned(),
-        Phase::Retry { seconds, failures, why } => {
-            let attempts = if *failures > 1 { format!(" ({failures} attempts)") } else { String::new() };
-            format!("retry in {}: {why}{attempts}", duration(Duration::from_secs(*seconds)))
-        }
+        Phase::Retry { seconds, why, .. } => format!("retry in {}: {why}", duration(Duration::from_secs(*seconds))),
         Phase::Waiting { seconds, why } => {
             format!("waiting to retry in {}: {why}", duration(Duration::from_secs(*seconds)))
         }
