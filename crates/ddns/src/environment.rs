@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use ddns_core::net::proxy::{self, System};
 use rustix::process::{Resource, getrlimit};
@@ -47,6 +48,8 @@ pub(crate) struct Environment {
     unreadable: Vec<String>,
     /// Those of ours that are set in two spellings, to different values.
     ambiguous: Vec<String>,
+    /// When it was read: before any file was.
+    pub(crate) read_at: SystemTime,
 }
 
 /// What the names of our own variables begin with.
@@ -76,7 +79,8 @@ fn is_known(name: &str) -> bool {
 
 impl Environment {
     pub(crate) fn read() -> Self {
-        let mut environment = Self { variables: Vec::new(), unreadable: Vec::new(), ambiguous: Vec::new() };
+        let mut environment =
+            Self { variables: Vec::new(), unreadable: Vec::new(), ambiguous: Vec::new(), read_at: SystemTime::now() };
         for (name, value) in env::vars_os() {
             let Ok(mut name) = name.into_string() else { continue };
             let is_ours = name.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS));
@@ -123,7 +127,7 @@ impl Environment {
     pub(crate) fn of_service(&self) -> Self {
         let is_seen = |(name, _): &&(String, String)| !is_for_us(name);
         let variables = self.variables.iter().filter(is_seen).cloned().collect();
-        Self { variables, unreadable: Vec::new(), ambiguous: Vec::new() }
+        Self { variables, unreadable: Vec::new(), ambiguous: Vec::new(), read_at: SystemTime::now() }
     }
 
     /// The names of the variables that [`Environment::of_service`] leaves out.

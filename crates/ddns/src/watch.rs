@@ -137,6 +137,8 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     let notifier = Notifier::new(configs, &logs, &senders, service.client, &mut sync);
     let metrics = Metrics::of(configs, &intervals, handover.metrics);
     events.files.watch(service.files(configs));
+    // Nobody noticed what changed after it was read and before it was watched.
+    let is_stale = events.files.changed_since(service.read_at);
     service.open_control(configs, events, log);
     page::open(configs, events, log);
     if configs.iter().any(|(config, _)| config.web.is_some()) {
@@ -145,6 +147,6 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events:
     service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
     let schedule = Schedule::new(&intervals, steady_time());
     let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history, notifier, metrics), schedule);
-    event_loop.resume(handover.waiting, handover.is_stale);
+    event_loop.resume(handover.waiting, handover.is_stale || is_stale);
     event_loop.run(events).await
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
 #[cfg(target_os = "linux")]
 use super::readable::Readable;
@@ -20,11 +21,18 @@ pub(super) struct Files {
 impl Files {
     /// Watches these from now on. Where that is not possible, changes are noticed by [`Files::changed`] alone.
     pub(super) fn watch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
-        self.known = paths.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
+        self.known = paths.into_iter().map(|path| (path, None)).collect();
         #[cfg(target_os = "linux")]
         {
             self.folders = self.watched_folders().ok();
         }
+        self.changed();
+    }
+
+    /// Whether a file changed since then: before it was watched, perhaps.
+    pub(super) fn changed_since(&self, then: SystemTime) -> bool {
+        let mut changes = self.known.iter().filter_map(|(_, known)| known.map(|known| known.changed()));
+        changes.any(|at| at >= then)
     }
 
     /// Whether a file is another than when this was last asked.

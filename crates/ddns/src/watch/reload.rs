@@ -1,7 +1,7 @@
 //! Loading the configuration again while the service runs: when a file changed, or on request.
 
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ddns_core::config::validate::Valid;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -16,6 +16,9 @@ use crate::output::log::Log;
 
 /// A file that changed is loaded after this time: whoever writes it may not be done.
 const SETTLING: Duration = Duration::from_millis(300);
+
+/// The times of files may be so much behind the clock. Less than [`SETTLING`]: what led to a reload does not lead to another.
+const TICK: Duration = Duration::from_millis(20);
 
 /// For people, where what was loaded cannot be used.
 pub(super) const REJECTED: &str = "the new configuration cannot be used: keeping the previous one";
@@ -60,6 +63,7 @@ impl<'a> Reload<'a> {
         self.at = None;
         self.is_requested = is_requested;
         service.systemd.reloading();
+        service.read_at = SystemTime::now() - TICK;
         let (settings, environment, client) = (service.settings.clone(), service.environment, service.client);
         self.loading = Some(Box::pin(async move { load::load(settings, environment, client).await }));
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ddns_core::config::Entry;
 use ddns_core::config::fields::file_variables;
@@ -36,6 +36,8 @@ pub(super) struct Service<'a> {
     pub(super) no_notifications: Option<io::Error>,
     pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
     pub(super) handover: Handover,
+    /// When the configurations that run were begun to be read, or a time before that.
+    pub(super) read_at: SystemTime,
 }
 
 /// What outlives a reload.
@@ -91,7 +93,8 @@ impl<'a> Service<'a> {
     ) -> Self {
         let systemd = Systemd::new(environment);
         let (locks, handover) = (Vec::new(), Handover::default());
-        Self { settings, environment, client, systemd, no_notifications, locks, handover }
+        let read_at = environment.read_at;
+        Self { settings, environment, client, systemd, no_notifications, locks, handover, read_at }
     }
 
     /// Locks the caches of these configurations, and no others. Where one is locked already, everything stays as it was.

@@ -116,6 +116,8 @@ fn j4_a_wrong_password_is_named_and_a_right_one_is_taken_after_a_reload() {
     let run = one.sandbox.sync(&one.single(&json!({}))).expect(1);
     assert!(run.stderr.contains("refuses the user or the password"), "{}", run.stderr);
     assert_eq!(endpoint.count(), 0);
+    // It changes again while the group is left and joined.
+    first.prints("the configuration changed: reloading");
     one.sandbox.write("password", "secret-of-root\n");
     assert_eq!(endpoint.wait(1, SOON).ip(), "203.0.113.1");
     let log = first.stop();

@@ -37,6 +37,8 @@ impl Etcd {
             command.args(["--initial-advertise-peer-urls", nobody, "--initial-cluster", "default=http://127.0.0.1:0"]);
             // It keeps nothing, and elects itself at once.
             command.args(["--unsafe-no-fsync", "--heartbeat-interval", "10", "--election-timeout", "100"]);
+            // A password takes it a moment, and many times that on a busy machine.
+            command.args(["--bcrypt-cost", "4"]);
             command.args(options);
             command
         });

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
@@ -33,6 +33,13 @@ impl Stamp {
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
+    }
+
+    /// When the file was last changed, or put into its place.
+    pub(crate) fn changed(&self) -> SystemTime {
+        let (seconds, nanoseconds) = self.changed;
+        let since = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
+        SystemTime::UNIX_EPOCH + since
     }
 
     /// Whether its file is the one at this path.
