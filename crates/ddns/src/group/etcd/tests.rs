@@ -425,6 +425,25 @@ fn a_watch_in_pieces_is_put_together_and_one_that_is_cut_off_ends() {
     });
 }
 
+/// The store may send what changed in one range before it confirms the next.
+#[test]
+fn a_watch_of_several_ranges_loses_no_change_while_it_begins() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+        let port = listener.local_addr().expect("the port that was bound").port();
+        let pieces: Vec<&[u8]> = vec![
+            b"HTTP/1.1 200 OK\r\n\r\n{\"result\":{\"header\":{\"revision\":\"6\"},\"created\":true}}\n",
+            b"{\"result\":{\"events\":[{\"type\":\"DELETE\",\"kv\":{\"key\":\"YS8x\",\"mod_revision\":\"6\"}}]}}\n",
+            b"{\"result\":{\"header\":{\"revision\":\"6\"},\"created\":true}}\n",
+        ];
+        tokio::task::spawn_local(sending(listener, pieces));
+        let ranges = [Range::key("a/1"), Range::prefix("b/")];
+        let mut watch = client(&[port]).watch(&ranges, 6, LIMIT).await.expect("a watch");
+        let batch = timeout(LIMIT, watch.next()).await.expect("in time").expect("a batch");
+        assert_eq!(batch.changes, [Change::Deleted("a/1".to_owned())]);
+    });
+}
+
 #[test]
 fn j4_a_watch_says_why_the_store_ends_it() {
     run(async {

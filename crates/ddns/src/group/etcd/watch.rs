@@ -5,6 +5,7 @@
 //! lost its leader ends the watch itself.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -47,6 +48,8 @@ impl Left {
 pub(crate) struct Watch {
     streaming: Streaming,
     messages: Messages,
+    /// What changed in one range before the store began to watch all of them.
+    early: VecDeque<Batch>,
     origin: String,
     left: Rc<Left>,
     /// How often endpoints were left when it began.
@@ -85,7 +88,8 @@ impl Etcd {
         let failed = |why| Refusal::Failed { why, reached: false };
         let streaming = self.client.open(&request, how(end)).await.map_err(failed)?;
         let origin = request.url.origin();
-        let mut watch = Watch { streaming, messages: Messages::default(), origin, left: self.left.clone(), count };
+        let (messages, early, left) = (Messages::default(), VecDeque::new(), self.left.clone());
+        let mut watch = Watch { streaming, messages, early, origin, left, count };
         let late = format!("{} did not begin to watch in time", watch.origin);
         let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(End::Broken(late)));
         match begun {
@@ -106,6 +110,9 @@ impl Watch {
     /// What changed next. Waits for ever where nothing does; may be dropped and called again. After an error the watch is
     /// over.
     pub(crate) async fn next(&mut self) -> Result<Batch, Error> {
+        if let Some(batch) = self.early.pop_front() {
+            return Ok(batch);
+        }
         let (left, count, origin) = (self.left.clone(), self.count, self.origin.clone());
         loop {
             let why = match select(pin!(self.event()), pin!(left.differs_from(count))).await {
@@ -127,7 +134,11 @@ impl Watch {
         }
         let mut created = 0;
         while created < ranges {
-            created += usize::from(self.event().await? == Event::Created);
+            match self.event().await? {
+                Event::Created => created += 1,
+                Event::Changed(batch) => self.early.push_back(batch),
+                Event::Ended(_) | Event::Progress => {}
+            }
         }
         Ok(())
     }
