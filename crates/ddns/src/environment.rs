@@ -127,7 +127,7 @@ impl Environment {
     pub(crate) fn of_service(&self) -> Self {
         let is_seen = |(name, _): &&(String, String)| !is_for_us(name);
         let variables = self.variables.iter().filter(is_seen).cloned().collect();
-        Self { variables, unreadable: Vec::new(), ambiguous: Vec::new(), read_at: SystemTime::now() }
+        Self { variables, unreadable: Vec::new(), ambiguous: Vec::new(), read_at: self.read_at }
     }
 
     /// The names of the variables that [`Environment::of_service`] leaves out.
