@@ -184,15 +184,16 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     }
     let typed = typed.to_lowercase();
     // Two swapped letters are one typing mistake, in a short word too.
-    let likeness = |name: &str| match strsim::osa_distance(&typed, name) {
-        0 | 1 if typed.len() > 2 => 1.0,
-        _ => strsim::jaro_winkler(&typed, name),
+    let likeness = |name: &str| {
+        let is_one_mistake = typed.len() > 2 && strsim::osa_distance(&typed, name) <= 1;
+        (is_one_mistake, strsim::jaro_winkler(&typed, name))
     };
     known
         .into_iter()
         .map(|name| (likeness(&name.to_lowercase()), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .filter(|((is_one_mistake, likeness), _)| *is_one_mistake || *likeness > 0.8)
+        // Of several the first: `ipv4` for `ipv`.
+        .min_by(|((one, a), _), ((other, b), _)| other.cmp(one).then(b.total_cmp(a)))
         .map(|(_, name)| name)
 }
 
@@ -239,5 +240,7 @@ mod tests {
         assert_eq!(nearest("indx4", known), Some("index4"));
         assert_eq!(nearest("zzz", known), None);
         assert_eq!(nearest("tlt", known), Some("ttl"));
+        assert_eq!(nearest("ipv", ["ipv4", "ipv6"]), Some("ipv4"));
+        assert_eq!(nearest("fsh", ["zsh", "fish"]), Some("fish"));
     }
 }
