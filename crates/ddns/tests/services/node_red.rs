@@ -48,7 +48,7 @@ fn node_red(place: &Sandbox) -> Option<(Ended, u16)> {
         command
     });
     // It listens before its flows have started.
-    until(Duration::from_secs(30), "the flow", || status_of_put(port, "/refused").ends_with(" 403"));
+    until(Duration::from_secs(90), "the flow", || status_of_put(port, "/refused").ends_with(" 403"));
     Some((server, port))
 }
 
