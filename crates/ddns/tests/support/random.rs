@@ -1,7 +1,9 @@
 //! Numbers that look random, and come again with the same seed.
 
 use std::collections::hash_map::RandomState;
+use std::env;
 use std::hash::{BuildHasher as _, Hasher as _};
+use std::time::{Duration, Instant};
 
 pub struct Random(u64);
 
@@ -32,4 +34,26 @@ impl Random {
         }
         things
     }
+}
+
+/// Tries an invariant with one seed after the other, for `DDNS_TEST_SECONDS` (4 where that is not set), and prints how often. A try that fails says
+/// why; `DDNS_TEST_SEED=N` repeats it alone.
+#[track_caller]
+pub fn try_for_a_while(invariant: &str, mut attempt: impl FnMut(&mut Random) -> Result<(), String>) {
+    let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut check = |seed| {
+        if let Err(wrong) = attempt(&mut Random::seeded(seed)) {
+            panic!("{invariant}: DDNS_TEST_SEED={seed}: {wrong}");
+        }
+    };
+    if let Some(seed) = number("DDNS_TEST_SEED") {
+        return check(seed);
+    }
+    let end = Instant::now() + Duration::from_secs(number("DDNS_TEST_SECONDS").unwrap_or(4));
+    let (first, mut count) = (Random::new().below(1_000_000_000) as u64, 0);
+    while count == 0 || Instant::now() < end {
+        check(first + count);
+        count += 1;
+    }
+    println!("{invariant}: held {count} times, from DDNS_TEST_SEED={first}");
 }
