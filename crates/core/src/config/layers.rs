@@ -8,8 +8,8 @@ use super::raw::{Raw, Setting};
 pub struct Layers<'a>(pub Vec<&'a Raw>);
 
 impl<'a> Layers<'a> {
-    /// The setting that counts.
+    /// The setting that counts; a `null` sets nothing, and hides what stands below it.
     pub fn get(&self, key: Key) -> Option<&'a Setting> {
-        self.0.iter().find_map(|layer| layer.get(key))
+        self.0.iter().find_map(|layer| layer.written(key)).filter(|setting| !setting.is_null())
     }
 }

@@ -51,6 +51,11 @@ impl Setting {
         }
     }
 
+    /// Whether it is `null`.
+    pub(super) fn is_null(&self) -> bool {
+        self.node.value == Value::Null
+    }
+
     /// Whether it stands in a file that was fetched.
     pub fn is_fetched(&self) -> bool {
         matches!(&self.origin, Origin::File(document) if document.fetched)
@@ -72,8 +77,12 @@ pub struct Raw {
 impl Raw {
     /// A setting; `null` is none.
     pub fn get(&self, key: Key) -> Option<&Setting> {
-        let made = self.settings.iter().find(|(known, _)| *known == key).map(|(_, setting)| setting);
-        made.filter(|setting| setting.node.value != Value::Null)
+        self.written(key).filter(|setting| !setting.is_null())
+    }
+
+    /// A setting, `null` included.
+    pub(super) fn written(&self, key: Key) -> Option<&Setting> {
+        self.settings.iter().find(|(known, _)| *known == key).map(|(_, setting)| setting)
     }
 
     /// Makes a setting; a later one replaces it.
@@ -165,7 +174,7 @@ pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
     let mut file = Raw::default();
     for member in members {
         match member.key.as_str() {
-            "providers" => providers = Some(member),
+            "providers" => providers = Some(member).filter(|member| member.node.value != Value::Null),
             _ => reader.take(&mut file, member, "", false),
         }
     }
@@ -238,7 +247,7 @@ impl Reader<'_> {
         }
         for key in [Key::Ipv4, Key::Ipv6] {
             let Some(setting) = file.get(key) else { continue };
-            if entries.iter().any(|(entry, _)| entry.get(key).is_none()) {
+            if entries.iter().any(|(entry, _)| entry.written(key).is_none()) {
                 continue;
             }
             let message = format!("`{}` outside of `providers` has no effect: each entry has its own", setting.name);
@@ -262,7 +271,11 @@ impl Reader<'_> {
                         self.take(layer, member, "log.", in_entry);
                     }
                 }
-                Value::Null => {}
+                Value::Null => {
+                    for field in FIELDS.iter().filter(|field| field.name.starts_with("log.")) {
+                        layer.set(field.key, member.node.clone(), Origin::File(self.document.clone()));
+                    }
+                }
                 other => {
                     let message = format!(
                         "`log` must be an object with `level`, `file`, `format`, `datefmt`, not {}",

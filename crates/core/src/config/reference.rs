@@ -5,7 +5,7 @@ use super::notify;
 use super::value::natural;
 use crate::callback::{Format, Method};
 use crate::notify::Event;
-use crate::text::json::{Value, pretty};
+use crate::text::json::{Node, Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
 pub fn schema() -> String {
@@ -19,7 +19,7 @@ pub fn schema() -> String {
     }
     let log = Value::object(vec![
         ("description", Value::string("Where and how the runtime log is written")),
-        ("type", Value::string("object")),
+        ("type", one_of(&["object", "null"])),
         ("properties", Value::object(log)),
     ]);
     let at = properties.iter().position(|(name, _)| *name == "providers").unwrap_or(properties.len());
@@ -74,7 +74,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
             members.extend([("type", one_of(&["object", "string"])), ("additionalProperties", strings())]);
         }
         (_, Kind::Text) => members.push(("type", Value::string("string"))),
-        (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string", "null"]))),
+        (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string"]))),
         (_, Kind::Domains) => {
             let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
             let extra = Value::object(vec![("type", Value::string("object")), ("additionalProperties", scalar)]);
@@ -129,10 +129,27 @@ fn described(field: &Field, in_entry: bool) -> Value {
         }
         (_, Kind::Objects) => {}
     }
+    for (name, allowed) in &mut members {
+        or_null(name, allowed);
+    }
     if !field.default.is_empty() && !in_entry {
         members.push(("default", natural(field.kind, &Value::string(field.default))));
     }
     Value::object(members)
+}
+
+/// Allows `null`, which sets a field to nothing (B11).
+fn or_null(name: &str, allowed: &mut Value) {
+    match (name, &mut *allowed) {
+        ("type", Value::String(kind)) => *allowed = one_of(&[kind, "null"]),
+        ("type", Value::Array(kinds)) => kinds.push(Node::synthetic(Value::string("null"))),
+        ("anyOf", Value::Array(kinds)) => kinds.push(Node::synthetic(kind_of("null"))),
+        _ => {}
+    }
+}
+
+fn kind_of(name: &str) -> Value {
+    Value::object([("type", Value::string(name))])
 }
 
 fn one_of(kinds: &[&str]) -> Value {
@@ -141,27 +158,25 @@ fn one_of(kinds: &[&str]) -> Value {
 
 /// What `web` may be.
 fn web() -> Value {
-    let kind = |name: &str| Value::object([("type", Value::string(name))]);
-    let list = || Value::object([("type", one_of(&["array", "string"])), ("items", kind("string"))]);
+    let list = || Value::object([("type", one_of(&["array", "string"])), ("items", kind_of("string"))]);
     let parts = super::web::PARTS.map(|name| match name {
-        "allow_edit" => (name, kind("boolean")),
+        "allow_edit" => (name, kind_of("boolean")),
         "hosts" | "proxies" => (name, list()),
-        _ => (name, kind("string")),
+        _ => (name, kind_of("string")),
     });
     let object = Value::object([
         ("type", Value::string("object")),
         ("properties", Value::object(parts)),
         ("additionalProperties", Value::Bool(false)),
     ]);
-    Value::list([kind("boolean"), kind("string"), object])
+    Value::list([kind_of("boolean"), kind_of("string"), object])
 }
 
 /// What `group` is.
 fn group() -> [(&'static str, Value); 4] {
-    let kind = |name: &str| Value::object([("type", Value::string(name))]);
     let parts = super::group::PARTS.map(|name| match name {
         "prefer" | "lease" => (name, Value::object([("type", one_of(&["integer", "string"]))])),
-        _ => (name, kind("string")),
+        _ => (name, kind_of("string")),
     });
     [
         ("type", Value::string("object")),
@@ -173,11 +188,10 @@ fn group() -> [(&'static str, Value); 4] {
 
 /// What `expect` may be.
 fn expect() -> Value {
-    let kind = |name: &str| Value::object([("type", Value::string(name))]);
-    let string = || kind("string");
+    let string = || kind_of("string");
     let status = Value::object([("type", one_of(&["integer", "string", "array"]))]);
     let parts =
-        [("status", status), ("body", string()), ("json", kind("object")), ("for", string()), ("until", string())];
+        [("status", status), ("body", string()), ("json", kind_of("object")), ("for", string()), ("until", string())];
     let condition = Value::object([
         ("type", Value::string("object")),
         ("properties", Value::object(parts)),
@@ -201,8 +215,8 @@ const ABOVE: &str = "\
 # Configuration
 
 A configuration is a JSON object; `//`, `#` and `/* */` comments and trailing commas are allowed. Each field can also be
-set by a variable of the environment or an option. The command line wins over the file, the file over the environment.
-In the environment a list is JSON or separated by commas. Editors find a schema in
+set by a variable of the environment or an option. The command line wins over the file, the file over the environment;
+`null` in a file sets a field to nothing, whatever the environment says. In the environment a list is JSON or separated by commas. Editors find a schema in
 [schema/ddns.schema.json](../schema/ddns.schema.json).
 
 This page is generated from the table of fields in the source.

@@ -89,10 +89,9 @@ pub(super) fn separated(text: &str) -> Vec<Node> {
 /// The document of a `token`; none where it is empty (B7). Fails where a string holds none.
 pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError> {
     match &node.value {
-        value if is_blank(value) => Ok(None),
+        value if is_empty_token(value) => Ok(None),
         // A string that is not blank is not empty: `"{}"` is a body.
         Value::String(text) => parse(text, Dialect::TOKEN).map(|document| Some(Cow::Owned(document))),
-        Value::Object(members) if members.is_empty() => Ok(None),
         _ => Ok(Some(Cow::Borrowed(node))),
     }
 }
@@ -133,9 +132,13 @@ pub(super) fn domain_name(node: &Node) -> Option<&str> {
     }
 }
 
-/// Whether a token that is not JSON is none (H3).
+/// Whether a token is none (B7, H3).
 pub(super) fn is_empty_token(value: &Value) -> bool {
-    is_blank(value) || value.members().is_some_and(<[Member]>::is_empty)
+    match value {
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        other => is_blank(other),
+    }
 }
 
 /// The members of a form that is written as an object, or as a text that holds one: options and variables hold texts alone.
@@ -190,11 +193,10 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
         Kind::List | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
-        // An empty object is a body only in a string (B7), and a placeholder outside quotes is possible only there.
-        Kind::Document => json().ok().filter(|document| match document {
-            Value::Object(members) => !members.is_empty(),
-            other => matches!(other, Value::Array(_)),
-        }),
+        // What is empty is a body only in a string (B7), and a placeholder outside quotes is possible only there.
+        Kind::Document => json()
+            .ok()
+            .filter(|document| matches!(document, Value::Object(_) | Value::Array(_)) && !is_empty_token(document)),
         Kind::Whole | Kind::Number | Kind::WholeOrText => json().ok().filter(|json| matches!(json, Value::Number(_))),
         Kind::FlagObjectOrText => {
             let object = json().ok().filter(|json| json.members().is_some());

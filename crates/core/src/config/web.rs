@@ -115,10 +115,10 @@ pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
     let layers: Vec<&Raw> = reader.layers.0.clone();
     let (mut listen, mut is_on, mut is_in_file) = (None, false, false);
     for layer in layers {
-        let Some(setting) = layer.get(Key::Web) else { continue };
+        let Some(setting) = layer.written(Key::Web) else { continue };
         let mut reader = Reader { layers: Layers(vec![layer]), diagnostics: &mut *reader.diagnostics };
         match &setting.node.value {
-            Value::Bool(false) => break,
+            Value::Null | Value::Bool(false) => break,
             Value::String(text) if flag(text) == Some(false) => break,
             Value::Bool(true) => {}
             Value::String(text) if text.trim().is_empty() => continue,

@@ -121,17 +121,18 @@ fn b6_object_and_string_tokens_send_the_same_body() {
 }
 
 #[test]
-fn b7_a_string_token_may_be_an_array() {
+fn b7_a_token_may_be_an_array_in_both_forms() {
     let receiver = Receiver::new();
-    let config = with(&basic(&receiver), &json!({"token": r#"["__DOMAIN__", {"ip": "__IP__"}]"#}));
-    let request = sent_by(&receiver, &config, "an array");
-    assert_eq!((request.method(), request.text()), ("POST", r#"["home.example.com",{"ip":"203.0.113.7"}]"#));
+    for token in [json!(["__DOMAIN__", {"ip": "__IP__"}]), json!(r#"["__DOMAIN__", {"ip": "__IP__"}]"#)] {
+        let request = sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), &token.to_string());
+        assert_eq!((request.method(), request.text()), ("POST", r#"["home.example.com",{"ip":"203.0.113.7"}]"#));
+    }
 }
 
 #[test]
 fn b7_empty_tokens_select_get() {
     let receiver = Receiver::new();
-    for token in [json!(null), json!(""), json!("  \t\n"), json!({})] {
+    for token in [json!(null), json!(""), json!("  \t\n"), json!({}), json!([])] {
         let request = sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), &token.to_string());
         assert_eq!(request.line, "GET /hook?d=home.example.com&ip=203.0.113.7 HTTP/1.1", "{token}");
         assert!(request.body.is_empty(), "{token}: a GET has no body: {:?}", request.text());
@@ -140,19 +141,19 @@ fn b7_empty_tokens_select_get() {
 }
 
 #[test]
-fn b7_an_empty_object_in_a_string_is_a_body() {
+fn b7_an_empty_object_or_array_in_a_string_is_a_body() {
     let receiver = Receiver::new();
-    let is_post = |request: &Received, case: &str| {
-        assert_eq!((request.method(), request.text()), ("POST", "{}"), "{case}");
+    let is_post = |request: &Received, body: &str, case: &str| {
+        assert_eq!((request.method(), request.text()), ("POST", body), "{case}");
         assert_eq!(request.header("Content-Type"), Some("application/json"), "{case}");
     };
-    for token in ["{}", " { } "] {
-        is_post(&sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), token), token);
+    for (token, body) in [("{}", "{}"), (" { } ", "{}"), ("[]", "[]")] {
+        is_post(&sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), token), body, token);
     }
     let sandbox = Sandbox::new();
     sandbox.write("config.json", basic(&receiver).to_string());
     sandbox.run(&["--token", "{}"]).expect(0);
-    is_post(&receiver.take().remove(0), "--token");
+    is_post(&receiver.take().remove(0), "{}", "--token");
 }
 
 #[test]

@@ -63,6 +63,36 @@ fn b11_command_line_over_file_over_environment() {
     }
 }
 
+/// Each value of the environment would show in the request, or keep it from being sent.
+#[test]
+fn b11_null_in_a_file_sets_a_field_to_nothing_over_the_environment() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new()
+        .env("DDNS_TOKEN", r#"{"from": "environment"}"#)
+        .env("DDNS_TTL", "600")
+        .env("DDNS_INDEX4", "shell:exit 1")
+        .env("DDNS_LOG_LEVEL", "ERROR")
+        .env("DDNS_WEB", "true");
+    let id = receiver.url("/hook?ttl=__TTL__");
+    let entry = json!({"dns": "callback", "id": id, "ipv4": "home.example.com", "token": null});
+    let config = with(&entry, &json!({"index4": "shell:echo 203.0.113.7", "ttl": null, "log": null, "web": null}));
+    sandbox.sync(&config).expect(0).prints("accepted");
+    assert_eq!(receiver.take()[0].line, "GET /hook?ttl= HTTP/1.1");
+    assert!(!sandbox.run(&["check"]).expect(0).stdout.contains("9876"), "`web` is set to nothing");
+
+    // What stands outside of `providers` is below an entry, too.
+    let entry = json!({"provider": "callback", "ttl": null, "token": null});
+    let outer = json!({"id": id, "ttl": 300, "ipv4": "home.example.com", "index4": "shell:echo 203.0.113.8"});
+    sandbox.sync(&with(&outer, &json!({"providers": [entry]}))).expect(0);
+    assert_eq!(receiver.take()[0].line, "GET /hook?ttl= HTTP/1.1");
+
+    // A field that must be there is missed, and named.
+    let run =
+        sandbox.env("DDNS_IPV4", "environment.example").sync(&with(&outer, &json!({"ipv4": null, "dns": "callback"})));
+    run.expect(2).prints("no domain is set");
+    assert_eq!(receiver.callbacks().len(), 0);
+}
+
 /// Fields are layered one by one, so that a path in the file meets a base address of the environment.
 #[test]
 fn b11_layers_join_before_endpoint_and_id_are_merged() {
