@@ -1,5 +1,4 @@
-//! Puts the recipes into the program: their names, and a text with a line for each, its JSON without blanks, packed to half
-//! its size. `recipe/built_in.rs` unpacks it.
+//! Puts the recipes into the program: their names, and a text with a line for each, its JSON without blanks.
 
 #![allow(
     clippy::disallowed_methods,
@@ -27,8 +26,7 @@ fn main() {
     let text: Vec<&str> = recipes.iter().map(|(_, text)| text.as_str()).collect();
     let folder = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(Path::new(&folder).join("recipes.names"), names.join("\n")).expect("the names are written");
-    fs::write(Path::new(&folder).join("recipes.packed"), packed(text.join("\n").into_bytes()))
-        .expect("the text is written");
+    fs::write(Path::new(&folder).join("recipes.texts"), text.join("\n")).expect("the text is written");
 }
 
 /// JSON without the blanks between its values. What is not JSON stays so: the tests read every recipe.
@@ -45,28 +43,4 @@ fn without_blanks(text: &str) -> String {
         is_escaped = is_text && letter == '\\' && !is_escaped;
     }
     short
-}
-
-/// Byte pair encoding: as long as a byte value is not used, it stands for the most frequent pair. How many pairs there are,
-/// then value and pair for each, then the text.
-fn packed(mut text: Vec<u8>) -> Vec<u8> {
-    let mut pairs: Vec<u8> = Vec::new();
-    let unused: Vec<u8> = (0..=255).filter(|value| !text.contains(value)).collect();
-    for value in unused {
-        let mut counts = vec![0_u32; 1 << 16];
-        text.windows(2).for_each(|pair| counts[usize::from(pair[0]) << 8 | usize::from(pair[1])] += 1);
-        let (most, _) = counts.iter().enumerate().max_by_key(|(_, count)| **count).expect("there are pairs");
-        let pair = [u8::try_from(most >> 8).expect("a byte"), u8::try_from(most & 255).expect("a byte")];
-        pairs.extend([value, pair[0], pair[1]]);
-        let mut shorter = Vec::with_capacity(text.len());
-        let mut rest = text.as_slice();
-        while let [first, after @ ..] = rest {
-            let is_pair = rest.starts_with(&pair);
-            shorter.push(if is_pair { value } else { *first });
-            rest = if is_pair { &rest[2..] } else { after };
-        }
-        text = shorter;
-    }
-    let count = u8::try_from(pairs.len() / 3).expect("at most one for each byte value");
-    [vec![count], pairs, text].concat()
 }

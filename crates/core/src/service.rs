@@ -3,7 +3,6 @@
 
 pub mod access;
 pub mod cron;
-pub mod launchd;
 pub mod procd;
 pub mod systemd;
 
@@ -24,13 +23,11 @@ pub enum Manager {
     Procd,
     /// Where nothing else is there: a run every five minutes.
     Cron,
-    /// That of macOS
-    Launchd,
 }
 
 impl Manager {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Systemd, Self::Procd, Self::Cron, Self::Launchd];
+    pub const ALL: [Self; 3] = [Self::Systemd, Self::Procd, Self::Cron];
 
     /// How it is typed.
     pub fn name(self) -> &'static str {
@@ -38,7 +35,6 @@ impl Manager {
             Self::Systemd => "systemd",
             Self::Procd => "procd",
             Self::Cron => "cron",
-            Self::Launchd => "launchd",
         }
     }
 
@@ -118,8 +114,6 @@ pub struct Home {
     pub folder: String,
     /// `$XDG_CONFIG_HOME`, or `.config` in the home folder.
     pub config: String,
-    /// The number of the user.
-    pub uid: u32,
 }
 
 /// One thing that is done.
@@ -182,10 +176,6 @@ pub fn file(manager: Manager, scope: Scope, home: &Home) -> Option<String> {
         (Manager::Systemd, Scope::User) => Some(format!("{}/systemd/user/{}", home.config, systemd::UNIT)),
         (Manager::Procd, _) => Some(procd::SCRIPT.to_owned()),
         (Manager::Cron, _) => None,
-        (Manager::Launchd, Scope::System) => Some(format!("/Library/LaunchDaemons/{}.plist", launchd::LABEL)),
-        (Manager::Launchd, Scope::User) => {
-            Some(format!("{}/Library/LaunchAgents/{}.plist", home.folder, launchd::LABEL))
-        }
     }
 }
 
@@ -207,11 +197,6 @@ pub fn install(manager: Manager, scope: Scope, service: &Service, home: &Home, t
             steps
         }
         Manager::Cron => vec![cron::replace(cron::with(table, service, scope))],
-        Manager::Launchd => {
-            let mut steps = write(launchd::agent(service, scope, home), 0o644);
-            steps.extend(launchd::start(scope, home));
-            steps
-        }
     }
 }
 
@@ -229,7 +214,6 @@ pub fn uninstall(manager: Manager, scope: Scope, home: &Home, table: &str) -> Ve
             stop.into_iter().chain(remove).collect()
         }
         Manager::Cron => vec![cron::replace(cron::without(table))],
-        Manager::Launchd => [launchd::stop(scope, home)].into_iter().chain(remove).collect(),
     }
 }
 
@@ -242,7 +226,7 @@ pub fn state(manager: Manager, scope: Scope, home: &Home) -> String {
 }
 
 /// The command that shows the log, where there is one. `log_file` is that of the configuration.
-pub fn log(manager: Manager, scope: Scope, home: &Home, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
+pub fn log(manager: Manager, scope: Scope, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
     let words: Vec<&str> = match (manager, scope) {
         (Manager::Systemd, Scope::System) => vec!["journalctl", "--no-pager", "--lines=100", "--unit", systemd::UNIT],
         (Manager::Systemd, Scope::User) => {
@@ -250,12 +234,8 @@ pub fn log(manager: Manager, scope: Scope, home: &Home, log_file: Option<&str>, 
         }
         (Manager::Procd, _) => vec!["logread", "-e", "ddns"],
         (Manager::Cron, _) => vec!["tail", "-n", "100", log_file?],
-        (Manager::Launchd, _) => vec!["tail", "-n", "100"],
     };
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-    if manager == Manager::Launchd {
-        words.push(launchd::log(scope, home));
-    }
     if follow {
         words.insert(1, "-f".to_owned());
     }
@@ -264,7 +244,7 @@ pub fn log(manager: Manager, scope: Scope, home: &Home, log_file: Option<&str>, 
 
 /// The configurations that the head of a file names.
 pub fn configurations(text: &str) -> Option<&str> {
-    text.lines().find_map(|line| line.split_once(CONFIGURATION).map(|(_, names)| names.trim_end_matches(" -->").trim()))
+    text.lines().find_map(|line| line.split_once(CONFIGURATION).map(|(_, names)| names.trim()))
 }
 
 /// Why a path cannot stand in the files of any manager.
@@ -287,7 +267,7 @@ mod tests {
     }
 
     fn home() -> Home {
-        Home { folder: "/home/a".to_owned(), config: "/home/a/.config".to_owned(), uid: 1000 }
+        Home { folder: "/home/a".to_owned(), config: "/home/a/.config".to_owned() }
     }
 
     #[test]
@@ -302,9 +282,7 @@ mod tests {
                     });
                     let text = text.expect("a text");
                     assert!(text.contains(MARKER), "{text}");
-                    if manager != Manager::Launchd || service != odd() {
-                        assert_eq!(configurations(text), Some(service.configs.join(", ").as_str()), "{text}");
-                    }
+                    assert_eq!(configurations(text), Some(service.configs.join(", ").as_str()), "{text}");
                 }
             }
         }

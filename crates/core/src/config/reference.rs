@@ -34,7 +34,7 @@ pub fn schema() -> String {
 
 fn described(field: &Field, in_entry: bool) -> Value {
     let mut members = vec![("description", Value::string(field.help))];
-    let strings = || Value::object(vec![("type", Value::string("string"))]);
+    let strings = || kind_of("string");
     let file = || {
         Value::object(vec![
             ("type", Value::string("object")),
@@ -42,10 +42,8 @@ fn described(field: &Field, in_entry: bool) -> Value {
             ("required", one_of(&["file"])),
         ])
     };
-    let scalar_or_file = || {
-        let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
-        Value::object(vec![("anyOf", Value::list([scalar, file()]))])
-    };
+    let scalar = || Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
+    let scalar_or_file = || Value::object(vec![("anyOf", Value::list([scalar(), file()]))]);
     match (field.key, field.kind) {
         (Key::Dns, _) => members.push(("const", Value::string("callback"))),
         (Key::Providers, _) => {
@@ -76,8 +74,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         (_, Kind::Text) => members.push(("type", Value::string("string"))),
         (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string"]))),
         (_, Kind::Domains) => {
-            let scalar = Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
-            let extra = Value::object(vec![("type", Value::string("object")), ("additionalProperties", scalar)]);
+            let extra = Value::object(vec![("type", Value::string("object")), ("additionalProperties", scalar())]);
             let own = vec![("name", strings()), ("extra", extra), ("interface_id", strings())];
             let object = Value::object(vec![
                 ("type", Value::string("object")),

@@ -6,8 +6,8 @@ use crate::text::diagnostic::{Diagnostic, Place, nearest};
 /// The names, a line for each.
 const NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/recipes.names"));
 
-/// The JSON of each, in the same order, packed by `build.rs`.
-const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recipes.packed"));
+/// The JSON of each, in the same order, a line for each.
+const TEXTS: &str = include_str!(concat!(env!("OUT_DIR"), "/recipes.texts"));
 
 /// The names of all recipes, in their order.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
@@ -16,17 +16,12 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 /// All recipes, in the order of their names.
 pub fn built_in() -> impl Iterator<Item = Recipe> {
-    let text = unpacked(PACKED);
-    let recipes: Vec<Recipe> =
-        names().zip(text.lines()).filter_map(|(name, text)| Recipe::read(name, text).ok()).collect();
-    recipes.into_iter()
+    names().zip(TEXTS.lines()).filter_map(|(name, text)| Recipe::read(name, text).ok())
 }
 
 /// The recipe of a name. Fails with the nearest name.
 pub fn named(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
-    if let Some((name, text)) =
-        names().zip(unpacked(PACKED).lines()).find(|(known, _)| known.eq_ignore_ascii_case(name))
-    {
+    if let Some((name, text)) = names().zip(TEXTS.lines()).find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         return Recipe::read(name, text);
     }
     let error = Diagnostic::error(Place::Nowhere, format!("there is no recipe `{name}`"));
@@ -34,25 +29,4 @@ pub fn named(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
         Some(near) => error.hint(format!("did you mean `{near}`? `ddns recipes` lists all")),
         None => error.hint("`ddns recipes` lists all; a file is named with its folder: ./my.json"),
     }])
-}
-
-/// Undoes the byte pair encoding of `build.rs`: a count, so many values with the pair that each stands for, the text.
-fn unpacked(packed: &[u8]) -> String {
-    let (count, rest) = packed.split_first().unwrap_or((&0, &[]));
-    let (pairs, text) = rest.split_at_checked(usize::from(*count) * 3).unwrap_or_default();
-    let mut meaning: [Option<[u8; 2]>; 256] = [None; 256];
-    for pair in pairs.chunks_exact(3) {
-        meaning[usize::from(pair[0])] = Some([pair[1], pair[2]]);
-    }
-    let (mut bytes, mut left) = (Vec::new(), Vec::new());
-    for value in text {
-        left.push(*value);
-        while let Some(value) = left.pop() {
-            match meaning[usize::from(value)] {
-                Some([first, second]) => left.extend([second, first]),
-                None => bytes.push(value),
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_default()
 }

@@ -190,7 +190,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Service,
         name: "service",
         summary: "Install `ddns watch` as a service, and look after it",
-        about: "`install` checks the configuration, writes what systemd, OpenWrt's procd, cron or launchd needs, starts \
+        about: "`install` checks the configuration, writes what systemd, OpenWrt's procd or cron needs, starts \
                 it, and says what it did; a second time it updates that. `uninstall` takes back exactly that: \
                 configuration and state stay. `status` shows how it is, `logs` what it says. A service of the host reads \
                 /etc/ddns/config.json unless -c names another, and needs root; --user makes one of your own.",
@@ -199,7 +199,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             flag("user", "Your own service, without root"),
             flag("print", "Show files and commands, do nothing"),
             FOLLOW.1,
-            option("manager", "NAME", "systemd, procd, cron or launchd, instead of what is found here"),
+            option("manager", "NAME", "systemd, procd or cron, instead of what is found here"),
         ],
         word: Some(Word {
             name: "ACTION",

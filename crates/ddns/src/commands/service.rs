@@ -91,7 +91,7 @@ async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
         }
         _ => None,
     };
-    let Some(words) = log(facts.manager, facts.scope, &facts.home, file.as_deref(), follow) else {
+    let Some(words) = log(facts.manager, facts.scope, file.as_deref(), follow) else {
         return fail(
             "cron keeps no log: it sends by mail what ddns prints. For a log, set `log.file` in the configuration",
         );

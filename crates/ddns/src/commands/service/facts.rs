@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use ddns_core::service::systemd::OF_PACKAGES;
 use ddns_core::service::{Home, MARKER, Manager, Scope, cron, file};
 use ddns_core::text::diagnostic::{Diagnostic, nearest};
-use rustix::process::{geteuid, getuid};
+use rustix::process::geteuid;
 
 use super::wrong;
 use crate::cli::Given;
@@ -57,7 +57,7 @@ impl Facts {
         }
         let named = environment.get("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute());
         let config = named.map_or_else(|| format!("{folder}/.config"), str::to_owned);
-        let home = Home { folder, config, uid: getuid().as_raw() };
+        let home = Home { folder, config };
         Ok(Self { manager, scope, home, is_root, is_named: given.has("manager"), environment })
     }
 
@@ -80,7 +80,7 @@ impl Facts {
     /// The user's own service, where the host's is meant and that one is installed.
     pub(super) fn own(&self) -> Option<Self> {
         // There is one table of cron for a user, and OpenWrt knows no services of users.
-        let is_possible = self.scope == Scope::System && matches!(self.manager, Manager::Systemd | Manager::Launchd);
+        let is_possible = self.scope == Scope::System && self.manager == Manager::Systemd;
         let own = Self { scope: Scope::User, home: self.home.clone(), environment: self.environment.clone(), ..*self };
         (is_possible && matches!(own.installed(), Found::Ours(_))).then_some(own)
     }
@@ -145,7 +145,6 @@ pub(super) fn is_written_by_us(path: &str) -> bool {
 fn found() -> Result<Manager, Diagnostic> {
     let has = |path: &str| Path::new(path).exists();
     match () {
-        () if cfg!(target_os = "macos") => Ok(Manager::Launchd),
         // How systemd itself says that it runs.
         () if has("/run/systemd/system") => Ok(Manager::Systemd),
         () if has("/etc/openwrt_release") => Ok(Manager::Procd),

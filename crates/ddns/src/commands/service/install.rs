@@ -63,9 +63,6 @@ async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), V
         return Err(vec![wrong(message, "remove `interval` from the configuration")]);
     }
     let runs_programs = entries().any(|entry| entry.sources.iter().flatten().any(Source::runs_a_program));
-    if facts.manager == Manager::Launchd {
-        note("nobody has tried this on macOS yet: please report how it went");
-    }
     let starts = match runs_programs {
         true => Starts::Programs,
         false if cfg!(target_feature = "crt-static") => Starts::Nothing,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ddns_core::service::{Manager, Scope, launchd, procd, systemd};
+use ddns_core::service::{Manager, Scope, procd, systemd};
 use ddns_core::text::duration::seconds;
 use ddns_core::update::status::Status;
 
@@ -73,13 +73,6 @@ fn state(facts: &Facts) -> (String, bool) {
             (words.join(", "), runs)
         }
         Manager::Cron => ("cron starts it every five minutes".to_owned(), true),
-        Manager::Launchd => match said(&["launchctl", "print", &launchd::target(facts.scope, &facts.home)]) {
-            Some(text) => {
-                let state = text.lines().find_map(|line| line.trim().strip_prefix("state = ")).unwrap_or("known");
-                (state.to_owned(), state == "running")
-            }
-            None => ("not loaded".to_owned(), false),
-        },
     }
 }
 
