@@ -176,8 +176,14 @@ fn expect() -> Value {
     let kind = |name: &str| Value::object([("type", Value::string(name))]);
     let string = || kind("string");
     let status = Value::object([("type", one_of(&["integer", "string", "array"]))]);
-    let parts =
-        [("status", status), ("body", string()), ("json", kind("object")), ("for", string()), ("until", string())];
+    let parts = [
+        ("status", status),
+        ("body", string()),
+        ("json", kind("object")),
+        ("for", string()),
+        ("until", string()),
+        ("all", kind("boolean")),
+    ];
     let condition = Value::object([
         ("type", Value::string("object")),
         ("properties", Value::object(parts)),
