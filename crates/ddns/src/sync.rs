@@ -381,10 +381,6 @@ impl<'a> Sync<'a> {
         let outcome = sent.outcome();
         self.tell_reached(outcome);
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
-        let all = sent.outcomes().find(|(_, outcome)| matches!(outcome, Outcome::Stopped { all: true, .. }));
-        if let Some(((_, update), outcome)) = all {
-            self.stop_all(at, &update, outcome);
-        }
         // Meanwhile another may have stopped all of them.
         if outcome.is_retried()
             && sender.entry.needs_memory()
@@ -395,6 +391,10 @@ impl<'a> Sync<'a> {
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
         for ((_, update), outcome) in sent.outcomes() {
             sender.report(sent, &update, outcome, retry.filter(|_| outcome.is_retried()));
+        }
+        let all = sent.outcomes().find(|(_, outcome)| matches!(outcome, Outcome::Stopped { all: true, .. }));
+        if let Some(((_, update), outcome)) = all {
+            self.stop_all(at, &update, outcome);
         }
         match self.updates.batch(job) {
             None => self.queue.withdraw(job),

@@ -50,7 +50,9 @@ impl Sync<'_> {
             if matches!(self.queue.stage(job), Stage::Queued(_) | Stage::WaitingToRetry)
                 && let Some((_, batch)) = self.updates.batch(job)
             {
-                batch.iter().for_each(|(own, update)| self.updates.unmark(*own, at, update));
+                for (own, update) in &batch {
+                    self.updates.unmark(*own, at, update);
+                }
                 self.queue_batch(job, at, batch, false, &Family::ALL);
             }
         }

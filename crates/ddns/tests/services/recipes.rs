@@ -31,7 +31,7 @@ fn h12_h7_inwx_gets_both_addresses_in_one_request_or_none() {
     }
 }
 
-/// C6 encodes an `=` in a value, and FreeDNS wants it as it is: the key is no value, it is written into the address.
+/// C6 encodes an `=` in a value, and the service wants it as it is: the key is no value, it is written into the address.
 #[test]
 fn h12_c6_g2_a_key_of_freedns_is_sent_as_it_is_typed_and_is_not_shown() {
     let receiver = Receiver::responding(|_| Response::with_body(200, "Updated"));

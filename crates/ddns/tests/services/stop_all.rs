@@ -14,9 +14,9 @@ use crate::support::{Receiver, Response, Sandbox};
 fn locked(status: u16, no: &'static str) -> (Receiver, Arc<AtomicBool>) {
     let is_right = Arc::new(AtomicBool::new(false));
     let key = Arc::clone(&is_right);
-    let receiver = Receiver::responding(move |_| match key.load(Ordering::SeqCst) {
-        true => Response::with_body(200, "good"),
-        false => Response::with_body(status, no),
+    let receiver = Receiver::responding(move |_| {
+        let (status, words) = if key.load(Ordering::SeqCst) { (200, "good") } else { (status, no) };
+        Response::with_body(status, words)
     });
     (receiver, is_right)
 }
@@ -201,15 +201,13 @@ fn h5_a_request_under_way_that_fails_is_not_retried() {
     let is_said = Mutex::new(is_said);
     let receiver = Receiver::responding({
         let order = Arc::clone(&order);
-        move |_| match order.fetch_add(1, Ordering::SeqCst) {
-            0 => {
+        move |_| {
+            if order.fetch_add(1, Ordering::SeqCst) == 0 {
                 let _ = is_said.lock().unwrap().recv_timeout(SOON);
-                Response::status(500).after(Duration::from_millis(200))
+                return Response::status(500).after(Duration::from_millis(200));
             }
-            _ => {
-                let _ = said.send(());
-                Response::with_body(200, "badauth")
-            }
+            let _ = said.send(());
+            Response::with_body(200, "badauth")
         }
     });
     let more = json!({"interval": "30s", "concurrency": 2, "index4": "shell:echo 203.0.113.7"});
