@@ -60,7 +60,7 @@ fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
         Verdict::Accepted => Outcome::Accepted(status),
         Verdict::Unchanged => Outcome::Unchanged(status),
         Verdict::Rejected => Outcome::Rejected { status, words },
-        Verdict::Stopped { until_address } => Outcome::Stopped { status, words, until_address },
+        Verdict::Stopped { until_address, all } => Outcome::Stopped { status, words, until_address, all },
         Verdict::Wait(wait) => Outcome::Wait { status, words, wait },
     };
     let domain = Domain::parse("a.example").expect("a domain");

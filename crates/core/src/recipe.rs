@@ -90,6 +90,8 @@ pub struct Question {
     pub help: String,
     /// Whether the answer must not be seen.
     pub secret: bool,
+    /// Whether it goes into `id` as it was typed: it is a part of an address, encoded already.
+    is_typed: bool,
     /// What a right answer looks like: an anchored regular expression.
     check: Option<String>,
     /// What an empty answer means.
@@ -157,6 +159,11 @@ impl Recipe {
         let members = self.own.iter().chain(&self.both).chain([&self.config]).flatten();
         let is_known = |key: &str| FIELDS.iter().any(|field| field.name == key);
         members.map(|member| member.key.as_str()).filter(|key| !is_known(key)).collect()
+    }
+
+    /// Whether an answer goes into `id` as it was typed.
+    fn is_typed(&self, name: &str) -> bool {
+        self.questions.iter().any(|question| question.is_typed && question.name == name)
     }
 
     /// What the lookups find, in a few words each.

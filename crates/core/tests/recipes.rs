@@ -1,5 +1,6 @@
 //! Every recipe makes the requests that its service publishes: `recipes.txt`, whose form is explained at its top.
 
+use std::num::NonZeroU16;
 use std::rc::Rc;
 
 use ddns_core::callback::expect::Verdict;
@@ -7,7 +8,7 @@ use ddns_core::callback::{Batch, Callback, Request, SIGNATURE_HEADERS, Timestamp
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::config::{Config, Entry, Notification};
+use ddns_core::config::{Concurrency, Config, Entry, Notification};
 use ddns_core::net::family::Family;
 use ddns_core::notify::{Event, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
@@ -138,7 +139,7 @@ fn table() -> Vec<Block> {
 fn response(line: &str) -> Option<(&str, u16, &str)> {
     let (mark, rest) = line.split_once(' ')?;
     let (status, text) = rest.split_once(' ').unwrap_or((rest, ""));
-    ["++", "!!", "..", "xx"].contains(&mark).then(|| (mark, status.parse().expect("a status"), text))
+    ["++", "!!", "!*", "..", "xx"].contains(&mark).then(|| (mark, status.parse().expect("a status"), text))
 }
 
 /// The mark of what a response means to a callback.
@@ -147,6 +148,7 @@ fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
     let expect = callback.expect.as_ref().expect("what a response must say");
     match expect.judge(status, text.as_bytes(), 1, &sent)[0].verdict {
         Verdict::Accepted | Verdict::Unchanged => "++",
+        Verdict::Stopped { all: true, .. } => "!*",
         Verdict::Stopped { .. } => "!!",
         Verdict::Wait(_) => "..",
         Verdict::Rejected => "xx",
@@ -249,6 +251,22 @@ fn h12_every_recipe_sends_what_its_service_publishes() {
         assert_eq!(all_sent(&block, &recipe, &taken), together, "{}", block.name);
     }
     assert!(count >= 60, "{count} recipes");
+}
+
+/// A6: what limits its requests gets them one after the other.
+#[test]
+fn a6_recipes_of_services_that_limit_requests_send_one_at_a_time() {
+    let mut count = 0;
+    for block in table() {
+        let recipe = block.recipe();
+        let template = recipe::template(&recipe);
+        if ["\"min_interval\"", "429"].iter().any(|limit| template.contains(limit)) {
+            let concurrency = config(&block, &recipe, &[Family::V4]).concurrency;
+            assert_eq!(concurrency, Concurrency::Fixed(NonZeroU16::MIN), "{}", block.name);
+            count += 1;
+        }
+    }
+    assert!(count >= 15, "{count} recipes");
 }
 
 /// The notifications that a recipe makes, in a configuration of its own.

@@ -322,13 +322,11 @@ impl<'a> Sync<'a> {
             };
             // A retry may come before its time.
             if self.senders[at].entry.needs_memory()
-                && let (verdict @ (Verdict::Held(..) | Verdict::Stopped(..)), _) =
-                    self.updates.judge_batch(at, &mut batch)
+                && let (Verdict::Held(..) | Verdict::Stopped(..), _) = self.updates.judge_batch(at, &mut batch)
             {
                 self.queue.give_back(start);
-                let update = batch.first().map(|(_, update)| *update).or_else(|| Some(self.updates.update(start.0)?.1));
-                if let Some(update) = update {
-                    self.hold(start.0, at, &update, &verdict);
+                if let Some((_, batch)) = self.updates.batch(start.0) {
+                    self.queue_batch(start.0, at, batch, false, &Family::ALL);
                 }
                 continue;
             }
@@ -383,9 +381,20 @@ impl<'a> Sync<'a> {
         let outcome = sent.outcome();
         self.tell_reached(outcome);
         let is_outdated = self.queue.finish(*start, outcome, *retry_after, now, jitter_after(outcome));
+        // Meanwhile another may have stopped all of them.
+        if outcome.is_retried()
+            && sender.entry.needs_memory()
+            && batch.iter().all(|(_, update)| matches!(self.updates.judge(at, update), Verdict::Stopped(..)))
+        {
+            self.queue.withdraw(job);
+        }
         let retry = self.queue.retry(job).map(|retry| retry.at.saturating_sub(now));
         for ((_, update), outcome) in sent.outcomes() {
             sender.report(sent, &update, outcome, retry.filter(|_| outcome.is_retried()));
+        }
+        let all = sent.outcomes().find(|(_, outcome)| matches!(outcome, Outcome::Stopped { all: true, .. }));
+        if let Some(((_, update), outcome)) = all {
+            self.stop_all(at, &update, outcome);
         }
         match self.updates.batch(job) {
             None => self.queue.withdraw(job),

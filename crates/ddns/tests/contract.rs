@@ -45,6 +45,8 @@ mod services {
     mod min_interval;
     mod node_red;
     mod powerdns;
+    mod recipes;
+    mod stop_all;
     mod webhook;
 }
 

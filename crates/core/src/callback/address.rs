@@ -64,8 +64,12 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
                 // What stands before an `@` may be the rest of a password with a `/`, `?` or `#` in it.
                 Zone::Path | Zone::Name if ats_behind > 0 || run.contains('@') => true,
                 Zone::Path => is_long(run),
-                // A parameter without `=` is all value.
-                Zone::Name => after.chars().next().or(marks_behind[index]) != Some('='),
+                // A parameter without `=` is all value; so is a long one that has only `=` behind it: base64 ends like that.
+                Zone::Name => {
+                    let padded = after.trim_start_matches('=');
+                    let is_end = padded.starts_with(['&', '#']) || padded.is_empty() && index + 1 == parts.len();
+                    after.chars().next().or(marks_behind[index]) != Some('=') || is_long(run) && is_end
+                }
                 Zone::Value | Zone::Fragment => true,
             };
             if is_secret {

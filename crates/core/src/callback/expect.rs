@@ -60,10 +60,12 @@ pub enum Verdict {
     Unchanged,
     /// A failure like any other.
     Rejected,
-    /// Refused for good; with `until_address`, until the address is another.
+    /// Refused for good.
     Stopped {
         /// Whether another address is tried again.
         until_address: bool,
+        /// Whether every update of the entry is.
+        all: bool,
     },
     /// Not now; none where the service does not say for how long.
     Wait(Option<Duration>),
@@ -84,6 +86,12 @@ impl Expect {
             Self::Dyndns2 => true,
             Self::Conditions(conditions) => !conditions.stop.is_empty() || !conditions.wait.is_empty(),
         }
+    }
+
+    /// Whether a stop of all updates (H5) reaches an update that has variables of its own, unlike the refused one. In the preset
+    /// they are hardly anything but keys, which may be right; conditions are written by who knows.
+    pub fn stops_others(&self) -> bool {
+        matches!(self, Self::Conditions(_))
     }
 
     /// What a response means for each of `domains` domains, or once for all of them. `sent` are the addresses that were sent.
@@ -112,7 +120,8 @@ impl Conditions {
             Some((conditions[at].clone(), format!("{because} holds")))
         };
         let (verdict, because, decided) = if let Some((condition, because)) = found("stop", &self.stop) {
-            (Verdict::Stopped { until_address: condition.until_address }, because, Some(condition))
+            let Condition { until_address, all, .. } = condition;
+            (Verdict::Stopped { until_address, all }, because, Some(condition))
         } else if let Some((condition, because)) = found("wait", &self.wait) {
             (Verdict::Wait(condition.wait_for), because, Some(condition))
         } else if let Some((condition, because)) = found("reject", &self.reject) {

@@ -187,8 +187,14 @@ fn group() -> [(&'static str, Value); 4] {
 fn expect() -> Value {
     let string = || kind_of("string");
     let status = Value::object([("type", one_of(&["integer", "string", "array"]))]);
-    let parts =
-        [("status", status), ("body", string()), ("json", kind_of("object")), ("for", string()), ("until", string())];
+    let parts = [
+        ("status", status),
+        ("body", string()),
+        ("json", kind_of("object")),
+        ("for", string()),
+        ("until", string()),
+        ("all", kind_of("boolean")),
+    ];
     let condition = Value::object([
         ("type", Value::string("object")),
         ("properties", Value::object(parts)),

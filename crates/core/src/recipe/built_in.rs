@@ -9,6 +9,13 @@ const NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/recipes.names"));
 /// The JSON of each, in the same order, a line for each.
 const TEXTS: &str = include_str!(concat!(env!("OUT_DIR"), "/recipes.texts"));
 
+/// Recipes of services that have ended: the name, what happened, and the way out.
+const GONE: [(&str, &str, &str); 1] = [(
+    "hetzner",
+    "Hetzner shut the old DNS API down in May 2026",
+    "use `hetzner-cloud`: zones are in the Hetzner Console now, and a new token of it is needed",
+)];
+
 /// The names of all recipes, in their order.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.lines()
@@ -23,6 +30,10 @@ pub fn built_in() -> impl Iterator<Item = Recipe> {
 pub fn named(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
     if let Some((name, text)) = names().zip(TEXTS.lines()).find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         return Recipe::read(name, text);
+    }
+    if let Some((gone, why, way_out)) = GONE.iter().find(|(gone, ..)| gone.eq_ignore_ascii_case(name)) {
+        let message = format!("there is no recipe `{gone}` any more: {why}");
+        return Err(vec![Diagnostic::error(Place::Nowhere, message).hint(*way_out)]);
     }
     let error = Diagnostic::error(Place::Nowhere, format!("there is no recipe `{name}`"));
     Err(vec![match nearest(name, names()) {

@@ -9,9 +9,10 @@ use crate::text::json::{Member, Node, Span, Value};
 
 /// The fields that a recipe may fill: what is sent, and what a response means. The others belong to the host: a recipe of a
 /// stranger's runs no program and names no file.
-const FILLED: [&str; 15] = [
+const FILLED: [&str; 16] = [
     "cache_max_age",
     "combine",
+    "concurrency",
     "endpoint",
     "expect",
     "extra",
@@ -72,9 +73,14 @@ impl Reader<'_> {
         for (members, each, known_fields) in parts {
             self.check_fields(members, known_fields);
             template::texts(members, &mut |keys, text, node| {
-                self.check_names(text, &known, each, node.span);
+                // What goes into an address as typed has an entry for each of its values.
+                let is_typed = |name: &str| *keys == ["id"] && recipe.is_typed(name);
+                for name in template::names(text).filter(|name| !is_typed(name)) {
+                    self.check_name_here(name, &known, each, node.span);
+                }
                 let is_whole = template::only(text).is_some() && matches!(keys, ["extra", _] | ["sign"]);
-                if !is_whole && template::names(text).any(|name| secrets.contains(&name)) {
+                let is_out_of_place = |name: &str| secrets.contains(&name) && !is_typed(name);
+                if !is_whole && template::names(text).any(is_out_of_place) {
                     self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
                 }
             });
@@ -101,11 +107,15 @@ impl Reader<'_> {
 
     fn check_names(&mut self, text: &str, known: &HashMap<&str, Each>, each: Each, span: Span) {
         for name in template::names(text) {
-            match known.get(name) {
-                None => self.error(span, format!("nothing here is called `{name}`")),
-                Some(of) if *of > each => self.error(span, format!("`{name}` has no single value here")),
-                Some(_) => {}
-            }
+            self.check_name_here(name, known, each, span);
+        }
+    }
+
+    fn check_name_here(&mut self, name: &str, known: &HashMap<&str, Each>, each: Each, span: Span) {
+        match known.get(name) {
+            None => self.error(span, format!("nothing here is called `{name}`")),
+            Some(of) if *of > each => self.error(span, format!("`{name}` has no single value here")),
+            Some(_) => {}
         }
     }
 }

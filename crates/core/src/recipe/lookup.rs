@@ -38,7 +38,7 @@ impl Form<'_> {
     fn made(&self, lookup: &Lookup, slot: Slot) -> Result<Inquiry, String> {
         let scope = slot.scope();
         let filled = |text: &str, reveal| self.filled(text, scope, reveal);
-        let url = template::filled_url(&lookup.url, |name| self.value(name, scope));
+        let url = template::filled_url(&lookup.url, |_| false, |name| self.value(name, scope));
         let url = Url::parse(&url).map_err(|why| format!("the address to look up {} {why}", lookup.what))?;
         let headers = lookup.headers.iter().map(|(name, text)| (name.clone(), filled(text, true))).collect();
         let mut shown: Vec<String> =
@@ -73,6 +73,8 @@ impl Form<'_> {
             None => Some(&answer),
             Some(place) => match at(&answer, place).map(|node| &node.value) {
                 Some(Value::Array(items)) => items.iter().find(|item| is_right(item)),
+                // Some services leave the brackets out where there is only one.
+                Some(Value::Object(_)) => at(&answer, place).filter(|item| is_right(item)),
                 _ => return Err(format!("the answer has no list at `{place}`")),
             },
         };
@@ -153,6 +155,7 @@ mod tests {
         assert!(form.found(&inquiry.slot, r#"[{"name": "example.com", "id": "\u0007"}]"#).is_err());
         assert!(form.found(&inquiry.slot, r#"[{"name": "example.com"}]"#).is_err());
         assert!(form.found(&inquiry.slot, r#"{"error": "no"}"#).is_err());
+        assert!(form.found(&inquiry.slot, r#""no""#).is_err_and(|why| why.contains("no list")));
         assert!(form.found(&inquiry.slot, "[").is_err());
         form.found(&inquiry.slot, r#"[{"name": "example.com", "id": 5}]"#).expect("an id");
         assert_eq!(form.known(&inquiry.slot), "5");

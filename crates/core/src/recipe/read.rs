@@ -28,7 +28,7 @@ const FIELDS: [&str; 17] = [
     "domain",
     "notify",
 ];
-const OF_QUESTION: [&str; 7] = ["name", "ask", "help", "secret", "check", "default", "each"];
+const OF_QUESTION: [&str; 8] = ["name", "ask", "help", "secret", "typed", "check", "default", "each"];
 const OF_LOOKUP: [&str; 10] = ["name", "what", "each", "method", "url", "headers", "form", "in", "where", "value"];
 
 impl Recipe {
@@ -226,6 +226,7 @@ impl Reader<'_> {
             ask: self.needed("a question", "ask", &object, node.span),
             help: self.text("a question", "help", object.get("help")).unwrap_or_default(),
             secret: object.get("secret").is_some_and(|node| node.value == Value::Bool(true)),
+            is_typed: object.get("typed").is_some_and(|node| node.value == Value::Bool(true)),
             check: self.text("a question", "check", object.get("check")),
             default: self.text("a question", "default", object.get("default")),
             each: self.each(object.get("each")),
@@ -234,6 +235,9 @@ impl Reader<'_> {
             self.error(object["check"].span, "`check` is not a regular expression");
         } else if let Some(why) = question.default.as_ref().and_then(|default| question.complaint(default)) {
             self.error(object["default"].span, format!("`default`: {why}"));
+        }
+        if question.is_typed && question.check.is_none() {
+            self.error(node.span, "`typed` needs a `check`: the answer must not end its part of the address");
         }
         question
     }

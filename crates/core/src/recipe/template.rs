@@ -19,14 +19,17 @@ pub(super) fn filled(text: &str, mut value: impl FnMut(&str) -> String) -> Strin
     replaced(text, |name, _| value(name))
 }
 
-/// The same for a URL: a value at its beginning is an address and stays as it is, but for a slash before what follows; any
-/// other is encoded, slashes in a path excepted.
-pub(super) fn filled_url(text: &str, mut value: impl FnMut(&str) -> String) -> String {
+/// The same for a URL: a value at its beginning is an address and stays as it is, but for a slash before what follows, and so
+/// does one that is typed as it stands there; any other is encoded, slashes in a path excepted.
+pub(super) fn filled_url(text: &str, is_typed: impl Fn(&str) -> bool, mut value: impl FnMut(&str) -> String) -> String {
     if let Some(name) = only(text) {
         return value(name);
     }
     replaced(text, |name, before| {
-        let value = value(name);
+        let (value, is_typed) = (value(name), is_typed(name));
+        if is_typed {
+            return value;
+        }
         if before.is_empty() {
             return value.trim_end_matches('/').to_owned();
         }
@@ -83,12 +86,14 @@ mod tests {
     fn values_are_put_in_once_and_encoded_in_urls() {
         let value = |name: &str| if name == "a" { "${b}/x y&z".to_owned() } else { "https://h.example/p/".to_owned() };
         assert_eq!(filled("<${a}> ${", value), "<${b}/x y&z> ${");
+        let filled_url = |text: &str| filled_url(text, |name| name == "c", value);
+        assert_eq!(filled_url("https://h/?${c}&v=__IP__"), "https://h/?https://h.example/p/&v=__IP__");
         assert_eq!(
-            filled_url("${b}/q/${a}?v=${a}", value),
+            filled_url("${b}/q/${a}?v=${a}"),
             "https://h.example/p/q/%24%7Bb%7D/x%20y%26z?v=%24%7Bb%7D%2Fx%20y%26z"
         );
-        assert_eq!(filled_url("/${a}", value), "/%24%7Bb%7D/x%20y%26z");
-        assert_eq!(filled_url("https://${a}@h/", value), "https://%24%7Bb%7D%2Fx%20y%26z@h/");
+        assert_eq!(filled_url("/${a}"), "/%24%7Bb%7D/x%20y%26z");
+        assert_eq!(filled_url("https://${a}@h/"), "https://%24%7Bb%7D%2Fx%20y%26z@h/");
         assert_eq!((only("${a}"), only("${a} "), only("${a}${b}")), (Some("a"), None, None));
         assert_eq!(names("${a}/${b}${").collect::<Vec<_>>(), ["a", "b"]);
     }

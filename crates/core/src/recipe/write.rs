@@ -1,7 +1,7 @@
 //! A filled form as the text of a configuration.
 
 use super::form::{Form, Scope};
-use super::{Recipe, template};
+use super::{Each, Recipe, template};
 use crate::config::starter;
 use crate::net::family::Family;
 use crate::text::json::{Member, Node, Value};
@@ -20,6 +20,29 @@ pub struct Filled {
 struct Part<'a> {
     over: &'a [Member],
     domains: [Vec<&'a Domain>; 2],
+}
+
+impl<'a> Part<'a> {
+    /// The record that it is about; nothing where it is about several.
+    fn scope(&self) -> Scope<'a> {
+        match &self.domains {
+            [one, none] if one.len() == 1 && none.is_empty() => {
+                Scope { domain: Some(one[0]), family: Some(Family::V4) }
+            }
+            [none, one] if one.len() == 1 && none.is_empty() => {
+                Scope { domain: Some(one[0]), family: Some(Family::V6) }
+            }
+            _ => Scope::default(),
+        }
+    }
+
+    /// The same as an entry for each record.
+    fn records(&self) -> Vec<Self> {
+        let [v4, v6] = &self.domains;
+        let v4 = v4.iter().map(|domain| [vec![*domain], Vec::new()]);
+        let v6 = v6.iter().map(|domain| [Vec::new(), vec![*domain]]);
+        v4.chain(v6).map(|domains| Self { over: self.over, domains }).collect()
+    }
 }
 
 /// Fills values in, and moves secrets to files where they are to have some.
@@ -41,13 +64,13 @@ impl Form<'_> {
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
         if let [part] = parts.as_slice() {
             let whole = recipe.config.iter().filter(|member| !has(part.over, &member.key)).chain(part.over);
-            fields.extend(whole.map(|member| writer.member(member)));
+            fields.extend(whole.map(|member| writer.member(member, part.scope())));
             fields.extend(writer.domains(part));
         } else {
             // What one part has for itself stands in every part.
             let is_own = |key: &str| parts.iter().any(|part| has(part.over, key));
             let common = recipe.config.iter().filter(|member| !is_own(&member.key));
-            fields.extend(common.map(|member| writer.member(member)));
+            fields.extend(common.map(|member| writer.member(member, Scope::default())));
             let entries: Vec<Value> = parts.iter().map(|part| writer.entry(part, is_own)).collect();
             fields.push(("providers".to_owned(), Value::list(entries)));
         }
@@ -64,7 +87,8 @@ impl Form<'_> {
         let mut writer = Writer { form: self, folder, prefix: "notify.", secrets: Vec::new() };
         let mut all: Vec<Value> = Vec::new();
         for members in &self.recipe.notify {
-            let fields: Vec<(String, Value)> = members.iter().map(|member| writer.member(member)).collect();
+            let fields: Vec<(String, Value)> =
+                members.iter().map(|member| writer.member(member, Scope::default())).collect();
             all.push(Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone()))));
         }
         let value = if all.len() == 1 { all.remove(0) } else { Value::list(all) };
@@ -94,20 +118,25 @@ impl Form<'_> {
             ],
         };
         parts.retain(|part| part.domains.iter().any(|domains| !domains.is_empty()));
+        // An address that holds what belongs to one record is the address of that record alone.
+        if self.recipe.questions.iter().any(|question| question.is_typed && question.each != Each::Once) {
+            parts = parts.iter().flat_map(Part::records).collect();
+        }
         parts
     }
 }
 
 impl Writer<'_, '_> {
-    fn member(&mut self, member: &Member) -> (String, Value) {
+    fn member(&mut self, member: &Member, scope: Scope<'_>) -> (String, Value) {
         let is_url = matches!(member.key.as_str(), "id" | "endpoint");
-        (member.key.clone(), self.value(&member.node.value, Scope::default(), is_url))
+        (member.key.clone(), self.value(&member.node.value, scope, is_url))
     }
 
     fn value(&mut self, value: &Value, scope: Scope<'_>, is_url: bool) -> Value {
         match value {
             Value::String(text) if is_url => {
-                Value::String(template::filled_url(text, |name| self.form.value(name, scope)))
+                let is_typed = |name: &str| self.form.recipe.is_typed(name);
+                Value::String(template::filled_url(text, is_typed, |name| self.form.value(name, scope)))
             }
             Value::String(text) => self.text(text, scope),
             Value::Array(items) => Value::list(items.iter().map(|item| self.value(&item.value, scope, false))),
@@ -141,7 +170,7 @@ impl Writer<'_, '_> {
         let rest = self.form.recipe.config.iter().filter(|member| is_own(&member.key) && !has(part.over, &member.key));
         let mut fields = vec![("provider".to_owned(), Value::string("callback"))];
         for member in part.over.iter().chain(rest) {
-            fields.push(self.member(member));
+            fields.push(self.member(member, part.scope()));
         }
         fields.extend(self.domains(part));
         Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))

@@ -43,6 +43,15 @@ pub struct Stopped {
     pub why: String,
 }
 
+impl Stopped {
+    /// The stop that an outcome is for an update with this address; none where it is none.
+    pub fn by(outcome: &Outcome, ip: IpAddr, now: u64) -> Option<Self> {
+        let Outcome::Stopped { words, until_address, .. } = outcome else { return None };
+        let why = words.chars().take(LONGEST_WORDS).collect();
+        Some(Self { ip, at: now, until_address: *until_address, why })
+    }
+}
+
 impl Hold {
     /// The same when a request has ended. `is_same`: this address was accepted last, too.
     #[must_use]
@@ -53,19 +62,16 @@ impl Hold {
             Outcome::Unchanged(_) => {
                 Self { unchanged: if is_same { self.unchanged.saturating_add(1) } else { 1 }, ..none }
             }
-            Outcome::Stopped { words, until_address, .. } => {
-                let why = words.chars().take(LONGEST_WORDS).collect();
-                let stopped = Stopped { ip: update.ip, at: now, until_address: *until_address, why };
-                Self { stopped: Some(stopped), ..none }
-            }
+            Outcome::Stopped { .. } => Self { stopped: Stopped::by(outcome, update.ip, now), ..none },
             Outcome::Wait { wait: Some(wait), .. } => {
-                Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), ..none }
+                Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
             }
-            Outcome::Accepted(_)
-            | Outcome::Wait { wait: None, .. }
+            Outcome::Accepted(_) => none,
+            // It may have been stopped with all updates of its entry while it was under way.
+            Outcome::Wait { wait: None, .. }
             | Outcome::Refused(_)
             | Outcome::Rejected { .. }
-            | Outcome::Failed { .. } => none,
+            | Outcome::Failed { .. } => Self { stopped: self.stopped, ..none },
         }
     }
 
@@ -194,6 +200,32 @@ mod tests {
             let outcome = Outcome::Wait { status: 200, words: String::new(), wait };
             let hold = Hold::default().settled(&outcome, &update, false, NOW);
             assert_eq!(hold.until(Duration::ZERO, NOW), Some((NOW + seconds, HeldBy::Service)), "{asked}");
+        }
+    }
+
+    #[test]
+    fn h5_only_success_ends_a_stop_that_came_while_a_request_was_under_way() {
+        let domain = Domain::parse("a.example").expect("a domain");
+        let ip = "203.0.113.7".parse().expect("an address");
+        let update = Update { domain: &domain, family: Family::V4, ip };
+        let words = "w".repeat(LONGEST_WORDS + 1);
+        let stop = Outcome::Stopped { status: 200, words, until_address: false, all: true };
+        let stopped = Stopped::by(&stop, ip, NOW);
+        assert_eq!(stopped.as_ref().map(|stopped| stopped.why.len()), Some(LONGEST_WORDS));
+        let failed = Outcome::Failed { why: String::new(), reached: true };
+        let wait = |wait| Outcome::Wait { status: 200, words: String::new(), wait };
+        for (outcome, is_kept) in [
+            (Outcome::Accepted(200), false),
+            (Outcome::Unchanged(200), false),
+            (Outcome::Refused(500), true),
+            (Outcome::Rejected { status: 200, words: String::new() }, true),
+            (wait(None), true),
+            (wait(Some(Duration::from_secs(1))), true),
+            (failed, true),
+        ] {
+            let hold = Hold { stopped: stopped.clone(), ..Hold::default() };
+            let hold = hold.settled(&outcome, &update, false, NOW);
+            assert_eq!(hold.stop_for(ip).is_some(), is_kept, "{outcome:?}");
         }
     }
 

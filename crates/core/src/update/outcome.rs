@@ -35,6 +35,8 @@ pub enum Outcome {
         words: String,
         /// Whether another address is tried again.
         until_address: bool,
+        /// Whether it holds for every update of the entry.
+        all: bool,
     },
     /// No status came (E2).
     Failed {

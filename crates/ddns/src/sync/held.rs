@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use ddns_core::net::family::Family;
-use ddns_core::schedule::queue::Job;
+use ddns_core::schedule::queue::{Job, Stage};
 use ddns_core::text::duration::seconds;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
+use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::Verdict;
 
 use super::Sync;
@@ -38,6 +39,22 @@ impl Sync<'_> {
         sender.log.line(if is_news { Level::Error } else { Level::Debug }, || line);
         if is_news {
             self.note_held(at, update, verdict);
+        }
+    }
+
+    /// A service refused one update, and with it every update of its entry (H5): those in the queue are taken out of it, those that are
+    /// under way end.
+    pub(super) fn stop_all(&mut self, at: usize, update: &Update<'_>, outcome: &Outcome) {
+        self.updates.stop_all(at, update, outcome);
+        for job in self.updates.of_sender(at) {
+            if matches!(self.queue.stage(job), Stage::Queued(_) | Stage::WaitingToRetry)
+                && let Some((_, batch)) = self.updates.batch(job)
+            {
+                for (own, update) in &batch {
+                    self.updates.unmark(*own, at, update);
+                }
+                self.queue_batch(job, at, batch, false, &Family::ALL);
+            }
         }
     }
 

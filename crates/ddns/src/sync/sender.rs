@@ -215,7 +215,7 @@ impl<'a> Sender<'a> {
             Meaning::Unchanged => Outcome::Unchanged(status),
             Meaning::Rejected if !(200..300).contains(&status) => Outcome::Refused(status),
             Meaning::Rejected => Outcome::Rejected { status, words },
-            Meaning::Stopped { until_address } => Outcome::Stopped { status, words, until_address },
+            Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words, until_address, all },
             Meaning::Wait(wait) => Outcome::Wait { status, words, wait },
         }
     }

@@ -110,6 +110,12 @@ impl<'a> Updates<'a> {
         self.states[at].first + Job::try_from(before).unwrap_or(Job::MAX)
     }
 
+    /// The numbers of a sender's updates.
+    pub(super) fn of_sender(&self, at: usize) -> std::ops::Range<Job> {
+        let end = || Job::try_from(self.len()).unwrap_or(Job::MAX);
+        self.first(at, Family::V4)..self.states.get(at + 1).map_or_else(end, |next| next.first)
+    }
+
     /// The sender of an update.
     pub(super) fn sender_of(&self, job: Job) -> usize {
         self.states.partition_point(|state| state.first <= job) - 1

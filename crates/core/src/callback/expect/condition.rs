@@ -22,13 +22,15 @@ pub struct Condition {
     pub wait_for: Option<Duration>,
     /// Whether a stop ends when the address changes, for a condition of `stop`.
     pub until_address: bool,
+    /// Whether a stop holds for every update of its entry, for a condition of `stop`.
+    pub all: bool,
 }
 
 impl PartialEq for Condition {
     fn eq(&self, other: &Self) -> bool {
         let pattern = |condition: &Self| condition.body.as_ref().map(|body| body.as_str().to_owned());
-        (&self.status, &self.json, self.wait_for, self.until_address)
-            == (&other.status, &other.json, other.wait_for, other.until_address)
+        (&self.status, &self.json, self.wait_for, self.until_address, self.all)
+            == (&other.status, &other.json, other.wait_for, other.until_address, other.all)
             && pattern(self) == pattern(other)
     }
 }
@@ -51,6 +53,11 @@ impl Condition {
             .build()
             .map_err(|error| error.to_string())?;
         Ok(Self { body: Some(regex), ..self })
+    }
+
+    /// Whether it says nothing about a response, and would always hold.
+    pub fn is_empty(&self) -> bool {
+        !self.has_status() && !self.needs_body()
     }
 
     pub(super) fn needs_body(&self) -> bool {

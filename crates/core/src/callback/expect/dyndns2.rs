@@ -7,12 +7,11 @@ use std::time::Duration;
 use super::{Judgement, Verdict};
 
 /// The service knows what is wrong, and it does not get better by asking again.
-const STOP: [&str; 11] = [
-    "badauth", "badagent", "abuse", "nohost", "notfqdn", "numhost", "!donator", "!yours", "!active", "badsys", "badip",
-];
+const STOP: [&str; 10] =
+    ["badagent", "abuse", "nohost", "notfqdn", "numhost", "!donator", "!yours", "!active", "badsys", "badip"];
 
 /// The service has trouble of its own.
-const WAIT: [&str; 4] = ["911", "dnserr", "servererror", "interror"];
+const WAIT: [&str; 5] = ["911", "dnserr", "servererror", "interror", "interval"];
 
 /// How long it wants to be left alone then.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
@@ -34,7 +33,7 @@ fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> Judgement {
 fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Verdict, String) {
     let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let code = words.next().unwrap_or_default().to_ascii_lowercase();
-    let stopped = Verdict::Stopped { until_address: false };
+    let stopped = Verdict::Stopped { until_address: false, all: false };
     match code.as_str() {
         "" => (Verdict::Rejected, "the response is empty".to_owned()),
         "good" | "nochg" => {
@@ -48,6 +47,8 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Verdict, String) {
                 None => (Verdict::Unchanged, "`nochg` accepts: the service had this address".to_owned()),
             }
         }
+        // Who asks again and again with a wrong password is locked out.
+        "badauth" => (Verdict::Stopped { until_address: false, all: true }, "`badauth` stops".to_owned()),
         code if STOP.contains(&code) => (stopped, format!("`{code}` stops")),
         code if WAIT.contains(&code) => (Verdict::Wait(Some(PAUSE)), format!("`{code}` asks to wait")),
         code => match wanted(code) {

@@ -9,7 +9,8 @@ fn dyndns2(status: u16, body: &str) -> Verdict {
 
 #[test]
 fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
-    let stop = Verdict::Stopped { until_address: false };
+    let stop = Verdict::Stopped { until_address: false, all: false };
+    let stop_all = Verdict::Stopped { until_address: false, all: true };
     let half_an_hour = Verdict::Wait(Some(Duration::from_secs(1800)));
     let cases = [
         ("good 203.0.113.7", Verdict::Accepted),
@@ -19,7 +20,7 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
         ("good 127.0.0.1", stop),
         ("nochg 198.51.100.1", stop),
         ("good 203.0.113.7,2001:db8::1", stop),
-        ("badauth", stop),
+        ("badauth", stop_all),
         ("badagent", stop),
         ("abuse", stop),
         ("nohost", stop),
@@ -34,6 +35,7 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
         ("dnserr", half_an_hour),
         ("servererror", half_an_hour),
         ("interror", half_an_hour),
+        ("interval", half_an_hour),
         ("w30s", Verdict::Wait(Some(Duration::from_secs(30)))),
         ("w10m", Verdict::Wait(Some(Duration::from_secs(600)))),
         ("w1h", Verdict::Wait(Some(Duration::from_secs(3600)))),
@@ -46,7 +48,7 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
     for (body, expected) in cases {
         assert_eq!(dyndns2(200, body), expected, "{body:?}");
     }
-    assert_eq!(dyndns2(401, "badauth"), stop, "the others hold at any status");
+    assert_eq!(dyndns2(401, "badauth"), stop_all, "the others hold at any status");
     assert_eq!(dyndns2(500, "good"), Verdict::Rejected);
 }
 
@@ -56,9 +58,10 @@ fn h4_a_line_is_about_its_domain_where_the_counts_agree() {
         let sent = [SENT.parse().expect("an address")];
         Expect::Dyndns2.judge(200, body.as_bytes(), 2, &sent).into_iter().map(|one| one.verdict).collect()
     };
-    let stop = Verdict::Stopped { until_address: false };
-    assert_eq!(judge("good\nnohost\n"), [Verdict::Accepted, stop]);
-    assert_eq!(judge("badauth\n"), [stop], "once for the whole account");
+    let stop = |all| Verdict::Stopped { until_address: false, all };
+    assert_eq!(judge("good\nnohost\n"), [Verdict::Accepted, stop(false)]);
+    assert_eq!(judge("good\nbadauth\n"), [Verdict::Accepted, stop(true)]);
+    assert_eq!(judge("badauth\n"), [stop(true)], "once for the whole account");
     assert_eq!(judge("good\n\nnochg\n"), [Verdict::Accepted, Verdict::Unchanged]);
 }
 
@@ -69,7 +72,10 @@ fn pattern(text: &str) -> Condition {
 #[test]
 fn h4_conditions_are_looked_at_in_order() {
     let expect = Conditions {
-        stop: vec![pattern("^KO$"), Condition { until_address: true, ..pattern("bad address") }],
+        stop: vec![
+            Condition { all: true, ..pattern("^KO$") },
+            Condition { until_address: true, ..pattern("bad address") },
+        ],
         wait: vec![Condition { wait_for: Some(Duration::from_secs(60)), ..pattern("TOOSOON") }],
         reject: vec![pattern("error")],
         accept: Some(vec![pattern("^OK"), Condition { status: vec![304..=304], ..Condition::default() }]),
@@ -77,8 +83,8 @@ fn h4_conditions_are_looked_at_in_order() {
     };
     let cases = [
         (200, "OK\n", Verdict::Accepted, "OK"),
-        (200, "KO\r\nOK", Verdict::Stopped { until_address: false }, "KO"),
-        (500, "a bad address, error", Verdict::Stopped { until_address: true }, "a bad address, error"),
+        (200, "KO\r\nOK", Verdict::Stopped { until_address: false, all: true }, "KO"),
+        (500, "a bad address, error", Verdict::Stopped { until_address: true, all: false }, "a bad address, error"),
         (200, "x\nTOOSOON for you\nerror", Verdict::Wait(Some(Duration::from_secs(60))), "TOOSOON for you"),
         (200, "OK error", Verdict::Rejected, "OK error"),
         (500, "OK", Verdict::Rejected, "OK"),

@@ -109,17 +109,18 @@ fn condition(list: &str, node: &Node) -> Result<Condition, Wrong> {
                 None => return wrong(part, format!("`expect.wait.for`: `{text}` is not a time"), "e.g. 90s, 30m, 1h"),
             },
             ("until", Value::String(text)) if list == "stop" && text == "address" => condition.until_address = true,
-            ("body" | "json" | "for" | "until", _) => {
-                let hint = "`body` is a text, `json` an object, `for` (of `wait`) a time such as \"30m\", `until` (of `stop`) \"address\"";
+            ("all", Value::Bool(all)) if list == "stop" => condition.all = *all,
+            ("body" | "json" | "for" | "until" | "all", _) => {
+                let hint = "`body` is a text, `json` an object, `for` (of `wait`) a time such as \"30m\", `until` (of `stop`) \"address\", `all` (of `stop`) true";
                 return wrong(part, format!("`expect.{list}.{key}` cannot be {}", part.value.kind()), hint);
             }
             (other, _) => {
-                let hint = "use `status`, `body`, `json`, `for` in `wait`, `until` in `stop`";
+                let hint = "use `status`, `body`, `json`, `for` in `wait`, `until` and `all` in `stop`";
                 return wrong(part, format!("`expect.{list}`: `{other}` is not a part of a condition"), hint);
             }
         }
     }
-    if condition == Condition::default() {
+    if condition.is_empty() {
         return wrong(node, format!("`expect.{list}` has an empty condition"), "it would always hold; leave it out");
     }
     Ok(condition)

@@ -11,7 +11,7 @@ use crate::text::secrets::Secrets;
 const LONG_WORD: usize = 20;
 
 /// The names inside of `log`, of a domain and of `expect` whose values may be seen.
-const PUBLIC: [&str; 15] = [
+const PUBLIC: [&str; 16] = [
     "level",
     "file",
     "datefmt",
@@ -27,6 +27,7 @@ const PUBLIC: [&str; 15] = [
     "domains",
     "missing",
     "until",
+    "all",
 ];
 
 /// What a comment says, without what makes it one.

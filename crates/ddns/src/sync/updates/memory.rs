@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use ddns_core::callback::expect::Expect;
 use ddns_core::callback::{Callback, Moment};
 use ddns_core::config::Cache;
 use ddns_core::config::validate::Valid;
@@ -12,7 +13,7 @@ use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::hold::Hold;
+use ddns_core::update::hold::{Hold, Stopped};
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Reason, Verdict, after_given_up, judge};
 use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
@@ -151,14 +152,16 @@ impl Updates<'_> {
             self.stores[store].store.refresh(self.calendar.now());
             return;
         }
-        if path.is_none() && !self.is_service {
-            return;
+        match path {
+            None if !self.is_service => {}
+            None => self.open(at, Place::Memory),
+            Some(_) if self.is_in_group => self.open(at, Place::Group),
+            Some(path) => self.open(at, Place::File(path)),
         }
-        let place = match path {
-            None => Place::Memory,
-            Some(_) if self.is_in_group => Place::Group,
-            Some(path) => Place::File(path),
-        };
+    }
+
+    fn open(&mut self, at: usize, place: Place) {
+        let sender = &self.senders[at];
         let store = self.stores.iter().position(|shared| shared.place == place).unwrap_or_else(|| {
             let store = match &place {
                 Place::File(path) => Store::open(path, self.own, sender.log),
@@ -293,6 +296,42 @@ impl Updates<'_> {
     pub(in crate::sync) fn can_remember(&self, at: usize) -> bool {
         let is_writable = |(store, _): (usize, Fingerprint)| !self.stores[store].store.has_failed();
         !self.senders[at].entry.needs_memory() || self.states[at].memory.is_none_or(is_writable)
+    }
+
+    /// A service refused one update, and with it every update of its entry (H5). Until the address changes means that of each; one
+    /// that has none now is not stopped then.
+    pub(in crate::sync) fn stop_all(&mut self, at: usize, refused: &Update<'_>, outcome: &Outcome) {
+        if self.states[at].memory.is_none() {
+            self.open(at, Place::Memory);
+        }
+        let (entry, now) = (self.senders[at].entry, self.now());
+        let stops_others = entry.callback.expect.as_ref().is_some_and(Expect::stops_others);
+        let own = entry.callback.own_text(refused.domain, refused.family);
+        for job in self.of_sender(at) {
+            let (_, domain, family) = self.about(job);
+            if !stops_others && entry.callback.own_text(domain, family) != own {
+                continue;
+            }
+            let ip = self.update(job).map_or(refused.ip, |(_, update)| update.ip);
+            let stopped = Stopped::by(outcome, ip, now);
+            let Some((store, key)) = self.key(at, &Update { domain, family, ip }) else { continue };
+            let hold = store.state().hold(&key);
+            store.set_hold(&key, Hold { stopped, ..hold });
+            // Without a cache each round sends what was accepted, too.
+            if entry.cache == Cache::Off {
+                let known = store.state().entry(&key);
+                store.set(key, known.doubted());
+            }
+        }
+    }
+
+    /// An update that was marked is not sent after all: nobody need wait for it.
+    pub(in crate::sync) fn unmark(&mut self, job: Job, at: usize, update: &Update<'_>) {
+        let doubt = self.memory(at, update.domain, update.family);
+        let doubt = doubt.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
+        if doubt.is_some_and(|doubt| doubt.by == self.own) {
+            self.settle(job, at, update, &Outcome::Failed { why: String::new(), reached: false });
+        }
     }
 
     /// Forgets that services stopped updates.
