@@ -118,8 +118,8 @@ mod watch {
 mod web {
     mod api;
     mod browser;
-    mod browser_editing;
-    mod editing;
+    mod browser_setting_up;
+    mod configuration;
     mod events;
     mod limits;
     mod logging_in;
