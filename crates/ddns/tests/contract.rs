@@ -160,6 +160,11 @@ mod commands {
     mod terminal;
 }
 
+mod invariants {
+    mod loop_goes_on;
+    mod secrets_stay;
+}
+
 mod docs {
     mod commands;
     mod configurations;
