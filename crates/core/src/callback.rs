@@ -26,7 +26,7 @@ pub use address::is_long;
 pub use body::{Body, Format};
 pub use combine::{Batch, Combine};
 pub use header::{Header, HeaderError};
-pub use hidden::{hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text, placeholders_in};
+pub use hidden::{hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 pub use notice::{Notice, Subject};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};

@@ -1,10 +1,11 @@
 //! The page: what it may do, and what its views show.
 
 pub mod access;
+pub mod addition;
 pub mod check;
-pub mod edit;
 pub mod form;
 pub mod list;
+pub mod mask;
 pub mod overview;
 pub mod session;
 pub mod state;

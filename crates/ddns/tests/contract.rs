@@ -120,8 +120,8 @@ mod watch {
 mod web {
     mod api;
     mod browser;
-    mod browser_editing;
-    mod editing;
+    mod browser_setting_up;
+    mod configuration;
     mod events;
     mod limits;
     mod logging_in;
@@ -160,6 +160,11 @@ mod commands {
     mod service;
     mod service_of_host;
     mod terminal;
+}
+
+mod invariants {
+    mod loop_goes_on;
+    mod secrets_stay;
 }
 
 mod docs {

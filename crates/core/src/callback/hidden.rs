@@ -65,7 +65,7 @@ pub fn hidden_in_text(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Whatever has the form of a placeholder in a text.
-pub fn placeholders_in(text: &str) -> Variables {
+fn placeholders_in(text: &str) -> Variables {
     let (mut variables, mut unknown) = (Variables::default(), Vec::new());
     template::parse(text, &variables, &mut unknown);
     unknown.sort_unstable();

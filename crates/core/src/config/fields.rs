@@ -133,6 +133,12 @@ impl Field {
         &FIELDS[key as usize]
     }
 
+    /// The field of a name, as it stands in a file or an entry; `provider` is `dns` there.
+    pub fn written(name: &str) -> Option<&'static Self> {
+        let name = if name == "provider" { "dns" } else { name };
+        FIELDS.iter().find(|field| field.name == name)
+    }
+
     /// What is allowed, for a sentence that ends in it.
     pub fn allowed(&self) -> &'static str {
         match (self.key, self.kind) {

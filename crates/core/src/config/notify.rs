@@ -44,15 +44,6 @@ pub(super) fn fields() -> impl Iterator<Item = &'static Field> {
     FIELDS_OF.iter().map(|key| Field::of(*key))
 }
 
-/// What each notification sets of the fields of an entry.
-pub(crate) fn each(setting: &Setting) -> Vec<Raw> {
-    let mut layer = Raw::default();
-    layer.set(Key::Notify, setting.node.clone(), setting.origin.clone());
-    let mut unused = Diagnostics::default();
-    let objects = Reader { layers: Layers(vec![&layer]), diagnostics: &mut unused }.objects(Key::Notify);
-    objects.iter().map(|node| own(node, setting)).collect()
-}
-
 /// What a notification sets of the fields of an entry.
 pub(super) fn own(node: &Node, setting: &Setting) -> Raw {
     let mut own = Raw::default();

@@ -40,7 +40,7 @@ pub struct Web {
     pub password: Option<Held>,
     /// `token_file`: what programs send as a bearer token.
     pub token: Option<Held>,
-    /// `allow_edit`: whether a configuration can be changed on the page.
+    /// `allow_edit`: whether recipes may be added to a configuration on the page.
     pub allow_edit: bool,
     /// `hosts`: further names of the page, as a browser knows them; in lower case.
     pub hosts: Vec<String>,

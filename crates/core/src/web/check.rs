@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::config::Config;
-use crate::config::fields::{FIELDS, Field};
+use crate::config::fields::Field;
 use crate::config::files::{Files, named_in};
 use crate::config::lint::{lint, sent_twice};
 use crate::config::raw::{self, Document};
@@ -132,10 +132,10 @@ fn finding(diagnostic: Diagnostic, text: &str, fields: &Places) -> Finding {
 }
 
 /// Where the fields stand in a text.
-pub(super) struct Places(Vec<(Span, &'static Field)>);
+struct Places(Vec<(Span, &'static Field)>);
 
 impl Places {
-    pub(super) fn of(text: &str) -> Self {
+    fn of(text: &str) -> Self {
         let mut places = Vec::new();
         if let Ok(root) = parse(text, Dialect::CONFIG) {
             collect(root.value.members().unwrap_or_default(), "", &mut places);
@@ -144,7 +144,7 @@ impl Places {
     }
 
     /// The field whose key or value stands at a place: the innermost one.
-    pub(super) fn at(&self, at: usize) -> Option<&'static Field> {
+    fn at(&self, at: usize) -> Option<&'static Field> {
         let here = self.0.iter().filter(|(span, _)| (span.start..span.end.max(span.start + 1)).contains(&at));
         here.min_by_key(|(span, _)| span.end - span.start).map(|(_, field)| *field)
     }
@@ -152,8 +152,8 @@ impl Places {
 
 fn collect(members: &[Member], prefix: &str, places: &mut Vec<(Span, &'static Field)>) {
     for member in members {
-        let name = format!("{prefix}{}", if member.key == "provider" { "dns" } else { &member.key });
-        if let Some(field) = FIELDS.iter().find(|field| field.name == name) {
+        let name = format!("{prefix}{}", member.key);
+        if let Some(field) = Field::written(&name) {
             places.push((Span { start: member.key_span.start, end: member.node.span.end }, field));
         }
         match &member.node.value {

@@ -83,7 +83,6 @@ fn respond(ask: Ask, settings: &Settings, environment: &Environment, target: &Pa
             let _ = respond.send(Configured {
                 names: Vec::new(),
                 around: surroundings(settings, environment),
-                addresses: [None; 2],
                 set_up: Some(target.display().to_string()),
             });
         }

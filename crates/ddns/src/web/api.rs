@@ -1,7 +1,5 @@
 //! The interface for programs: JSON, as the commands print it. `openapi.json` describes it; a test compares the two.
 
-pub(super) mod config;
-
 use ddns_core::config::validate::Surroundings;
 use ddns_core::history;
 use ddns_core::history::filter::Kind;
@@ -103,6 +101,21 @@ pub(super) async fn history(site: &Site, request: &Request) -> Reply {
     }
 }
 
+/// Every file of the configuration on this host, without its secrets.
+pub(super) async fn config(site: &Site) -> Reply {
+    let Some(configured) = site.configured().await else { return gone() };
+    let mut files = Vec::new();
+    for number in 0..configured.names.len() {
+        let Some(name) = configured.local_file(number) else { continue };
+        let text = match site.masked(name).await {
+            Ok(text) => ("text", Value::string(text)),
+            Err(why) => ("error", Value::string(why)),
+        };
+        files.push(Value::object([("file", Value::Number(number.to_string())), ("name", Value::string(name)), text]));
+    }
+    Reply::json(200, &Value::list(files))
+}
+
 /// `skip` and `limit` of a list.
 fn part(request: &Request) -> Result<(usize, usize), Reply> {
     let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
@@ -116,14 +129,14 @@ fn part(request: &Request) -> Result<(usize, usize), Reply> {
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
-pub(super) fn judge(request: &Request) -> Reply {
-    let Ok(text) = std::str::from_utf8(&request.body) else { return error(400, "the text is not UTF-8") };
-    let (_, findings) = check("the text", text, &Surroundings::default());
-    Reply::json(
-        200,
-        &Value::object([
+pub(super) async fn judge(site: &Site, request: &Request) -> Reply {
+    let Ok(text) = String::from_utf8(request.body.clone()) else { return error(400, "the text is not UTF-8") };
+    let checked = site.aside(move || {
+        let (_, findings) = check("the text", &text, &Surroundings::default());
+        Value::object([
             ("valid", Value::Bool(!has_errors(&findings))),
             ("findings", Value::list(findings.iter().map(Finding::to_json))),
-        ]),
-    )
+        ])
+    });
+    checked.await.map_or_else(gone, |value| Reply::json(200, &value))
 }

@@ -41,6 +41,9 @@ const fn row(access: Access, method: Method, path: &'static str, handler: Handle
     Route { method, path, access, handler }
 }
 
+/// Takes the text of a configuration.
+pub(super) const CHECK: &str = "/api/v1/check";
+
 /// Everything that can be requested, besides the files of [`Asset`].
 const ROUTES: &[Route] = {
     use Access::{Anybody, Checks, People, Programs};
@@ -56,8 +59,6 @@ const ROUTES: &[Route] = {
         row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
         row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
         row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),
-        row(People, POST, "/configuration", |site, request| Box::pin(configuration::take(site, request))),
-        row(People, POST, "/configuration/check", |site, request| Box::pin(configuration::check_text(site, request))),
         row(People, GET, "/recipes", |site, request| Box::pin(wizard::begin(site, request))),
         row(People, POST, "/recipes", |site, request| Box::pin(wizard::go_on(site, request))),
         row(People, GET, "/setup", |site, request| Box::pin(wizard::begin(site, request))),
@@ -73,9 +74,8 @@ const ROUTES: &[Route] = {
         row(Programs, GET, "/api/v1/addresses", |site, _| Box::pin(api::addresses(site))),
         row(Programs, GET, "/api/v1/preview", |site, request| Box::pin(api::preview(site, request))),
         row(Programs, GET, "/api/v1/history", |site, request| Box::pin(api::history(site, request))),
-        row(Programs, GET, "/api/v1/config", |site, _| Box::pin(api::config::show(site))),
-        row(Programs, Method::PUT, "/api/v1/config", |site, request| Box::pin(api::config::replace(site, request))),
-        row(Programs, POST, "/api/v1/check", |_, request| Box::pin(ready(api::judge(request)))),
+        row(Programs, GET, "/api/v1/config", |site, _| Box::pin(api::config(site))),
+        row(Programs, POST, CHECK, |site, request| Box::pin(api::judge(site, request))),
         row(Programs, GET, "/api/v1/openapi.json", |_, _| Box::pin(ready(api::description()))),
         row(Programs, POST, "/api/v1/sync", |site, request| Box::pin(api::synchronize(site, request))),
     ]

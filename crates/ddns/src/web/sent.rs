@@ -1,4 +1,4 @@
-//! What configurations would send, redacted, and what differs between two of them. Nothing is looked up and nothing is sent.
+//! What a configuration would send, redacted. Nothing is looked up and nothing is sent.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,6 @@ use ddns_core::update::Update;
 use crate::http::USER_AGENT;
 
 /// A request as it may be seen.
-#[derive(Clone)]
 pub(crate) struct Sent {
     /// The number of its entry.
     pub(super) entry: usize,
@@ -19,18 +18,8 @@ pub(crate) struct Sent {
     pub(crate) about: String,
     pub(crate) origin: String,
     pub(crate) shown: String,
-    /// Secrets included, to see that one changed.
+    /// Secrets included.
     pub(super) whole: Option<Request>,
-}
-
-/// What an edit changes.
-pub(crate) struct Changes {
-    pub(crate) added: Vec<Sent>,
-    pub(crate) removed: Vec<Sent>,
-    /// Before and after.
-    pub(crate) changed: Vec<(Sent, Sent)>,
-    /// How many stay as they are.
-    pub(crate) same: usize,
 }
 
 /// Every request of a configuration with these addresses, by [`Family::index`]; those for documentation where one is not known.
@@ -73,38 +62,4 @@ fn sent((number, entry): (usize, &Entry), batch: Batch<'_>, updates: &[Update<'_
         Err(why) => format!("nothing: {why}"),
     };
     Sent { entry: number, about: about.join(", "), origin, shown, whole }
-}
-
-/// What differs between what was sent and what would be.
-pub(super) fn changes(before: Vec<Sent>, now: Vec<Sent>) -> Changes {
-    let mut left: Vec<Option<Sent>> = before.into_iter().map(Some).collect();
-    let mut changes = Changes { added: Vec::new(), removed: Vec::new(), changed: Vec::new(), same: 0 };
-    // The order is mostly the same: the next one is looked at first.
-    let mut next = 0;
-    let mut others = Vec::new();
-    for sent in now {
-        let is_same = |other: &Option<Sent>| {
-            other.as_ref().is_some_and(|other| {
-                other.about == sent.about && other.whole == sent.whole && other.shown == sent.shown
-            })
-        };
-        let at = (next..left.len()).chain(0..next.min(left.len())).find(|at| is_same(&left[*at]));
-        match at {
-            Some(at) => {
-                left[at] = None;
-                next = at + 1;
-                changes.same += 1;
-            }
-            None => others.push(sent),
-        }
-    }
-    for sent in others {
-        let was = left.iter_mut().find(|other| other.as_ref().is_some_and(|other| other.about == sent.about));
-        match was.and_then(Option::take) {
-            Some(before) => changes.changed.push((before, sent)),
-            None => changes.added.push(sent),
-        }
-    }
-    changes.removed = left.into_iter().flatten().collect();
-    changes
 }

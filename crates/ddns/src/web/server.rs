@@ -21,8 +21,11 @@ use super::route;
 use super::site::{Ask, Site};
 use crate::http::server::{Accepted, Activity, Patience, Phase, Wire, accept, hang_up, read, speak};
 
-/// More body than this is no request to the page, in KiB: a configuration with very many domains.
-const BODY_LIMIT: usize = 1024;
+/// More body than this is no form of the page, in KiB.
+const FORM_LIMIT: usize = 32;
+
+/// More is no configuration to be checked: one with very many domains.
+const TEXT_LIMIT: usize = 1024;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -127,7 +130,8 @@ async fn respond(
 ) -> Result<hyper::Response<Content>, io::Error> {
     activity.enter(Phase::Reading);
     let (head, body) = request.into_parts();
-    let reply = match read(body, BODY_LIMIT).await {
+    let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
+    let reply = match read(body, limit).await {
         Ok(body) => {
             activity.enter(Phase::Responding);
             match Request::new(head, body, from.ip(), is_secured, site) {

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::web::Web;
@@ -14,6 +15,7 @@ use ddns_core::update::domain::Domain;
 use ddns_core::update::status::Status;
 use ddns_core::web::access::{password, token};
 use ddns_core::web::list::Filter;
+use ddns_core::web::mask::mask;
 use ddns_core::web::session::{Id, Key, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
@@ -21,6 +23,7 @@ use tokio::sync::{Mutex, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Changes;
+use super::save;
 use super::sources::Sources;
 use crate::clock::steady_time;
 use crate::load::OUTSIDE;
@@ -78,8 +81,6 @@ pub(crate) struct Configured {
     pub(crate) names: Vec<String>,
     /// What each of them is layered with.
     pub(crate) around: Surroundings,
-    /// The addresses that were found last, by [`Family::index`](ddns_core::net::family::Family::index).
-    pub(crate) addresses: [Option<IpAddr>; 2],
     /// Where the first configuration is to be written; none where there is one.
     pub(crate) set_up: Option<String>,
 }
@@ -88,6 +89,11 @@ impl Configured {
     /// The file of a number, or its address; none where the configuration stands in none.
     pub(super) fn file(&self, number: usize) -> Option<&String> {
         self.names.get(number).filter(|name| *name != OUTSIDE)
+    }
+
+    /// The same; none where it was fetched, too.
+    pub(super) fn local_file(&self, number: usize) -> Option<&String> {
+        self.file(number).filter(|name| !name.contains("://"))
     }
 }
 
@@ -103,6 +109,8 @@ pub(super) struct Site {
     pub(super) tries: RefCell<Tries>,
     /// Held while a password is verified: one at a time.
     pub(super) verifying: Mutex<()>,
+    /// Held by what is done beside the event loop: one thing at a time.
+    beside: Arc<Mutex<()>>,
     pub(super) changes: Changes,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
@@ -123,6 +131,7 @@ impl Site {
             sessions: RefCell::default(),
             tries: RefCell::default(),
             verifying: Mutex::default(),
+            beside: Arc::default(),
             changes: Changes::default(),
             asks,
             sources: Rc::default(),
@@ -190,6 +199,24 @@ impl Site {
     /// Synchronizes; how it ended.
     pub(super) async fn synchronize(&self, retry_stopped: bool) -> Option<Value> {
         self.ask(|done| Ask::Synchronize { retry_stopped, done }).await
+    }
+
+    /// Does what may take long beside the event loop: one thing at a time, also where nobody waits for it any more. None where
+    /// it ended without a result.
+    pub(super) async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let alone = Arc::clone(&self.beside).lock_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let _alone = alone;
+            work()
+        });
+        done.await.ok()
+    }
+
+    /// The text of a file without its secrets; fails with a phrase that follows its name.
+    pub(super) async fn masked(&self, name: &str) -> Result<String, String> {
+        let name = name.to_owned();
+        let text = self.aside(move || save::open(&name).map(|opened| mask(&opened.text))).await;
+        text.unwrap_or_else(|| Err("cannot be shown".to_owned()))
     }
 
     pub(super) fn warn(&self, text: String) {

@@ -16,8 +16,7 @@ use ddns_core::net::ssl::Ssl;
 use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
 use ddns_core::text::json::{Node, Value};
 use ddns_core::update::domain::Domain;
-use ddns_core::web::check::has_errors;
-use ddns_core::web::edit::{Edit, Judged, appended, judge};
+use ddns_core::web::addition;
 
 use super::pages::{GONE, frame};
 use super::reply::{Reply, Request};
@@ -37,6 +36,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// So many requests are sent at once to see whether the service takes them.
 const MOST_SENT: usize = 2;
+
+/// So many domains of one family are named in a form.
+const MOST_DOMAINS: usize = 100;
 
 /// The name that stands for no recipe.
 const OWN: &str = "own";
@@ -85,16 +87,15 @@ pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
         Ok(text) => text,
         Err(reply) => return reply,
     };
-    // A text from a browser, as an edit of an empty file: it names no file and runs nothing.
-    let edit = Edit { name: "config.json", old: "{}", edited: &text, around: &configured.around };
-    let Judged { result, findings } = judge(&edit);
-    let Some((_, config)) = result.filter(|_| !has_errors(&findings)) else {
-        let why: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
-        return ask(request, &typed, &[], Some(&why.join("; ")));
-    };
+    if let Err(why) = addition::checked(&text) {
+        return ask(request, &typed, &[], Some(&why));
+    }
     match mode(request) {
         Mode::Recipes => recipe_done(site, request, &configured, &typed, &text).await,
-        Mode::SetUp => set_up(site, request, &configured, &typed, &text, &config).await,
+        Mode::SetUp => match addition::first(&text, &configured.around) {
+            Ok(config) => set_up(site, request, &configured, &typed, &text, &config).await,
+            Err(why) => ask(request, &typed, &[], Some(&why)),
+        },
     }
 }
 
@@ -164,7 +165,12 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
     let mut domains: [Vec<Domain>; 2] = Default::default();
     for family in Family::ALL.into_iter().filter(|family| recipe.takes(*family)) {
         let field = ["ipv4", "ipv6"][family.index()];
-        for item in value::list(&typed.domains[family.index()]).unwrap_or_default() {
+        let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
+        if items.len() > MOST_DOMAINS {
+            let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
+            return Err((field.to_owned(), why));
+        }
+        for item in items {
             let text = item.value.text().unwrap_or_default();
             let wrong = |why| (field.to_owned(), format!("{text} is not a domain name: {why}"));
             domains[family.index()].push(Domain::parse(text).map_err(|why| wrong(why.to_string()))?);
@@ -312,7 +318,7 @@ fn own_text(request: &Request, typed: &Typed) -> Result<String, Reply> {
 
 /// Shows the text, and adds it to a file where that is wanted.
 async fn recipe_done(site: &Site, request: &Request, configured: &Configured, typed: &Typed, text: &str) -> Reply {
-    let file = configured.file(0).filter(|name| !name.contains("://") && site.web.borrow().allow_edit);
+    let file = configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
     let shown = |status, notice| {
         let content = view::recipe_done(typed, text, file.map(String::as_str), notice, &request.token);
         page(request, status, &content)
@@ -320,22 +326,16 @@ async fn recipe_done(site: &Site, request: &Request, configured: &Configured, ty
     let Some(name) = file.filter(|_| request.field("step").as_deref() == Some("add")) else {
         return shown(200, None);
     };
-    let added = save::open(name).and_then(|opened| {
-        let new = appended(&opened.text, text)?;
-        let edit = Edit { name, old: &opened.text, edited: &new, around: &configured.around };
-        let Judged { result, findings } = judge(&edit);
-        let Some((new, _)) = result else {
-            let why: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
-            return Err(format!("would not be valid: {}", why.join("; ")));
-        };
-        match save::replace(name, &opened.version, &new) {
-            Ok(()) => Ok(()),
-            Err(save::Refused::Changed) => Err("was changed on the host at the same moment".to_owned()),
-            Err(save::Refused::Failed(why)) => Err(why),
-        }
+    let of_file = |why: String| format!("{name} {why}");
+    let added = save::open(name).map_err(of_file).and_then(|opened| {
+        let new = addition::appended(&opened.text, text, &configured.around)?;
+        save::replace(name, &opened.version, &new).map_err(|refused| match refused {
+            save::Refused::Changed => of_file("was changed on the host at the same moment".to_owned()),
+            save::Refused::Failed(why) => of_file(why),
+        })
     });
     if let Err(why) = added {
-        return shown(422, Some((Tone::Bad, format!("Nothing was added: {name} {why}."))));
+        return shown(422, Some((Tone::Bad, format!("Nothing was added: {why}."))));
     }
     match site.reload().await {
         None => Reply::text(503, GONE),

@@ -163,7 +163,7 @@ pub(super) fn unwritable(facts: &Facts, configs: &[&Config]) -> Vec<Diagnostic> 
             add("log.file", path, "leave it out: the journal keeps the log; or name a file in /var/lib/ddns");
         }
         if config.web.as_ref().is_some_and(|page| page.allow_edit) {
-            add("web.allow_edit", &config.name, "leave it out, or install with --user: then the page can save changes");
+            add("web.allow_edit", &config.name, "leave it out, or install with --user: then the page can add to it");
         }
         for entry in &config.entries {
             if let Cache::File(path) = &entry.cache {

@@ -112,13 +112,9 @@ impl EventLoop<'_, '_> {
     }
 
     fn configured(&self) -> Configured {
-        let rows = self.sync.rows();
-        let address =
-            |family: Family| rows.iter().filter(|row| row.kind == family.record_type()).find_map(|row| row.address);
         Configured {
             names: self.configs.iter().map(|(config, _)| config.name.clone()).collect(),
             around: surroundings(&self.service.settings, self.service.environment),
-            addresses: Family::ALL.map(address),
             set_up: None,
         }
     }

@@ -37,7 +37,7 @@
     for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
     for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     const is_edited = (node) => node === document.activeElement || (node.value !== undefined && node.value !== node.defaultValue);
-    if (old.matches("input, textarea, select") && is_edited(old)) return;
+    if (old.matches("input, select") && is_edited(old)) return;
     let place = old.firstChild;
     for (const next of [...fresh.childNodes]) {
       while (place && next.id && place.id !== next.id && [...old.children].some((node) => node.id === next.id)) {
@@ -151,45 +151,7 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches("select[data-submit]")) event.target.form.requestSubmit();
   });
-  // The editor: line numbers, and what is wrong while somebody types.
-  const edit = (form) => {
-    const text = form.querySelector("textarea");
-    const [numbers, findings] = [form.querySelector(".editor pre"), form.querySelector("#findings")];
-    let timer;
-    let count = 0;
-    const number = () => {
-      const wrong = (findings.querySelector("[data-wrong]")?.dataset.wrong ?? "").split(" ");
-      const lines = text.value.split("\n").length + 1;
-      text.rows = lines;
-      numbers.replaceChildren(...Array.from({ length: lines }, (_, at) => {
-        const line = document.createElement("span");
-        line.textContent = `${at + 1}\n`;
-        if (wrong.includes(String(at + 1))) line.className = "at";
-        return line;
-      }));
-    };
-    const check = async () => {
-      const mine = ++count;
-      try {
-        const body = new URLSearchParams(new FormData(form));
-        const response = await fetch("/configuration/check", { method: "POST", body });
-        const page = new DOMParser().parseFromString(await response.text(), "text/html");
-        const fresh = page.querySelector(".findings");
-        if (!response.ok || !fresh || mine !== count) return;
-        findings.replaceChildren(fresh);
-        text.setAttribute("aria-invalid", String(Boolean(fresh.querySelector(".bad"))));
-        number();
-      } catch { /* The next key tries again. */ }
-    };
-    text.addEventListener("input", () => {
-      number();
-      clearTimeout(timer);
-      timer = setTimeout(check, 400);
-    });
-  };
-
   document.addEventListener("DOMContentLoaded", () => {
-    for (const form of all("form[data-editor]")) edit(form);
     for (const node of all("[data-theme-switch]")) node.hidden = false;
     equip();
     setInterval(tick, 1000);

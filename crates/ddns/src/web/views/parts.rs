@@ -125,7 +125,6 @@ pub(crate) fn prose(text: &str) -> Markup {
 /// What a notice is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
-    Good,
     Info,
     Warning,
     Bad,
@@ -134,7 +133,6 @@ pub(crate) enum Tone {
 /// Something that must be said: one sentence and what to do.
 pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
     let (class, icon) = match tone {
-        Tone::Good => ("notice good", Icon::Good),
         Tone::Info => ("notice info", Icon::Info),
         Tone::Warning => ("notice warn", Icon::Retrying),
         Tone::Bad => ("notice bad", Icon::Stopped),

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::hide::{Nature, field, in_proxy, in_source, nature};
+use super::hide::{Nature, in_proxy, in_source, nature};
 use crate::callback::{hidden_in_address, hidden_in_text};
+use crate::config::fields::Field;
 use crate::text::json::{TokenKind, first_token, is_placeholder_name};
 use crate::text::secrets::Secrets;
 
@@ -31,7 +32,7 @@ const PUBLIC: [&str; 16] = [
 ];
 
 /// What a comment says, without what makes it one.
-pub(super) fn inside(text: &str, comment: Range<usize>) -> Range<usize> {
+fn inside(text: &str, comment: Range<usize>) -> Range<usize> {
     let whole = &text[comment.clone()];
     let (start, end) = match whole.strip_prefix("/*") {
         Some(rest) => (2, rest.strip_suffix("*/").map_or(whole.len(), |inside| 2 + inside.len())),
@@ -40,9 +41,9 @@ pub(super) fn inside(text: &str, comment: Range<usize>) -> Range<usize> {
     comment.start + start.min(end)..comment.start + end
 }
 
-/// The insides of all comments of a text, and what is hidden in each.
-pub(super) fn hidden(text: &str, known: &Secrets) -> Vec<(Range<usize>, Vec<Range<usize>>)> {
-    let (mut all, mut at) = (Vec::new(), 0);
+/// What is hidden in the comments of a text.
+pub(super) fn hidden(text: &str, known: &Secrets) -> Vec<Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
     // A field that was commented out may go over several comments.
     let mut key: Option<String> = None;
     while at < text.len() {
@@ -50,18 +51,17 @@ pub(super) fn hidden(text: &str, known: &Secrets) -> Vec<(Range<usize>, Vec<Rang
         match kind {
             TokenKind::Comment => {
                 let inside = inside(text, at..at + length);
-                let mut found = fields(text, inside.clone(), &mut key);
+                found.extend(fields(text, inside.clone(), &mut key));
                 found.extend(words(text, inside.clone()));
                 let here = known.found(&text[inside.clone()]).into_iter();
                 found.extend(here.map(|range| range.start + inside.start..range.end + inside.start));
-                all.push((inside, found));
             }
             TokenKind::Blank => {}
             _ => key = None,
         }
         at += length.max(1);
     }
-    all
+    found
 }
 
 /// The values of fields that were commented out.
@@ -106,7 +106,7 @@ fn in_value(key: &str, value: &str) -> Vec<Range<usize>> {
     if PUBLIC.contains(&key) {
         return Vec::new();
     }
-    match field(key).map(|field| nature(field.key)) {
+    match Field::written(key).map(|field| nature(field.key)) {
         Some(Nature::Public | Nature::Domains) => Vec::new(),
         Some(Nature::Address(fills)) => hidden_in_address(value, fills),
         Some(Nature::Proxies) => in_proxy(value),

@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::comments;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
-use crate::config::fields::{FIELDS, Field, Key};
+use crate::config::fields::{Field, Key};
 use crate::config::files::{Files, is_path};
 use crate::config::{group, web};
 use crate::net::proxy::Item;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
-use crate::text::secrets::{MASK, Secrets};
+use crate::text::secrets::Secrets;
 
 /// Known secrets that are shorter are words of every text.
 const SHORTEST: usize = 6;
@@ -76,7 +76,6 @@ pub(super) fn nature(key: Key) -> Nature {
 }
 
 /// A stretch of the text that is shown as `***`.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hidden {
     pub(super) range: Range<usize>,
     /// Whether it is a number, which shows as a string.
@@ -91,58 +90,22 @@ pub(super) fn hidden(text: &str) -> Vec<Hidden> {
     hider.object(&root, Format::Json);
     let public: Vec<&str> = hider.public.iter().map(String::as_str).collect();
     let secrets = Secrets::new(hider.known.drain(..), &public).longer_than(SHORTEST);
-    let mut bare: Vec<Range<usize>> = Vec::new();
-    let mut found: Vec<Range<usize>> = Vec::new();
-    for (range, is_bare) in hider.found {
-        if is_bare { bare.push(range) } else { found.push(range) }
-    }
+    let mut all = hider.found;
+    let mut hide = |range: Range<usize>| all.push(Hidden { range, is_bare: false });
     for leaf in &hider.leaves {
         let known = secrets.found(&text[leaf.clone()]).into_iter();
-        found.extend(known.map(|range| range.start + leaf.start..range.end + leaf.start));
+        known.for_each(|range| hide(range.start + leaf.start..range.end + leaf.start));
     }
-    let mut places: Vec<Range<usize>> = hider.leaves;
-    for (comment, ranges) in comments::hidden(text, &secrets) {
-        found.extend(ranges);
-        places.push(comment);
-    }
-    let mut all: Vec<Hidden> = settled(text, &places, found);
-    all.extend(bare.into_iter().map(|range| Hidden { range, is_bare: true }));
+    comments::hidden(text, &secrets).into_iter().for_each(hide);
+    all.retain(|hidden| !hidden.range.is_empty());
     all.sort_by_key(|hidden| hidden.range.start);
-    all
-}
-
-/// What is hidden in each place, joined where it touches; with `***` that stand there as they are. Where a star stands beside
-/// something hidden, the whole place is: it could not be told what is which.
-fn settled(text: &str, places: &[Range<usize>], mut found: Vec<Range<usize>>) -> Vec<Hidden> {
-    found.retain(|range| !range.is_empty());
-    found.sort_by_key(|range| range.start);
-    let mut places = places.to_vec();
-    places.sort_by_key(|place| place.start);
-    let mut found = found.into_iter().peekable();
-    let mut all = Vec::new();
-    for place in places {
-        let mut here: Vec<Range<usize>> = Vec::new();
-        while let Some(range) = found.next_if(|range| range.start < place.end) {
-            match here.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => here.push(range),
-            }
+    all.dedup_by(|next, before| {
+        let touches = next.range.start <= before.range.end;
+        if touches {
+            before.range.end = before.range.end.max(next.range.end);
         }
-        let beside = |range: &Range<usize>| {
-            text[place.start..range.start].ends_with('*') || text[range.end..place.end].starts_with('*')
-        };
-        if here.iter().any(beside) {
-            here = vec![place.clone()];
-        }
-        let mut at = place.start;
-        let mut literal = Vec::new();
-        for range in here.iter().cloned().chain(once(place.end..place.end)) {
-            let before = text[at..range.start].match_indices(MASK);
-            literal.extend(before.map(|(skip, _)| at + skip..at + skip + MASK.len()));
-            at = range.end;
-        }
-        all.extend(here.into_iter().chain(literal).map(|range| Hidden { range, is_bare: false }));
-    }
+        touches
+    });
     all
 }
 
@@ -162,8 +125,7 @@ fn unreadable(text: &str) -> Vec<Hidden> {
 
 struct Hider<'a> {
     text: &'a str,
-    /// Ranges of the text, and whether each is a bare number.
-    found: Vec<(Range<usize>, bool)>,
+    found: Vec<Hidden>,
     /// The insides of all strings that are values.
     leaves: Vec<Range<usize>>,
     /// What is hidden, as it is meant.
@@ -179,7 +141,7 @@ impl Hider<'_> {
         let word = members.iter().rfind(|member| member.key == "format").and_then(|member| member.node.value.text());
         let format = word.and_then(Format::parse).unwrap_or(format);
         for member in members {
-            match (field(&member.key), &member.node.value) {
+            match (Field::written(&member.key), &member.node.value) {
                 (Some(field), _) => self.field(field, &member.node, format),
                 (None, Value::Object(inside)) if member.key == "log" => self.log(inside),
                 _ => self.everything(&member.node),
@@ -200,7 +162,7 @@ impl Hider<'_> {
 
     fn log(&mut self, members: &[Member]) {
         for member in members {
-            match field(&format!("log.{}", member.key)) {
+            match Field::written(&format!("log.{}", member.key)) {
                 Some(_) => self.public(&member.node),
                 None => self.everything(&member.node),
             }
@@ -255,7 +217,8 @@ impl Hider<'_> {
         let places = Places::of(&self.text[inside.clone()]);
         for range in hidden_in(value) {
             self.known.push(value[range.clone()].to_owned());
-            self.found.push((inside.start + places.0[range.start]..inside.start + places.0[range.end], false));
+            let range = inside.start + places.0[range.start]..inside.start + places.0[range.end];
+            self.found.push(Hidden { range, is_bare: false });
         }
         self.leaves.push(inside);
     }
@@ -284,7 +247,7 @@ impl Hider<'_> {
             Value::String(_) => self.leaf(node, hidden_in_text),
             Value::Number(number) => {
                 self.known.push(number.clone());
-                self.found.push((node.span.start..node.span.end, true));
+                self.found.push(Hidden { range: node.span.start..node.span.end, is_bare: true });
             }
             Value::Array(items) => items.iter().for_each(|item| self.everything(item)),
             Value::Object(members) => members.iter().for_each(|member| self.everything(&member.node)),
@@ -356,12 +319,6 @@ impl Hider<'_> {
 /// Whether everything in a field may be seen, objects included.
 fn is_open(key: Key) -> bool {
     matches!(key, Key::Expect | Key::Combine)
-}
-
-/// The field of a name, where it stands in a file or an entry; `provider` is `dns` there.
-pub(super) fn field(name: &str) -> Option<&'static Field> {
-    let name = if name == "provider" { "dns" } else { name };
-    FIELDS.iter().find(|field| field.name == name)
 }
 
 /// The scalars of a JSON document in a text.

@@ -1,0 +1,331 @@
+//! What the forms of the page add to the configuration (I2): one more entry in a file, or the first file. The new entry alone is
+//! checked; of the file nothing is changed but what must move.
+
+use std::rc::Rc;
+
+use super::check::{Finding, check};
+use crate::address::source::Source;
+use crate::config::fields::{Field, Key, Scope};
+use crate::config::raw::{self, Document, Origin, Raw, Written};
+use crate::config::validate::Surroundings;
+use crate::config::{self, Cache, Config, notify};
+use crate::net::ssl::Ssl;
+use crate::text::diagnostic::Severity;
+use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse, pretty};
+
+/// What shapes a request: an entry that inherited it would send something else, or somebody else's secrets.
+const SHAPING: [Key; 13] = [
+    Key::Id,
+    Key::Endpoint,
+    Key::Token,
+    Key::Method,
+    Key::Headers,
+    Key::Format,
+    Key::Ipv4,
+    Key::Ipv6,
+    Key::Extra,
+    Key::Zone,
+    Key::Sign,
+    Key::Expect,
+    Key::Combine,
+];
+
+/// Refuses a configuration from a browser that is wrong by itself, or makes the program run, read or write something of the
+/// host. The error is a clause.
+pub fn checked(text: &str) -> Result<(), String> {
+    let config = valid(text, &Surroundings::default())?;
+    let runs = |entry: &config::Entry| entry.sources.iter().flatten().any(Source::runs_a_program);
+    let has_path = |entry: &config::Entry| matches!(entry.cache, Cache::File(_)) || matches!(entry.ssl, Ssl::Ca(_));
+    let what = if config.entries.iter().any(runs) {
+        "`cmd:` or `shell:`"
+    } else if !config.files.is_empty() || config.log.file.is_some() || config.entries.iter().any(has_path) {
+        "the path of a file"
+    } else if config.web.is_some() || config.group.is_some() || !config.notify.is_empty() {
+        "`web`, `group` or `notify`"
+    } else {
+        return Ok(());
+    };
+    Err(format!("{what} cannot be added in a browser: edit the configuration on the host"))
+}
+
+/// What the first configuration means where it is layered with its surroundings. The error is a clause.
+pub fn first(text: &str, around: &Surroundings) -> Result<Config, String> {
+    refuse_inherited(&read(text)?, &Raw::default(), around)?;
+    valid(text, around)
+}
+
+fn valid(text: &str, around: &Surroundings) -> Result<Config, String> {
+    let (config, findings) = check("config.json", text, around);
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let why = |finding: &Finding| finding.message.clone();
+    config.ok_or_else(|| errors.map(why).collect::<Vec<_>>().join("; "))
+}
+
+fn read(text: &str) -> Result<Written, String> {
+    let document = Document { name: String::new(), text: text.to_owned(), fetched: false };
+    raw::read(&Rc::new(document)).map_err(|wrong| wrong.message)
+}
+
+/// Refuses entries that would inherit what shapes their requests: nobody gets a secret that was meant for somebody else.
+fn refuse_inherited(new: &Written, file: &Raw, around: &Surroundings) -> Result<(), String> {
+    for key in SHAPING {
+        let is_own = new.file.get(key).is_some()
+            || new.entries.as_ref().is_some_and(|entries| entries.iter().all(|(entry, _)| entry.get(key).is_some()));
+        // What an option says counts for every entry.
+        let below = [file, &around.environment].into_iter().filter(|_| !is_own);
+        let Some(setting) = [&around.options].into_iter().chain(below).find_map(|layer| layer.get(key)) else {
+            continue;
+        };
+        let name = Field::of(key).name;
+        return Err(match &setting.origin {
+            Origin::File(_) => format!(
+                "`{name}` stands outside of `providers`, and the new entry would inherit it: move it into the entries first"
+            ),
+            Origin::Environment(from) | Origin::Option(from) => {
+                format!("`{name}` comes from {from}, and the new entry would inherit it: add the entry on the host")
+            }
+        });
+    }
+    Ok(())
+}
+
+/// The text of a file with the entries of another configuration behind its own. The error is a clause.
+pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
+    let invalid = |_| "the file is not valid JSON: mend it on the host first".to_owned();
+    let (root, new) =
+        (parse(old, Dialect::CONFIG).map_err(invalid)?, parse(addition, Dialect::CONFIG).map_err(invalid)?);
+    let members = root.value.members().ok_or("the file is not a JSON object: mend it on the host first")?;
+    let providers = members.iter().rfind(|member| member.key == "providers");
+    // Where there are none, what the file holds becomes an entry of its own.
+    let file = if providers.is_some() { read(old)?.file } else { Raw::default() };
+    refuse_inherited(&read(addition)?, &file, around)?;
+    let entries = entries(new.value.members().unwrap_or_default());
+    let text: Vec<String> = entries.iter().map(indented).collect();
+    let text = text.join(",\n");
+    let Some(providers) = providers else {
+        // It has no effect there, and would have one in the entry.
+        return if members.iter().any(|member| member.key == "provider") {
+            Err("the file has a `provider` without `providers`: mend it on the host first".to_owned())
+        } else {
+            Ok(wrapped(old, &root, members, &text))
+        };
+    };
+    let Value::Array(items) = &providers.node.value else {
+        return Err("`providers` of the file are no list: mend it on the host first".to_owned());
+    };
+    let (from, to) =
+        (items.last().map_or(providers.node.span.start + 1, |last| last.span.end), providers.node.span.end - 1);
+    let between = old[from..to].trim_end_matches([' ', '\t']);
+    let comma = if items.is_empty() || comma_after(between).is_some() { "" } else { "," };
+    let line = if between.ends_with('\n') { "" } else { "\n" };
+    Ok(format!("{}{comma}{between}{line}{text}\n  {}", &old[..from], &old[to..]))
+}
+
+type Entry = Vec<(String, Value)>;
+
+/// The entries of a configuration, each whole.
+fn entries(members: &[Member]) -> Vec<Entry> {
+    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(|field| field.scope == Scope::Entry);
+    let pair = |member: &Member| (member.key.clone(), member.node.value.clone());
+    let common: Entry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
+    let whole = |own: Entry| {
+        let mut entry = vec![("provider".to_owned(), Value::string("callback"))];
+        entry.extend(own.iter().filter(|(name, _)| name != "provider").cloned());
+        entry.extend(common.iter().filter(|(name, _)| own.iter().all(|(known, _)| known != name)).cloned());
+        entry
+    };
+    let providers = members.iter().find(|member| member.key == "providers").map(|member| &member.node.value);
+    match providers {
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.value.members())
+            .map(|own| whole(own.iter().map(pair).collect()))
+            .collect(),
+        _ => vec![whole(Vec::new())],
+    }
+}
+
+fn indented(entry: &Entry) -> String {
+    let text = pretty(&Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone()))));
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A file without `providers`: what it holds becomes the first entry; what is for the whole file stays outside, and so does the way
+/// that notifications go, too.
+fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
+    let mut outside = String::new();
+    let mut inside = String::new();
+    let mut at = root.span.start;
+    let is_of_file = |field: &Field| field.scope == Scope::File || notify::INHERITED.contains(&field.key);
+    for member in members {
+        let (start, end) = (member.key_span.start, member.node.span.end);
+        let is_whole = member.key == "log" || Field::written(&member.key).is_some_and(is_of_file);
+        if member.key == "dns" {
+            inside += &old[at..start];
+            inside += "\"provider\"";
+            at = member.key_span.end;
+        } else if is_whole {
+            inside += &old[at..start];
+            outside += &format!("  {},\n", &old[start..end]);
+            at = end;
+            // Its comma goes with it.
+            if let Some(comma) = comma_after(&old[end..]) {
+                inside += &old[end..end + comma];
+                at = end + comma + 1;
+            }
+        }
+    }
+    inside += &old[at..root.span.end];
+    let (before, after) = (&old[..root.span.start], &old[root.span.end..]);
+    format!("{before}{{\n{outside}  \"providers\": [\n{inside},\n{added}\n  ]\n}}{after}")
+}
+
+/// Where the comma stands that follows a value; none where it is the last.
+fn comma_after(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let (length, kind) = first_token(&text[at..], true);
+        match kind {
+            TokenKind::Blank | TokenKind::Comment if length > 0 => at += length,
+            TokenKind::Mark if text[at..].starts_with(',') => return Some(at),
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW: &str = r#"// From a recipe.
+        {"dns": "callback", "id": "https://n.example/__IP__", "headers": {"X": "k3y"}, "ipv4": ["n.example"]}"#;
+
+    fn added(old: &str, new: &str) -> Result<String, String> {
+        appended(old, new, &Surroundings::default())
+    }
+
+    fn config_of(text: &str) -> Config {
+        valid(text, &Surroundings::default()).unwrap_or_else(|why| panic!("{why}\n{text}"))
+    }
+
+    #[test]
+    fn i2_an_entry_is_added_and_the_rest_stays() {
+        let flat = "// mine\n{\n  \"dns\": \"callback\", // one\n  \"interval\": \"5m\", // often\n  \"id\": \"https://o.example/__IP__\", # two\n  \
+                    \"ipv4\": \"o.example\",\n  \"log\": {\"level\": \"DEBUG\"}\n}\n// end\n";
+        let text = added(flat, NEW).expect("added");
+        for part in [
+            "// mine",
+            "// one",
+            "// often",
+            "# two",
+            "// end",
+            "\"provider\": \"callback\", // one",
+            "  \"interval\": \"5m\",\n",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        let config = config_of(&text);
+        assert!(config.interval.is_some() && config.entries[1].callback.headers.len() == 1);
+        // A second time, to `providers`: every byte stays.
+        let more = added(&text, &NEW.replace("n.example", "m.example")).expect("added");
+        assert_eq!(config_of(&more).entries.len(), 3);
+        let inserted = |new: &str, old: &str| {
+            let mut left = old.bytes().peekable();
+            new.bytes().for_each(|byte| drop(left.next_if_eq(&byte)));
+            left.peek().is_none()
+        };
+        assert!(inserted(&more, &text), "{more}");
+        for (old, expected) in [
+            ("{\"providers\": []}", "{\"providers\": [\nNEW\n  ]}"),
+            ("{\"providers\": [\n  {\"a\": 1} # one\n  ]}", "{\"providers\": [\n  {\"a\": 1}, # one\nNEW\n  ]}"),
+            ("{\"providers\": [{}, /* , */ ],}", "{\"providers\": [{}, /* , */\nNEW\n  ],}"),
+        ] {
+            let new = added(old, r#"{"dns": "callback"}"#).expect("added");
+            assert_eq!(new, expected.replace("NEW", "    {\n      \"provider\": \"callback\"\n    }"));
+        }
+    }
+
+    /// I5: a notification inherits the way that it goes, and goes no other one when an entry is added.
+    #[test]
+    fn i2_the_way_of_notifications_stays() {
+        let old = r#"{"dns": "callback", "id": "https://o.example/__IP__", "ipv4": "o.example", "proxy": "http://p.example:1",
+            "ssl": true, "timeout": 7, "notify": {"id": "https://t.example/?k=s3cret&m=__MESSAGE__"}}"#;
+        let (before, after) = (config_of(old), config_of(&added(old, NEW).expect("added")));
+        assert_eq!(before.notify, after.notify);
+        assert_eq!(before.entries[0], after.entries[0]);
+    }
+
+    #[test]
+    fn i2_an_added_entry_inherits_no_secret() {
+        let old = |outside: &str| {
+            format!(
+                r#"{{{outside}, "providers": [{{"provider": "callback", "id": "https://o.example/__IP__", "ipv4": "o.example"}}]}}"#
+            )
+        };
+        for outside in [
+            r#""token": {"key": "s3cret"}"#,
+            r#""extra": {"__K__": "s3cret"}"#,
+            r#""sign": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA""#,
+            r#""endpoint": "https://u:s3cret@o.example""#,
+            r#""ipv6": [{"name": "o.example", "extra": {"__K__": "s3cret"}}]"#,
+        ] {
+            let why = added(&old(outside), NEW).expect_err(outside);
+            assert!(why.contains("outside of `providers`"), "{why}");
+        }
+        // It has headers of its own.
+        for outside in [r#""headers": {"X": "s3cret"}"#, r#""ttl": 5"#] {
+            let config = config_of(&added(&old(outside), NEW).expect(outside));
+            assert!(!config.entries[1].callback.secrets().contains(&"s3cret".to_owned()));
+        }
+        assert!(added("{", NEW).is_err() && added("[]", NEW).is_err());
+    }
+
+    #[test]
+    fn i2_nor_one_of_the_environment_or_of_an_option() {
+        let set = |key: Key, text: &str, origin: Origin| {
+            let mut raw = Raw::default();
+            raw.set(key, Node::synthetic(Value::string(text)), origin);
+            raw
+        };
+        let old = r#"{"dns": "callback", "id": "https://o.example/__IP__", "ipv4": "o.example"}"#;
+        let variable = Origin::Environment("DDNS_TOKEN_FILE".to_owned());
+        let token = || set(Key::Token, r#"{"key": "s3cret"}"#, variable.clone());
+        let around = Surroundings { environment: token(), ..Surroundings::default() };
+        for why in [appended(old, NEW, &around).map(drop), first(NEW, &around).map(drop)] {
+            assert!(why.is_err_and(|why| why.contains("`token` comes from DDNS_TOKEN_FILE")));
+        }
+        let own = NEW.replace("\"headers\"", "\"token\": {\"ip\": \"__IP__\"}, \"headers\"");
+        assert!(appended(old, &own, &around).is_ok() && first(&own, &around).is_ok());
+        // An option counts whatever the entry says.
+        let around = Surroundings { options: token(), ..Surroundings::default() };
+        assert!(appended(old, &own, &around).is_err() && first(&own, &around).is_err());
+        let ttl = set(Key::Ttl, "60", Origin::Option("--ttl".to_owned()));
+        assert!(appended(old, NEW, &Surroundings { options: ttl, ..Surroundings::default() }).is_ok());
+    }
+
+    #[test]
+    fn i2_a_browser_adds_nothing_of_the_host() {
+        assert_eq!(checked(NEW), Ok(()));
+        for (more, expected) in [
+            (r#""index4": "cmd:reboot""#, "`cmd:`"),
+            (r#""index4": [" SHELL:reboot"]"#, "`cmd:`"),
+            (r#""index6": "[\"shell:reboot\"]""#, "`cmd:`"),
+            (r#""index4": "quorum:1(default, shell:reboot)""#, "`cmd:`"),
+            (r#""cache": "/etc/cron.d/x""#, "the path of a file"),
+            (r#""ssl": "/etc/passwd""#, "the path of a file"),
+            (r#""log": {"file": "/etc/cron.d/x"}"#, "the path of a file"),
+            (r#""sign": {"file": "/etc/shadow"}"#, "the path of a file"),
+            (r#""extra": {"__A__": {"file": "/etc/shadow"}}"#, "the path of a file"),
+            (
+                r#""ipv6": "{\"name\": \"a.example\", \"extra\": {\"__A__\": {\"file\": \"/x\"}}}""#,
+                "the path of a file",
+            ),
+            (r#""web": "127.0.0.1:1""#, "`web`"),
+            (r#""notify": {"id": "https://n.example/__MESSAGE__"}"#, "`web`"),
+            (r#""ttl": "soon""#, "`ttl` must be"),
+        ] {
+            let why = checked(&NEW.replace("\"headers\"", &format!("{more}, \"headers\""))).expect_err(more);
+            assert!(why.contains(expected), "{more}: {why}");
+        }
+    }
+}
