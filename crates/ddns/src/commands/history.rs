@@ -9,6 +9,7 @@ use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
 use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,7 +20,7 @@ use crate::environment::Environment;
 use crate::history::{beside, records};
 use crate::http::Client;
 use crate::load;
-use crate::output::layout::{printable, table};
+use crate::output::layout::table;
 use crate::output::{complain, fail, print};
 use crate::sync::cache_path;
 use crate::watch::{Command, note_closed_folder, request, services};
@@ -86,7 +87,7 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
         Some(text) => {
             let age = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
             let age =
-                age.ok_or_else(|| wrong("--since", format!("`{}` is no age such as 12h or 7d", printable(text))))?;
+                age.ok_or_else(|| wrong("--since", format!("`{}` is no age such as 12h or 7d", screen::line(text))))?;
             unix_time().seconds.saturating_sub(age.as_secs())
         }
     };
@@ -120,7 +121,7 @@ fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
 fn show_json(records: impl Iterator<Item = io::Result<Record>>, mut out: impl Write) -> io::Result<()> {
     let mut between = "[\n";
     for record in records {
-        write!(out, "{between}{}", record?.to_line())?;
+        write!(out, "{between}{}", screen::json(&record?.to_line()))?;
         between = ",\n";
     }
     writeln!(out, "{}", if between == "[\n" { "[]" } else { "\n]" })?;
@@ -137,10 +138,10 @@ fn shown(records: &[Record], width: usize) -> String {
         let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
         [
             time(record.at, &zone),
-            printable(record.domain.as_deref().unwrap_or("(this host)")),
+            record.domain.as_deref().unwrap_or("(this host)").to_owned(),
             record.family.map_or("-", Family::record_type).to_owned(),
             record.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
-            printable(&(record.sentence() + &endpoint)),
+            record.sentence() + &endpoint,
         ]
     }));
     table(&rows, width)
