@@ -113,6 +113,7 @@ mod watch {
     mod rest;
     mod socket;
     mod systemd;
+    mod which;
 }
 
 mod web {
