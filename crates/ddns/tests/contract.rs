@@ -88,6 +88,7 @@ mod transport {
 mod secrets {
     mod addresses;
     mod commands;
+    mod harmless;
     mod log;
     mod log_secrets;
     mod mistakes;
