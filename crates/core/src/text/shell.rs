@@ -13,8 +13,9 @@ pub fn quote(word: &str) -> String {
         '\n' | '\t' => letter.into(),
         _ if screen::is_harmless(letter) => letter.into(),
         _ => {
-            let octal: String = letter.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect();
-            format!("'\"$(printf '{octal}')\"'")
+            let octal: Vec<String> =
+                letter.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("'\"$(printf '{}')\"'", octal.concat())
         }
     };
     format!("'{}'", word.chars().map(letter).collect::<String>())

@@ -39,7 +39,7 @@ impl Services {
     /// Which ones do not respond, or that there is none.
     pub(crate) fn silence(&self) -> String {
         let silent: Vec<String> =
-            self.silent.iter().map(|process| format!("{} does not respond.", hung(process))).collect();
+            self.silent.iter().map(|process| format!("{} does not respond.", hung(*process))).collect();
         match (silent.as_slice(), &self.unmet) {
             ([], Some(name)) if !self.others.is_empty() => {
                 format!("No running service found for {name}.{}", self.beside())
@@ -58,7 +58,7 @@ impl Services {
     }
 }
 
-fn hung(process: &Option<i32>) -> String {
+fn hung(process: Option<i32>) -> String {
     process.map_or_else(|| "The service".to_owned(), |process| format!("The service (process {process})"))
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Se
         return Ok(found);
     }
     let running = found.running.iter().map(|(_, status)| name(status));
-    let silent = found.silent.iter().map(|process| format!("{} does not respond", hung(process)));
+    let silent = found.silent.iter().map(|process| format!("{} does not respond", hung(*process)));
     let list: Vec<String> = running.chain(silent).collect();
     let message = format!("several services run:\n    {}", list.join("\n    "));
     let hint = "say which one is meant with -c FILE; --all means every one";

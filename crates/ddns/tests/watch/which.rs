@@ -54,11 +54,11 @@ fn i8_commands_mean_the_service_on_the_configuration_of_this_folder() {
 fn i8_all_means_every_service_and_names_each() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let (here, other) = (service(&sandbox, &endpoint, "config.json"), service(&sandbox, &endpoint, "other.json"));
-    let names = ["config.json", "other.json"].map(|name| fs::canonicalize(sandbox.path(name)).expect("a file"));
+    let files = ["config.json", "other.json"].map(|name| fs::canonicalize(sandbox.path(name)).expect("a file"));
     for command in [&["status", "--all", "--wide"][..], &["sync", "--all"], &["history", "--all", "--wide"]] {
         let shown = sandbox.run(command).expect(0).stdout;
-        for (watch, name) in [&here, &other].into_iter().zip(&names) {
-            let named = format!("process {} on {}", watch.process(), name.display());
+        for (watch, file) in [&here, &other].into_iter().zip(&files) {
+            let named = format!("process {} on {}", watch.process(), file.display());
             assert!(shown.contains(&named), "{command:?} does not name {named}:\n{shown}");
         }
     }
