@@ -1,4 +1,5 @@
-//! Texts: JSON with places, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell.
+//! Texts: JSON with places, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell,
+//! what may stand on a screen.
 
 pub mod diagnostic;
 pub mod diagnostics;
@@ -7,5 +8,6 @@ pub(crate) mod hex;
 pub mod json;
 pub mod log_format;
 pub mod number;
+pub mod screen;
 pub mod secrets;
 pub mod shell;

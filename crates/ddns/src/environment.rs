@@ -187,14 +187,16 @@ impl Environment {
         PathBuf::from(self.get("TMPDIR").unwrap_or("/tmp")).join(folder)
     }
 
-    /// Where the socket of a service may lie, the best first.
+    /// Where the socket of a service may lie, the best first. Where systemd, an image or a test names one, that of the host is
+    /// not meant.
     pub(crate) fn runtime_folders(&self) -> Vec<PathBuf> {
-        let systemd = self.get("RUNTIME_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
+        let named = self.get("RUNTIME_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
         let xdg = self.get("XDG_RUNTIME_DIR").map(Path::new).filter(|path| path.is_absolute());
         let xdg = xdg.map(|path| path.join("ddns"));
         // OpenWrt has no /run.
         let host = if Path::new("/run").is_dir() { "/run/ddns" } else { "/var/run/ddns" };
-        systemd.into_iter().chain(xdg).chain([PathBuf::from(host), self.temporary()]).collect()
+        let host = named.is_none().then(|| PathBuf::from(host));
+        named.into_iter().chain(xdg).chain(host).chain([self.temporary()]).collect()
     }
 }
 

@@ -67,8 +67,7 @@ pub(crate) async fn examine(
     let named_outside: Vec<String> =
         [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
     read_files(&mut around.files, named_outside, environment);
-    let files = if named.is_empty() { configured_files(environment, &mut diagnostics) } else { named };
-    let files = if files.is_empty() { default_file(environment).into_iter().collect() } else { files };
+    let files = files_here(named, environment, &mut diagnostics);
     if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&diagnostics) {
         return Examined { documents: Vec::new(), around, result: Ok(Vec::new()) };
     }
@@ -111,6 +110,30 @@ pub(crate) async fn examine(
         Ok(valid)
     };
     Examined { documents, around, result }
+}
+
+/// The files of a run (B12): those of `-c`, else those of the environment, else the first of the default places.
+fn files_here(named: Vec<String>, environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
+    let files = if named.is_empty() { configured_files(environment, diagnostics) } else { named };
+    if files.is_empty() { default_file(environment).into_iter().collect() } else { files }
+}
+
+/// The same as names that mean the same file from every folder, as a service tells those that it runs on; none where a run here
+/// would use no file.
+pub(crate) fn names_here(settings: &Settings, environment: &Environment) -> Vec<String> {
+    files_here(settings.files.clone(), environment, &mut Vec::new()).iter().map(|file| full_name(file)).collect()
+}
+
+/// The real path of a file, or what a configuration over the network is called.
+pub(crate) fn full_name(name: &str) -> String {
+    match file::address(name) {
+        Some(Ok(url)) => file::name_of(&url),
+        None if name != OUTSIDE => {
+            let path = fs::canonicalize(name).or_else(|_| absolute(name));
+            path.map_or_else(|_| name.to_owned(), |path| path.display().to_string())
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// What files are layered with.

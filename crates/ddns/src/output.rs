@@ -8,13 +8,31 @@ pub(crate) mod report;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::screen;
 
 /// Exit status: the configuration or the command line is wrong; nothing was sent (E7).
 pub(crate) const USAGE: u8 = 2;
 
+/// Writes to standard output at once. Whatever came from outside is harmless behind this gate.
+pub(crate) fn put(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(screen::lines(text).as_bytes()).and_then(|()| out.flush())
+}
+
+/// Writes beside what a command was asked for: to standard error, through the same gate. Nobody may be there to read it.
+pub(crate) fn say(text: &str) {
+    let _ = io::stderr().write_all(screen::lines(text).as_bytes());
+}
+
+/// A value for programs: nothing in it is lost at the gate.
+pub(crate) fn json(value: &Value) -> String {
+    screen::json(&pretty(value)).into_owned()
+}
+
 /// Prints what a command was asked for. A closed pipe is no reason to complain.
 pub(crate) fn print(text: &str) -> u8 {
-    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+    match put(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             fail(&format!("standard output cannot be written to ({error})"))
         }
@@ -26,12 +44,12 @@ pub(crate) fn print(text: &str) -> u8 {
 pub(crate) fn complain(wrong: &[Diagnostic]) -> u8 {
     let width = if io::stderr().is_terminal() { layout::width_of(io::stderr()) } else { layout::WIDE };
     let text: String = wrong.iter().map(|wrong| layout::complaint(wrong, width)).collect();
-    let _ = io::stderr().write_all(text.as_bytes());
+    say(&text);
     USAGE
 }
 
 /// Prints why a command cannot do its work.
 pub(crate) fn fail(why: &str) -> u8 {
-    let _ = writeln!(io::stderr(), "error: {why}");
+    say(&format!("error: {why}\n"));
     1
 }

@@ -15,6 +15,7 @@ mod page;
 mod readable;
 mod reload;
 mod service;
+mod services;
 mod set_up;
 mod systemd;
 
@@ -42,7 +43,8 @@ use events::Events;
 use metrics::Metrics;
 use service::{End, Service};
 
-pub(crate) use control::{Command, Services, closed_folder, note_closed_folder, request, services};
+pub(crate) use control::Command;
+pub(crate) use services::{Services, closed_folder, meant, name, note_closed_folder, request, services};
 
 /// Where `interval` is not set.
 const INTERVAL: Duration = Duration::from_secs(300);

@@ -90,6 +90,7 @@ mod transport {
 mod secrets {
     mod addresses;
     mod commands;
+    mod harmless;
     mod log;
     mod log_secrets;
     mod mistakes;
@@ -115,6 +116,7 @@ mod watch {
     mod rest;
     mod socket;
     mod systemd;
+    mod which;
 }
 
 mod web {

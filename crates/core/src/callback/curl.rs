@@ -101,7 +101,8 @@ fn pieces(word: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let (mut start, mut columns) = (0, 2);
     for (at, letter) in word.char_indices() {
-        let more = if letter == '\'' { 4 } else { 1 };
+        // Without the quotes around it.
+        let more = length(&quote(&format!(" {letter}"))) - 3;
         if columns + more > most && start < at {
             pieces.push(quote(&word[start..at]));
             (start, columns) = (at, 2);
@@ -129,6 +130,15 @@ mod tests {
             match letter {
                 ' ' => words.extend(word.take()),
                 '\'' => word.get_or_insert_default().extend(letters.by_ref().take_while(|letter| *letter != '\'')),
+                // `"$(printf '\033')"`
+                '"' => {
+                    let digits: Vec<char> = letters.by_ref().take_while(|letter| *letter != '"').collect();
+                    let digits: String =
+                        digits.iter().filter(|letter| **letter == '\\' || letter.is_ascii_digit()).collect();
+                    let bytes =
+                        digits.split('\\').skip(1).filter_map(|byte| u8::from_str_radix(byte, 8).ok()).collect();
+                    word.get_or_insert_default().push_str(&String::from_utf8(bytes).expect("UTF-8"));
+                }
                 '\\' => match letters.next() {
                     Some('\n') | None => {}
                     Some(letter) => word.get_or_insert_default().push(letter),
@@ -143,7 +153,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_shell_reads_the_words_back(
-            words in proptest::collection::vec("\\PC{0,200}|['\\\\ \"$`\n]{0,60}", 1..6), width in 20_usize..100,
+            words in proptest::collection::vec("\\PC{0,200}|['\\\\ \"$`\n]{0,60}|[a\u{1b}\r\u{9b}\u{202e}]{0,9}", 1..6), width in 40_usize..100,
         ) {
             prop_assert_eq!(unquoted(&quoted(&words, None)), words.clone());
             let broken = quoted(&words, Some(width));

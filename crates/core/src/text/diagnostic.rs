@@ -7,6 +7,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::text::json::{Excerpt, Span, excerpt};
+use crate::text::screen;
 
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,16 +122,17 @@ impl Diagnostic {
     /// All of it for a terminal: place, sentence, the line with a caret, the hint.
     pub fn shown(&self) -> String {
         let severity = self.severity.name();
-        let mut text = format!("{}{severity}: {}", self.place, printable(&self.message));
+        let place = self.place.to_string();
+        let mut text = format!("{}{severity}: {}", screen::line(&place), screen::lines(&self.message));
         if let Place::File { excerpt: Some(at), .. } = &self.place {
             let number = at.line.to_string();
             let margin = " ".repeat(number.len());
             let (blank, caret) = (" ".repeat(at.before), "^".repeat(at.width));
-            text += &format!("\n  {number} | {}\n  {margin} | {blank}{caret}", printable(&at.shown));
+            text += &format!("\n  {number} | {}\n  {margin} | {blank}{caret}", screen::line(&at.shown));
         }
         if let Some(hint) = &self.hint {
             text += "\n  hint: ";
-            text += &printable(hint);
+            text += &screen::lines(hint);
         }
         text
     }
@@ -148,11 +150,6 @@ fn readable(message: String) -> String {
     let start = message.chars().take(KEPT);
     let end: Vec<char> = message.chars().rev().take(KEPT).collect();
     start.chain(['…']).chain(end.into_iter().rev()).collect()
-}
-
-/// A text that can neither forge a line nor drive a terminal; line ends of ours stay.
-fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter }).collect()
 }
 
 /// Whether any of them is an error.

@@ -1,12 +1,24 @@
 //! Words for a POSIX shell.
 
-/// A word in quotes, where it needs them.
+use super::screen;
+
+/// A word in quotes, where it needs them. What would drive the terminal that shows it is left to `printf`.
 pub fn quote(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    let letter = |letter: char| match letter {
+        '\'' => "'\\''".to_owned(),
+        '\n' | '\t' => letter.into(),
+        _ if screen::is_harmless(letter) => letter.into(),
+        _ => {
+            let octal: Vec<String> =
+                letter.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("'\"$(printf '{}')\"'", octal.concat())
+        }
+    };
+    format!("'{}'", word.chars().map(letter).collect::<String>())
 }
 
 /// A command, as it can be typed.

@@ -142,11 +142,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Status,
         name: "status",
         summary: "Show the state of every domain",
-        about: "Asks the running `ddns watch`. If none responds, shows what the cache remembers. Exit status: 0 if \
-                everything is up to date, 1 if something is not, 3 if no service responds. With --alive only that \
-                counts: for health checks.",
+        about: "Asks the `ddns watch` that runs on the configuration that `ddns` would use here, or the only one that runs. If none \
+                responds, shows what the cache remembers. Exit status: 0 if everything is up to date, 1 if something is not, 2 if \
+                several services could be meant, 3 if no service responds. With --alive only that counts: for health checks.",
         configured: true,
-        options: &[JSON, WIDE, flag("alive", "Only check whether the service responds")],
+        options: &[ALL, JSON, WIDE, flag("alive", "Only check whether the service responds")],
         word: None,
         example: "ddns status",
     },
@@ -163,6 +163,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             flag("failed", "Only what failed"),
             flag("changed", "Only changes of an address"),
             flag("group", "Only the group: its lease taken over, given back or lost"),
+            ALL,
             JSON,
             WIDE,
         ],
@@ -182,7 +183,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         about: "Waits until it is done and prints the result. Failed updates are retried at once, unless their \
                 endpoint sent a `Retry-After` that is not over yet.",
         configured: true,
-        options: &[RETRY_STOPPED],
+        options: &[ALL, RETRY_STOPPED],
         word: None,
         example: "ddns sync",
     },
@@ -403,6 +404,8 @@ pub(crate) const NEW_CONFIG: Choice = Choice {
     value: "[FILE]",
     help: "Write a commented configuration and exit; config.json by default",
 };
+/// For commands that ask a service.
+const ALL: Choice = flag("all", "Every service of this user");
 /// The option that sends what services refused for good; `sync` has it too.
 pub(crate) const RETRY_STOPPED: Choice = flag("retry-stopped", "Also send updates that their service refused for good");
 /// What plain `ddns` takes, and no command does.
@@ -419,7 +422,10 @@ impl Command {
     pub(crate) fn config(&self) -> (char, Choice) {
         let (value, help) = match self.which {
             Name::Init => ("FILE", "The same as FILE"),
-            Name::Status | Name::History | Name::Sync => ("FILE…", "Only the service that runs this configuration"),
+            Name::Status | Name::History | Name::Sync => (
+                "FILE…",
+                "The service on this configuration; by default on the one that `ddns` would use here, or the only one",
+            ),
             Name::Watch => return CONFIG,
             Name::Service => ("FILE…", "The configuration of the service"),
             _ => ("FILE…", "Configuration files, or http(s) URLs; several are allowed"),

@@ -1,23 +1,20 @@
 //! `ddns addresses`: every address of this host with the verdict on it, what each configured source gives now, and which
 //! address would be sent and why. Sends no update.
 
-use std::io::{self, Write as _};
-
 use ddns_core::config::Config;
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::config::raw::Origin;
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::LocalAddress;
-use ddns_core::text::json::{Node, Value, pretty};
+use ddns_core::text::json::{Node, Value};
 
 use crate::cli::{Given, Settings};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::lookup::report::{List, Report, described, verdict};
-use crate::output::complain;
 use crate::output::layout::broken;
-use crate::output::print;
+use crate::output::{complain, json, print, say};
 
 /// Looks, asks and shows. 0 whatever was found; 2 for a wrong configuration.
 pub(crate) async fn run(given: Given) -> u8 {
@@ -36,14 +33,14 @@ pub(crate) async fn run(given: Given) -> u8 {
     let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
     let mut report = Report::make(&configs, &client).await;
     if let Err(why) = &report.local {
-        let _ = writeln!(io::stderr(), "warning: the addresses of this host cannot be listed: {why}");
+        say(&format!("warning: the addresses of this host cannot be listed: {why}\n"));
     }
     if !is_configured {
         for list in &mut report.lists {
             list.domains.clear();
         }
     }
-    print(&if form.json { pretty(&report.json()) } else { text(&report, form.width) })
+    print(&if form.json { json(&report.json()) } else { text(&report, form.width) })
 }
 
 /// Sources can be tried without a configuration: what else one needs is filled in, and not used.

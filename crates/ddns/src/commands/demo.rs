@@ -23,6 +23,7 @@ use crate::environment::Environment;
 use crate::http::server::{Response, Verdict, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
+use crate::output::fail;
 use crate::output::layout::{broken, fitted, folded, width_of};
 use crate::output::log::Log;
 use crate::sync::{self, Sync};
@@ -38,10 +39,7 @@ pub(crate) async fn run() -> u8 {
         Ok(()) => 0,
         // The reader of a pipe has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: the demonstration cannot be shown: {error}");
-            1
-        }
+        Err(error) => fail(&format!("the demonstration cannot be shown: {error}")),
     }
 }
 

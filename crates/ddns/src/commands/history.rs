@@ -9,7 +9,9 @@ use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
 use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
+use ddns_core::update::status::Status;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -19,10 +21,10 @@ use crate::environment::Environment;
 use crate::history::{beside, records};
 use crate::http::Client;
 use crate::load;
-use crate::output::layout::{printable, table};
-use crate::output::{complain, fail, print};
+use crate::output::layout::{broken, table};
+use crate::output::{complain, fail, json, print};
 use crate::sync::cache_path;
-use crate::watch::{Command, note_closed_folder, request, services};
+use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.
 pub(crate) async fn run(given: Given) -> u8 {
@@ -32,35 +34,45 @@ pub(crate) async fn run(given: Given) -> u8 {
     };
     let form = given.form();
     let environment = Environment::read();
-    let paths = match paths(given, &environment).await {
-        Ok(paths) => paths,
+    let is_all = given.has("all");
+    let kept = match kept(given, &environment).await {
+        Ok(kept) => kept,
         Err(code) => return code,
     };
-    if paths.is_empty() {
-        return fail("no history is kept: `cache` is off, and the history stands beside the cache");
-    }
-    match show(&paths, &filter, form) {
+    let shown = match kept.as_slice() {
+        [(_, paths)] if paths.is_empty() => {
+            return fail("no history is kept: `cache` is off, and the history stands beside the cache");
+        }
+        [(service, paths)] if !is_all || service.process.is_none() => show(paths, &filter, form),
+        all => show_all(all, &filter, form),
+    };
+    match shown {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => 0,
         Err(error) => fail(&format!("the history cannot be shown ({error})")),
         Ok(code) => code,
     }
 }
 
-/// The files of the running services; where none runs, those of the configurations.
-async fn paths(given: Given, environment: &Environment) -> Result<Vec<PathBuf>, u8> {
-    let mut paths = Vec::new();
-    let running = services(environment, &given.settings.files).await.running;
+/// A service, of which nothing is known where none runs, and the files of its history.
+type Kept = (Status, Vec<PathBuf>);
+
+/// The files of the services that are meant; where none runs, those of the configurations.
+async fn kept(given: Given, environment: &Environment) -> Result<Vec<Kept>, u8> {
+    let running = meant(&given, environment).await?.running;
     if running.is_empty() {
         note_closed_folder(environment, "history");
     }
-    for (socket, _) in running {
+    let mut all = Vec::new();
+    for (socket, status) in running {
         let response = request(&socket, Command::History).await.unwrap_or_default();
         if let Ok(Value::Array(files)) = parse(&response, Dialect::STRICT).map(|node| node.value) {
-            paths.extend(files.iter().filter_map(|file| file.value.text()).map(PathBuf::from));
+            let paths: Vec<PathBuf> = files.iter().filter_map(|file| file.value.text()).map(PathBuf::from).collect();
+            all.push((status, paths));
         }
     }
-    if paths.is_empty() {
+    if all.iter().all(|(_, paths)| paths.is_empty()) {
         let client = Client::default();
+        let mut paths = Vec::new();
         let configs = match load::examine(given.settings, environment, &client).await.result {
             Ok(configs) => configs,
             Err(wrong) => return Err(complain(&wrong)),
@@ -70,10 +82,13 @@ async fn paths(given: Given, environment: &Environment) -> Result<Vec<PathBuf>, 
         if configs.is_empty() {
             paths.push(beside(&environment.standard_cache()));
         }
+        all = vec![(Status::default(), paths)];
     }
-    paths.sort();
-    paths.dedup();
-    Ok(paths)
+    for (_, paths) in &mut all {
+        paths.sort();
+        paths.dedup();
+    }
+    Ok(all)
 }
 
 fn filter(given: &Given) -> Result<Filter, Diagnostic> {
@@ -86,7 +101,7 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
         Some(text) => {
             let age = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
             let age =
-                age.ok_or_else(|| wrong("--since", format!("`{}` is no age such as 12h or 7d", printable(text))))?;
+                age.ok_or_else(|| wrong("--since", format!("`{}` is no age such as 12h or 7d", screen::line(text))))?;
             unix_time().seconds.saturating_sub(age.as_secs())
         }
     };
@@ -116,11 +131,32 @@ fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
     Ok(print(&shown(&records, form.width)))
 }
 
+/// One after the other, each with the name of its service.
+fn show_all(all: &[Kept], filter: &Filter, form: Form) -> io::Result<u8> {
+    let mut code = 0;
+    for (at, (service, paths)) in all.iter().enumerate() {
+        if form.json {
+            let configs = Value::list(service.configs.iter().map(|name| Value::string(name.as_str())));
+            let process = service.process.map_or_else(|| "null".to_owned(), |process| process.to_string());
+            let mut out = BufWriter::new(io::stdout().lock());
+            let begin = if at == 0 { "[" } else { "," };
+            write!(out, "{begin}\n{{\"process\": {process}, \"configurations\": {}, \"records\": ", json(&configs))?;
+            show_json(records(paths, filter)?, &mut out)?;
+            write!(out, "}}{}", if at + 1 == all.len() { "\n]\n" } else { "" })?;
+        } else {
+            let gap = if at == 0 { "" } else { "\n" };
+            code = code.max(print(&format!("{gap}{}", broken(&format!("Service: {}", name(service)), 0, form.width))));
+            code = code.max(show(paths, filter, form)?);
+        }
+    }
+    Ok(code)
+}
+
 /// A list with one record on each line, written while it is read.
 fn show_json(records: impl Iterator<Item = io::Result<Record>>, mut out: impl Write) -> io::Result<()> {
     let mut between = "[\n";
     for record in records {
-        write!(out, "{between}{}", record?.to_line())?;
+        write!(out, "{between}{}", screen::json(&record?.to_line()))?;
         between = ",\n";
     }
     writeln!(out, "{}", if between == "[\n" { "[]" } else { "\n]" })?;
@@ -137,10 +173,10 @@ fn shown(records: &[Record], width: usize) -> String {
         let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
         [
             time(record.at, &zone),
-            printable(record.domain.as_deref().unwrap_or("(this host)")),
+            record.domain.as_deref().unwrap_or("(this host)").to_owned(),
             record.family.map_or("-", Family::record_type).to_owned(),
             record.address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
-            printable(&(record.sentence() + &endpoint)),
+            record.sentence() + &endpoint,
         ]
     }));
     table(&rows, width)

@@ -27,9 +27,8 @@ use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::{Query, look_up, own_address};
-use crate::output::complain;
 use crate::output::layout::{broken, width_of};
-use crate::output::print;
+use crate::output::{complain, fail, print, put, say};
 use crate::unseen;
 
 /// Shown where no address was found: addresses for documentation.
@@ -103,8 +102,8 @@ pub(crate) async fn run(given: Given) -> u8 {
     let mut looked: [Looked; 2] = Default::default();
     if !missing.is_empty() {
         if let Err(why) = converse(&mut interview, &mut looked, &client, INTRO).await {
-            let _ = writeln!(io::stderr(), "\nerror: {why}: nothing was written");
-            return 1;
+            say("\n");
+            return fail(&format!("{why}: nothing was written"));
         }
     } else if takes_suggestions {
         interview.take_suggestions();
@@ -114,7 +113,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         Err(wrong) => return complain(&wrong),
     };
     for warning in warnings {
-        let _ = writeln!(io::stderr(), "{}", warning.shown());
+        say(&(warning.shown() + "\n"));
     }
     for entry in &config.entries {
         for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
@@ -196,7 +195,7 @@ async fn converse(
 }
 
 fn show(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    let _ = put(text);
 }
 
 /// Reads an answer; fails at the end of the input.
@@ -285,8 +284,7 @@ impl Target {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 return complain(&[taken(&self.name)]);
             }
-            let _ = writeln!(io::stderr(), "error: {} cannot be written ({error}): there is no new file", self.name);
-            1
+            fail(&format!("{} cannot be written ({error}): there is no new file", self.name))
         })
     }
 }

@@ -6,7 +6,7 @@ mod show;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::cli::{Form, Given};
 use crate::http::server::{Received, Refusal, Verdict, not_listening, serve};
-use crate::output::complain;
+use crate::output::{complain, put, say};
 use crate::signals::{SIGINT, SIGTERM, Signals};
 use options::Options;
 
@@ -33,11 +33,8 @@ pub(crate) async fn run(given: Given) -> u8 {
         Err(error) => return refused(options.address, &error),
     };
     if !address.ip().is_loopback() {
-        let _ = writeln!(
-            io::stderr(),
-            "warning: {} can be reached by other hosts, and whatever they send is shown",
-            address.ip()
-        );
+        let ip = address.ip();
+        say(&format!("warning: {ip} can be reached by other hosts, and whatever they send is shown\n"));
     }
     let form = given.form();
     if !printed(&show::beginning(address, &options, form)) {
@@ -75,8 +72,7 @@ impl Receiver {
 
 /// Prints at once, for whoever reads along; false where nobody does any more.
 fn printed(text: &str) -> bool {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+    put(text).is_ok()
 }
 
 /// Ctrl-C, or the end that a service manager asks for.
@@ -97,6 +93,6 @@ fn refused(address: SocketAddr, error: &io::Error) -> u8 {
     if error.kind() == io::ErrorKind::AddrNotAvailable {
         return complain(&[diagnostic]);
     }
-    let _ = writeln!(io::stderr(), "{}", diagnostic.shown());
+    say(&(diagnostic.shown() + "\n"));
     1
 }

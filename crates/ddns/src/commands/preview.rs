@@ -3,7 +3,7 @@
 
 mod show;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -25,8 +25,7 @@ use crate::http::Client;
 use crate::load;
 use crate::lookup::{self, Lookup, Pair};
 use crate::notify::{example, moment};
-use crate::output::complain;
-use crate::output::print;
+use crate::output::{complain, print, say};
 use crate::sync::preview::{INCOMPLETE, redacted};
 use crate::sync::{Caches, Remembered, moment_of};
 
@@ -132,7 +131,7 @@ fn given_addresses<'a>(texts: impl Iterator<Item = &'a str>) -> Result<[Option<I
 }
 
 fn warn(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    say(&format!("{text}\n"));
 }
 
 /// Every update, entry by entry.

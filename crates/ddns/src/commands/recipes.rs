@@ -5,12 +5,12 @@ use std::io;
 use ddns_core::net::family::Family;
 use ddns_core::recipe::{self, CERTAINTIES, KINDS, Question, Recipe};
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
-use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::json::Value;
 
 use crate::cli::Given;
 use crate::load::read_text;
 use crate::output::layout::{beside, broken, width_of};
-use crate::output::{complain, fail, print};
+use crate::output::{complain, fail, json, print};
 
 /// The column in which a recipe's sentence begins.
 const COLUMN: usize = 22;
@@ -22,7 +22,7 @@ pub(crate) fn run(given: &Given) -> u8 {
     let is_json = given.has("json");
     match (given.word(), given.second()) {
         (Some("show"), Some(name)) => match load(name) {
-            Ok(recipe) if is_json => print(&pretty(&whole(&recipe))),
+            Ok(recipe) if is_json => print(&json(&whole(&recipe))),
             Ok(recipe) => print(&page(&recipe, width_of(io::stdout()))),
             Err(wrong) => complain(&wrong),
         },
@@ -46,7 +46,7 @@ pub(crate) fn load(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
 fn list(word: Option<&str>, is_json: bool) -> u8 {
     let recipes: Vec<Recipe> = recipe::built_in().filter(|it| word.is_none_or(|word| it.matches(word))).collect();
     if is_json {
-        return print(&pretty(&Value::list(recipes.iter().map(|recipe| Value::object(summary(recipe))))));
+        return print(&json(&Value::list(recipes.iter().map(|recipe| Value::object(summary(recipe))))));
     }
     if recipes.is_empty() {
         let near = word.and_then(|word| nearest(word, recipe::names()));

@@ -8,7 +8,7 @@ mod status;
 mod steps;
 mod uninstall;
 
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -20,7 +20,7 @@ use crate::cli::{Given, Settings};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
-use crate::output::{complain, fail, print};
+use crate::output::{complain, fail, print, say};
 
 use facts::{Facts, Found};
 
@@ -64,7 +64,7 @@ fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
 /// A note beside what was asked for.
 fn note(text: &str) {
     let width = if io::IsTerminal::is_terminal(&io::stderr()) { width_of(io::stderr()) } else { WIDE };
-    let _ = io::stderr().write_all(broken(&format!("note: {text}"), 0, width).as_bytes());
+    say(&broken(&format!("note: {text}"), 0, width));
 }
 
 /// The host's services are root's matter.

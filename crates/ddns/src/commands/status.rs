@@ -1,7 +1,6 @@
 //! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
 
 use std::collections::HashSet;
-use std::io::{self, Write as _};
 use std::time::Duration;
 
 use ddns_core::config::Entry;
@@ -9,7 +8,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::group::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
-use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::json::Value;
 use ddns_core::update::Update;
 use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::hold::HeldBy;
@@ -22,11 +21,10 @@ use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
-use crate::output::complain;
 use crate::output::layout::{broken, table};
-use crate::output::print;
+use crate::output::{complain, fail, json, print, say};
 use crate::sync::Caches;
-use crate::watch::{Services, note_closed_folder, services};
+use crate::watch::{Services, meant, name, note_closed_folder};
 
 /// So many rows that are up to date are shown; of more, only how many there are.
 const MOST_ROWS: usize = 1000;
@@ -45,19 +43,23 @@ const NO_CONFIGURATION: &str =
 pub(crate) async fn run(given: Given) -> u8 {
     let form = given.form();
     let environment = Environment::read();
-    let services = services(&environment, &given.settings.files).await;
+    let services = match meant(&given, &environment).await {
+        Ok(services) => services,
+        Err(code) => return code,
+    };
     if services.running.is_empty() {
         note_closed_folder(&environment, "status");
     }
     if given.has("alive") {
         return alive(&services);
     }
+    let is_all = given.has("all") && !services.running.is_empty();
     let silence = services.silence();
     let has_silent = !services.silent.is_empty();
     let mut all: Vec<Status> = services.running.into_iter().map(|(_, status)| status).collect();
     let is_running = !all.is_empty();
     if is_running && has_silent {
-        let _ = writeln!(io::stderr(), "error: {silence}");
+        fail(&silence);
     }
     if !is_running {
         let client = Client::default();
@@ -69,11 +71,14 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     let is_good = all.iter().all(Status::is_good);
     let text = if form.json {
-        pretty(&Value::list(all.iter().map(Status::to_json)))
+        json(&Value::list(all.iter().map(Status::to_json)))
     } else if all.is_empty() {
         broken(&format!("{silence} {NO_CONFIGURATION}"), 0, form.width)
     } else {
-        all.iter().map(|status| shown(status, &silence, form)).collect::<Vec<_>>().join("\n")
+        let head = |status: &Status| {
+            if is_all { broken(&format!("Service: {}", name(status)), 0, form.width) } else { String::new() }
+        };
+        all.iter().map(|status| head(status) + &shown(status, &silence, form)).collect::<Vec<_>>().join("\n")
     };
     let code = if is_running && !has_silent { u8::from(!is_good) } else { NOT_RUNNING };
     print(&text).max(code)
@@ -81,10 +86,9 @@ pub(crate) async fn run(given: Given) -> u8 {
 
 /// Whether every service responds: for health checks, which must not restart it because an endpoint is down.
 fn alive(services: &Services) -> u8 {
-    if services.silent.is_empty()
-        && let Some((_, status)) = services.running.first()
-    {
-        return print(&format!("Running (process {}).\n", status.process.unwrap_or_default()));
+    if services.silent.is_empty() && !services.running.is_empty() {
+        let line = |(_, status): &(_, Status)| format!("Running (process {}).\n", status.process.unwrap_or_default());
+        return print(&services.running.iter().map(line).collect::<String>());
     }
     print(&format!("{}\n", services.silence()));
     NOT_RUNNING
@@ -142,7 +146,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     }
     tell_apart(&mut rows, &endpoints);
     for warning in caches.warnings {
-        let _ = writeln!(io::stderr(), "warning: {warning}");
+        say(&format!("warning: {warning}\n"));
     }
     let configs = configs.iter().map(|(config, _)| config.name.clone()).collect();
     Status { configs, rows, ..Status::default() }

@@ -1,37 +1,43 @@
 //! `ddns sync`: requests a synchronization of the running service, and waits for its result.
 
+use std::io;
+
 use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::text::screen;
 
 use crate::cli::Given;
 use crate::environment::Environment;
 use crate::output::fail;
 use crate::output::print;
-use crate::watch::{Command, note_closed_folder, request, services};
+use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// 0 where everything was accepted or up to date, 1 where not, or where no service runs.
 pub(crate) async fn run(given: Given) -> u8 {
     let environment = Environment::read();
     let mut code = 0;
-    let services = services(&environment, &given.settings.files).await;
+    let services = match meant(&given, &environment).await {
+        Ok(services) => services,
+        Err(code) => return code,
+    };
     if services.running.is_empty() {
         note_closed_folder(&environment, "sync");
-        if !services.silent.is_empty() {
-            return fail(&services.silence());
-        }
-        return fail("no running service found: `ddns` without a command synchronizes once");
+        let way = if services.silent.is_empty() { " `ddns` without a command synchronizes once." } else { "" };
+        return fail(&(services.silence() + way));
     }
     if !services.silent.is_empty() {
         code = fail(&services.silence());
     }
     for (path, status) in services.running {
         let command = if given.has("retry-stopped") { Command::RetryStopped } else { Command::Synchronize };
-        let response = request(&path, command).await.ok();
-        let Some((text, is_good)) = response.as_deref().and_then(read) else {
-            let process = status.process.unwrap_or_default();
-            code = fail(&format!("process {process} ended before the synchronization was done"));
+        let response = request(&path, command).await;
+        let Some((text, is_good)) = response.as_deref().ok().and_then(read) else {
+            let is_hung = response.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+            let how = if is_hung { "does not respond any more" } else { "ended before the synchronization was done" };
+            code = fail(&format!("process {} {how}", status.process.unwrap_or_default()));
             continue;
         };
-        code = code.max(u8::from(!is_good)).max(print(&format!("{text}\n")));
+        let head = if given.has("all") { format!("{}: ", name(&status)) } else { String::new() };
+        code = code.max(u8::from(!is_good)).max(print(&format!("{head}{}\n", screen::line(&text))));
     }
     code
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ddns_core::callback::Request;
 use ddns_core::config::raw::Document;
 use ddns_core::config::validate::{Surroundings, for_fetching};
-use ddns_core::net::url::{Url, shown_path};
+use ddns_core::net::url::{Url, UrlError, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::secrets::MASK;
 
@@ -40,9 +40,8 @@ pub(super) struct Found {
 }
 
 pub(super) async fn read(name: &str, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
-    let lower = name.to_ascii_lowercase();
-    if lower.starts_with("http://") || lower.starts_with("https://") {
-        return Box::pin(fetch(name, client, around)).await;
+    if let Some(url) = address(name) {
+        return Box::pin(fetch(url, client, around)).await;
     }
     let (text, identity) = read_file(name)
         .map_err(|why| vec![Diagnostic::error(Place::file(&shown_path(name)), format!("the configuration {why}"))])?;
@@ -78,16 +77,26 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     Ok((text, metadata.as_ref().map(identity)))
 }
 
-/// A configuration over the network (B12), with `proxy` and `ssl` of options and environment. It is named by its origin and
-/// path: a query may hold a key.
-async fn fetch(address: &str, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
-    let (proxies, ssl) = &for_fetching(around)?;
-    let url = Url::parse(address)
-        .map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
+/// The address of a configuration over the network; none where the name is that of a file.
+pub(super) fn address(name: &str) -> Option<Result<Url, UrlError>> {
+    let lower = name.to_ascii_lowercase();
+    (lower.starts_with("http://") || lower.starts_with("https://")).then(|| Url::parse(name))
+}
+
+/// What a configuration over the network is called: its origin and path, since a query may hold a key.
+pub(super) fn name_of(url: &Url) -> String {
     let path = url.path.split('?').next().unwrap_or_default();
     // What stands before an `@` may be the rest of a password with a `/`.
     let path = path.rsplit_once('@').map_or_else(|| path.to_owned(), |(_, rest)| format!("/{MASK}@{rest}"));
-    let name = format!("{}{path}", url.origin());
+    format!("{}{path}", url.origin())
+}
+
+/// A configuration over the network (B12), with `proxy` and `ssl` of options and environment.
+async fn fetch(url: Result<Url, UrlError>, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
+    let (proxies, ssl) = &for_fetching(around)?;
+    let url =
+        url.map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
+    let name = name_of(&url);
     let wrong = |why: String| {
         vec![Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"))]
     };

@@ -5,6 +5,7 @@ use std::iter;
 use std::os::fd::AsFd;
 
 use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::screen;
 use rustix::termios::tcgetwinsize;
 
 /// Where there is no terminal, or it does not know.
@@ -55,8 +56,10 @@ pub(crate) fn beside(head: &str, text: &str, column: usize, width: usize) -> Str
 
 /// A table: columns as wide as what stands in them; the last one is text.
 pub(crate) fn table(rows: &[[String; 5]], width: usize) -> String {
+    let rows: Vec<[String; 5]> =
+        rows.iter().map(|row| row.each_ref().map(|cell| screen::line(cell).into_owned())).collect();
     let mut widths = [0; 4];
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -108,7 +111,7 @@ pub(crate) fn fitted(page: &str, width: usize) -> String {
 /// A text with few blanks (an address, JSON, a long name) in lines of so many columns: broken behind a comma or a blank
 /// and before `&` or `?`. A longer word has a line of its own. Lines after the first one are indented by two columns.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
-    let letters: Vec<char> = printable(text).chars().collect();
+    let letters: Vec<char> = screen::line(text).chars().collect();
     let mut rest = letters.as_slice();
     let mut lines: Vec<String> = Vec::new();
     loop {
@@ -171,11 +174,6 @@ fn around_caret(line: &str, caret: &str, width: usize) -> String {
         format!("{}\n", whole.trim_end())
     };
     cut(line, "…") + &cut(caret, " ")
-}
-
-/// A text that can neither end a line nor drive a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 #[cfg(test)]

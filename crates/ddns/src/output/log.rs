@@ -14,6 +14,7 @@ use std::rc::Rc;
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
 use ddns_core::text::log_format::{Level, LogFormat, Moment};
+use ddns_core::text::screen;
 use ddns_core::text::secrets::Secrets;
 use jiff::fmt::strtime;
 use rustix::fs::OFlags;
@@ -21,6 +22,7 @@ use rustix::io::Errno;
 
 use super::layout::{folded, width_of};
 use super::progress::Progress;
+use super::say;
 use crate::clock::local_time;
 use crate::environment::Environment;
 use crate::regular::bits;
@@ -167,7 +169,7 @@ impl<'a> Log<'a> {
         }
         let message = self.secrets.long().mask(message);
         let (time, millis) = if self.format.has_time() { now(&self.datefmt) } else { (String::new(), 0) };
-        let mut line = self.format.line(Moment { text: &time, millis }, level, &printable(&message));
+        let mut line = self.format.line(Moment { text: &time, millis }, level, &screen::escaped(&message));
         if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {
             line = folded(&line, width_of(io::stderr())).join("\n");
             line = if self.may_colour { coloured(level, &line) } else { line };
@@ -180,7 +182,7 @@ impl<'a> Log<'a> {
         {
             // A full disk: the line goes where somebody may still see it.
             *sink = Sink::Stderr;
-            let _ = writeln!(io::stderr(), "warning: the log file cannot be written to ({error})");
+            say(&format!("warning: the log file cannot be written to ({error})\n"));
         } else if matches!(sink, Sink::File(_)) {
             return;
         }
@@ -204,17 +206,6 @@ fn open_for_append(path: &Path) -> io::Result<File> {
         let is_link = is_shared && error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
         if is_link { io::Error::other("it is a link in a folder that others may write to") } else { error }
     })
-}
-
-/// Text from outside cannot forge a line or drive a terminal.
-fn printable(text: &str) -> String {
-    if text.chars().any(char::is_control) {
-        text.chars()
-            .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
-            .collect()
-    } else {
-        text.to_owned()
-    }
 }
 
 fn coloured(level: Level, line: &str) -> String {

@@ -3,9 +3,9 @@
 //! It is in a folder that is the user's own, and for the owner alone.
 
 use std::collections::VecDeque;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -13,7 +13,6 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ddns_core::update::status::Status;
 use rustix::fs::Mode;
 use rustix::process::{getuid, umask};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -25,7 +24,7 @@ use tokio::time::{Sleep, sleep, timeout};
 use crate::environment::{Environment, most_for_others};
 
 /// A client must send its request within this time, and take the response within it.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait where the system gives no connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -50,7 +49,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Status => "status",
             Self::History => "history",
@@ -180,11 +179,15 @@ async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
     Some((command, reader.into_inner().into_inner()))
 }
 
+/// Whether this is a folder of ours or of root, and nobody else may write to it.
+pub(super) fn is_private(folder: &Metadata) -> bool {
+    folder.is_dir() && folder.mode() & 0o022 == 0 && [getuid().as_raw(), 0].contains(&folder.uid())
+}
+
 fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let metadata = fs::symlink_metadata(folder)?;
     // In a folder that all share, one that another user made first is not for us.
-    if metadata.is_symlink() || metadata.mode() & 0o022 != 0 || ![getuid().as_raw(), 0].contains(&metadata.uid()) {
+    if !is_private(&fs::symlink_metadata(folder)?) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"));
     }
     let path = folder.join(name);
@@ -194,111 +197,4 @@ fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     let listener = UnixListener::bind(&path);
     umask(before);
     Ok((path, listener?))
-}
-
-/// The services of this user.
-#[derive(Default)]
-pub(crate) struct Services {
-    /// Those that respond, by their sockets, and how they stand.
-    pub(crate) running: Vec<(PathBuf, Status)>,
-    /// The processes of those that do not, where known: stopped, or busy with something that does not end.
-    pub(crate) silent: Vec<Option<i32>>,
-}
-
-impl Services {
-    /// Which ones do not respond, or that there is none.
-    pub(crate) fn silence(&self) -> String {
-        let name = |process: &Option<i32>| match process {
-            Some(process) => format!("The service (process {process}) does not respond."),
-            None => "The service does not respond.".to_owned(),
-        };
-        match self.silent.as_slice() {
-            [] => "No running service found.".to_owned(),
-            silent => silent.iter().map(name).collect::<Vec<_>>().join(" "),
-        }
-    }
-}
-
-/// The services that use one of these configuration files, or all where none is named. One that does not respond does not
-/// say which files it uses: it counts where no other uses them.
-pub(crate) async fn services(environment: &Environment, files: &[String]) -> Services {
-    let full_name =
-        |file: &String| fs::canonicalize(file).map_or_else(|_| file.clone(), |path| path.display().to_string());
-    let files: Vec<String> = files.iter().map(full_name).collect();
-    let is_meant = |status: &Status| files.is_empty() || status.configs.iter().any(|name| files.contains(name));
-    let mut found = Services::default();
-    let mut seen: Vec<PathBuf> = Vec::new();
-    for folder in environment.runtime_folders() {
-        let Ok(entries) = fs::read_dir(folder) else { continue };
-        let mut sockets: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        sockets.sort();
-        sockets.retain(|path| path.extension().is_some_and(|ending| ending == "sock") && !seen.contains(path));
-        for path in sockets {
-            match how_it_stands(&path).await {
-                Asked::Status(status) if is_meant(&status) => found.running.push((path.clone(), *status)),
-                Asked::Silent(process) => found.silent.push(process),
-                Asked::Status(_) | Asked::Nobody => {}
-            }
-            seen.push(path);
-        }
-    }
-    if !files.is_empty() && !found.running.is_empty() {
-        found.silent.clear();
-    }
-    found
-}
-
-/// What is behind a socket.
-enum Asked {
-    Status(Box<Status>),
-    /// A process that does not respond in time.
-    Silent(Option<i32>),
-    /// The service has ended, or is something else.
-    Nobody,
-}
-
-async fn how_it_stands(path: &Path) -> Asked {
-    let mut process = None;
-    let asked = async {
-        let stream = UnixStream::connect(path).await?;
-        process = stream.peer_cred().ok().and_then(|peer| peer.pid()).filter(|process| *process > 0);
-        talk(stream, Command::Status).await
-    };
-    match timeout(PATIENCE, asked).await {
-        Ok(Ok(text)) => Status::from_text(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
-        // Its line for new connections is full.
-        Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Asked::Silent(None),
-        Ok(Err(_)) => Asked::Nobody,
-        Err(_) => Asked::Silent(process),
-    }
-}
-
-/// A folder in which a service of another user (root, most likely) has its socket; `None` where there is none.
-pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
-    let is_closed = |folder: &PathBuf| {
-        fs::metadata(folder).is_ok_and(|metadata| metadata.uid() != getuid().as_raw())
-            && fs::read_dir(folder).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-    };
-    environment.runtime_folders().into_iter().find(is_closed)
-}
-
-/// Says that a service of another user may be there, where this user has none.
-pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
-    if let Some(folder) = closed_folder(environment) {
-        let folder = folder.display();
-        let _ =
-            writeln!(io::stderr(), "note: {folder} belongs to another user's service: `sudo ddns {command}` asks that");
-    }
-}
-
-/// The response of the service behind a socket.
-pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
-    talk(UnixStream::connect(path).await?, command).await
-}
-
-async fn talk(mut stream: UnixStream, command: Command) -> io::Result<String> {
-    stream.write_all(format!("{}\n", command.word()).as_bytes()).await?;
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await?;
-    if response.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(response) }
 }

@@ -1,13 +1,14 @@
 //! A folder of its own for each test, and the built program run in it with an environment that holds nothing but what
 //! the test puts there.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// The test's own folder: current directory, home and state of every run; removed at the end.
+/// The test's own folder: current directory, home, state and services of every run; removed at the end.
 pub struct Sandbox {
     folder: tempfile::TempDir,
     env: Vec<(String, String)>,
@@ -24,7 +25,9 @@ pub struct Run {
 
 impl Sandbox {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        // The path of a socket has room for some hundred bytes.
+        let temporary = Some(env::temp_dir()).filter(|path| path.as_os_str().len() < 50).unwrap_or("/tmp".into());
+        let folder = tempfile::tempdir_in(temporary).expect("a temporary folder");
         Self { folder, env: Vec::new() }
     }
 
@@ -59,11 +62,20 @@ impl Sandbox {
     /// The program with a clean environment, not yet started.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ddns"));
-        command.args(args).current_dir(self.folder.path()).env_clear();
-        command.env("HOME", self.folder.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null());
+        command.args(args).current_dir(self.folder.path()).env_clear().envs(self.environment()).stdin(Stdio::null());
         command
+    }
+
+    /// The environment of every run. Services of other tests, or of whoever runs the tests, are not seen in it.
+    pub fn environment(&self) -> Vec<(String, String)> {
+        let folder = self.folder.path().display();
+        let own = [
+            ("HOME", folder.to_string()),
+            ("TMPDIR", format!("{folder}/tmp")),
+            ("RUNTIME_DIRECTORY", format!("{folder}/run/ddns")),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+        ];
+        own.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(self.env.iter().cloned()).collect()
     }
 
     pub fn run(&self, args: &[&str]) -> Run {

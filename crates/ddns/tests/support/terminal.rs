@@ -43,7 +43,7 @@ pub fn at_terminal(sandbox: &Sandbox, columns: u16, program: &[&str], answers: &
     };
     let mut command = Command::new(python);
     command.args(["-c", TYPIST, &answers.join("\x1f"), &columns.to_string()]).args(program);
-    command.current_dir(sandbox.path(".")).env_clear().env("HOME", sandbox.path(".")).stdin(Stdio::null());
+    command.current_dir(sandbox.path(".")).env_clear().envs(sandbox.environment()).stdin(Stdio::null());
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display());
     let output = command.env("PATH", path).env("NO_COLOR", "1").output().expect("python starts");
     Some(Run {

@@ -60,7 +60,7 @@ fn sync_waits_and_reports_what_it_came_to() {
 fn sync_without_a_service_reports_that() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
-    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("no running service found");
+    let run = sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("No running service found");
     assert_eq!(run.stdout, "");
     // One that was killed leaves its socket, and nobody behind it.
     let mut watch = Watch::again(&sandbox);
@@ -68,12 +68,12 @@ fn sync_without_a_service_reports_that() {
     until(SOON, "it responds", || sandbox.run(&["sync", "-c", "config.json"]).code == 0);
     watch.signal(Signal::KILL);
     watch.ended(SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("no running service found");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("No running service found");
     // A service of another file is not meant.
     sandbox.write("other.json", endpoint.config(&json!({"cache": false})).to_string());
     let watch = Watch::run(sandbox.command(&["watch", "-c", "other.json"]));
     endpoint.wait(2, SOON);
-    sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("no running service found");
+    sandbox.run(&["sync", "-c", "config.json"]).expect(1).prints("No running service found");
     watch.stop();
 }
 
@@ -373,7 +373,8 @@ fn i6_alive_is_no_while_one_of_two_services_hangs() {
     let silence = format!("process {}) does not respond", hanging.process());
     thread::scope(|all| {
         all.spawn(|| sandbox.run(&["status", "--alive"]).expect(3));
-        all.spawn(|| sandbox.run(&["status"]).expect(3).prints(&silence));
+        all.spawn(|| assert!(sandbox.run(&["status"]).expect(3).stdout.contains(&silence)));
+        all.spawn(|| sandbox.run(&["status", "--all"]).expect(3).prints(&silence));
         // Only the other one is meant.
         all.spawn(|| sandbox.run(&["status", "--alive", "-c", "other.json"]).expect(0));
     });

@@ -10,6 +10,7 @@ use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::json::{Member, Node, Value, is_placeholder_name};
+use crate::text::screen;
 use crate::update::domain::Domain;
 
 /// The domains of one family.
@@ -65,7 +66,7 @@ impl Maker<'_, '_> {
                 Some(domain)
             }
             Err(why) => {
-                let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
+                let text: String = screen::line(text).chars().take(80).collect();
                 let message = format!("`{field}`: `{text}` is not a domain name: {why}");
                 self.reader.wrong(key, node, message, None);
                 None

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::read::{field, number, object};
 use crate::text::json::Value;
+use crate::text::screen;
 
 /// So much of a message is shown.
 const LONGEST: usize = 200;
@@ -122,5 +123,5 @@ impl Problem {
 /// A message for people: nothing in it can end a line or drive a terminal.
 fn shown(message: &str) -> String {
     let message = message.strip_prefix("etcdserver: ").unwrap_or(message);
-    message.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(LONGEST).collect()
+    screen::line(message).chars().take(LONGEST).collect()
 }

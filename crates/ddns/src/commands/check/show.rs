@@ -3,11 +3,13 @@
 use ddns_core::address::observation::doubtful;
 use ddns_core::config::listing::Row;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
-use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
+use ddns_core::text::screen;
 
 use super::{Online, Report};
-use crate::output::layout::{broken, complaint, folded, printable};
+use crate::output::json;
+use crate::output::layout::{broken, complaint, folded};
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
@@ -91,7 +93,7 @@ impl Report {
         if let Some(online) = &self.online {
             members.extend(online.json());
         }
-        pretty(&Value::object(members))
+        json(&Value::object(members))
     }
 }
 
@@ -105,7 +107,7 @@ fn setting(row: &Row, column: usize, width: usize) -> String {
         lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
     }
     let last = lines.last().map_or(0, |line| indent + line.chars().count());
-    let origin = printable(&row.origin);
+    let origin = screen::line(&row.origin);
     let room = width.saturating_sub(origin.chars().count()).min(ORIGINS).min(width - BESIDE);
     if last + 2 + origin.chars().count() <= width {
         let blanks = " ".repeat(room.saturating_sub(last).max(2));

@@ -1,6 +1,6 @@
 //! `ddns init --recipe`: asks what a service needs, looks up what it can, and writes an ordinary configuration (H12).
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::absolute;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::environment::Environment;
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::lookup::own_address;
 use crate::output::layout::{self, width_of};
-use crate::output::{USAGE, complain, fail, print, report};
+use crate::output::{USAGE, complain, fail, print, report, say};
 
 /// How long a service may take to answer a lookup.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -112,7 +112,7 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
     // What is checked and shown has its secrets inside: their files do not exist yet.
     let (config, warnings) = checked(&with_notify(None).text).map_err(|wrong| complain(&wrong))?;
     for warning in warnings {
-        let _ = writeln!(io::stderr(), "{}", warning.shown());
+        say(&(warning.shown() + "\n"));
     }
     for entry in &config.entries {
         for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
@@ -170,8 +170,8 @@ fn wrong(message: &str, hint: &str) -> Broken {
 
 /// The end of a conversation whose answers ended.
 fn ended(why: &str) -> Broken {
-    let _ = writeln!(io::stderr(), "\nerror: {why}: nothing was written");
-    1
+    say("\n");
+    fail(&format!("{why}: nothing was written"))
 }
 
 fn domains_of(config: &Config, family: Family) -> Vec<Domain> {

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 
 use ddns_core::text::json::{Dialect, Value, parse, pretty};
+use ddns_core::text::screen;
 
 use super::options::Options;
 use crate::cli::Form;
@@ -104,17 +105,7 @@ fn json(request: &Received, response: &Response, number: usize, path: &str, quer
 /// A value on one line. Inside of a string there is no line end, so that those of the indented form can go.
 fn line(value: &Value) -> String {
     let text: String = pretty(value).lines().map(str::trim_start).collect();
-    let mut safe = String::with_capacity(text.len() + 1);
-    for letter in text.chars() {
-        if is_harmless(letter) {
-            safe.push(letter);
-        } else {
-            for unit in letter.encode_utf16(&mut [0; 2]) {
-                safe += &format!("\\u{unit:04x}");
-            }
-        }
-    }
-    safe + "\n"
+    screen::json(&text).into_owned() + "\n"
 }
 
 fn timestamp() -> String {
@@ -189,15 +180,7 @@ fn broken_hard(line: &str, indent: usize, width: usize) -> String {
 }
 
 fn printable(letter: char) -> String {
-    if is_harmless(letter) { letter.to_string() } else { letter.escape_default().to_string() }
-}
-
-/// Neither a control character nor one that turns or hides what stands beside it.
-fn is_harmless(letter: char) -> bool {
-    let hides = matches!(u32::from(letter),
-        0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb
-        | 0xe0000..=0xe0fff);
-    !letter.is_control() && !hides
+    if screen::is_harmless(letter) { letter.to_string() } else { letter.escape_default().to_string() }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
 use ddns_core::notify::Event;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
 use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
@@ -13,6 +13,7 @@ use ddns_core::update::plan::Verdict;
 use super::{Batch, Item, Sample};
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
+use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
 use crate::sync::preview;
 
@@ -54,7 +55,7 @@ pub(super) fn text(batches: &[Batch<'_>], notices: &[Sample<'_>], options: &Opti
     let text = if options.form.json {
         let items = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
         let updates = items.map(|(batch, domain)| json(batch, &batch.item(domain, now), options, now));
-        pretty(&Value::list(updates.chain(notices.iter().map(notice_json))))
+        output::json(&Value::list(updates.chain(notices.iter().map(notice_json))))
     } else if options.curl {
         commands(batches, options, now)
     } else {

@@ -34,7 +34,7 @@ pub(super) async fn run(facts: Facts) -> u8 {
         rows.push(("Updates", "`ddns status` shows what the last run left".to_owned()));
         return print(&shown(&rows));
     }
-    let running = services(&facts.environment, &[]).await.running;
+    let running = services(&facts.environment).await.running;
     let mut code = if is_running { 0 } else { NOT_RUNNING };
     for (_, status) in &running {
         rows.push(("Updates", summary(status)));

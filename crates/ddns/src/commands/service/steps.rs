@@ -7,9 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ddns_core::service::Step;
-use ddns_core::text::shell;
+use ddns_core::text::{screen, shell};
 
-use crate::output::layout::printable;
 use crate::output::print;
 use crate::sync::{Durability, replace};
 
@@ -82,7 +81,7 @@ fn run(words: &[String], input: Option<&str>) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<String> = said.lines().map(str::trim).filter(|line| !line.is_empty()).map(printable).collect();
-    let why = if said.is_empty() { output.status.to_string() } else { said.join(" ") };
+    let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let why = if said.is_empty() { output.status.to_string() } else { screen::line(&said.join(" ")).into_owned() };
     Err(format!("`{line}` failed: {why}"))
 }

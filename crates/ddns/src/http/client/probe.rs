@@ -6,6 +6,7 @@ use ddns_core::net::proxy::Route;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::url::Url;
 use ddns_core::text::duration::{duration, seconds};
+use ddns_core::text::screen;
 use tokio::time::{Instant, timeout};
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
@@ -105,11 +106,7 @@ fn validity(certificate: &Certificate, now: u64) -> String {
     };
     let issuer = certificate.issuer();
     let name = issuer.common_name().ok().flatten().or_else(|| issuer.organization().ok().flatten());
-    let name = name.map(|name| format!(", issued by {}", printable(&name.value()))).unwrap_or_default();
+    let shown = |name: &str| screen::line(name).chars().take(100).collect::<String>();
+    let name = name.map(|name| format!(", issued by {}", shown(&name.value()))).unwrap_or_default();
     validity + &name
-}
-
-/// A name for people: nothing in it can end a line or drive a terminal.
-fn printable(name: &str) -> String {
-    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(100).collect()
 }

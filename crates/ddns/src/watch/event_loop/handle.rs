@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::config::Config;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups;
 use ddns_core::text::json::{Value, pretty};
@@ -12,7 +11,7 @@ use ddns_core::update::status::Status;
 
 use super::EventLoop;
 use crate::clock::steady_time;
-use crate::load::surroundings;
+use crate::load::{full_name, surroundings};
 use crate::watch::control::{Command, ControlRequest};
 use crate::watch::events::{Event, Events};
 use crate::watch::service::Waiting;
@@ -128,7 +127,7 @@ impl EventLoop<'_, '_> {
     pub(super) fn status(&self) -> Status {
         let status = Status {
             process: Some(std::process::id()),
-            configs: self.configs.iter().map(|(config, _)| full_name(config)).collect(),
+            configs: self.configs.iter().map(|(config, _)| full_name(&config.name)).collect(),
             next: self.next_round().map(ddns_core::update::status::seconds),
             errors: self.reload.errors.clone(),
             rows: self.sync.rows(),
@@ -136,9 +135,4 @@ impl EventLoop<'_, '_> {
         };
         status.in_group(self.sync.membership())
     }
-}
-
-/// The whole path of a file, so that it is the same from every folder.
-fn full_name(config: &Config) -> String {
-    std::fs::canonicalize(&config.name).map_or_else(|_| config.name.clone(), |path| path.display().to_string())
 }

@@ -1,0 +1,208 @@
+//! The services of this user, asked from outside through their sockets: which ones run, and which one a command means (I8).
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::update::status::Status;
+use rustix::process::getuid;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use super::control::{Command, PATIENCE, is_private};
+use crate::cli::Given;
+use crate::environment::Environment;
+use crate::load::names_here;
+use crate::output::{complain, say};
+
+/// No response is larger: a hundred thousand domains of both families take less.
+const LARGEST: u64 = 128 << 20;
+
+/// The services that are meant.
+#[derive(Default)]
+pub(crate) struct Services {
+    /// Those that respond, by their sockets, and how they stand.
+    pub(crate) running: Vec<(PathBuf, Status)>,
+    /// The processes of those that do not, where known: stopped, or busy with something that does not end.
+    pub(crate) silent: Vec<Option<i32>>,
+    /// The configuration that is meant, where none of those that respond runs on it.
+    unmet: Option<String>,
+    /// Those that run on others.
+    others: Vec<String>,
+}
+
+impl Services {
+    /// Which ones do not respond, or that there is none.
+    pub(crate) fn silence(&self) -> String {
+        let silent: Vec<String> =
+            self.silent.iter().map(|process| format!("{} does not respond.", hung(*process))).collect();
+        match (silent.as_slice(), &self.unmet) {
+            ([], Some(name)) if !self.others.is_empty() => {
+                format!("No running service found for {name}.{}", self.beside())
+            }
+            ([], _) => "No running service found.".to_owned(),
+            (silent, _) => silent.join(" ") + &self.beside(),
+        }
+    }
+
+    /// Who else runs.
+    fn beside(&self) -> String {
+        match self.others.as_slice() {
+            [] => String::new(),
+            others => format!(" Others run (`--all` means every one): {}.", others.join("; ")),
+        }
+    }
+}
+
+fn hung(process: Option<i32>) -> String {
+    process.map_or_else(|| "The service".to_owned(), |process| format!("The service (process {process})"))
+}
+
+/// `process 17 on /etc/ddns/config.json`
+pub(crate) fn name(status: &Status) -> String {
+    format!("process {} on {}", status.process.unwrap_or_default(), status.configs.join(", "))
+}
+
+/// The services that a command means (I8): the one that runs on the configuration that a run here would use; without one, the
+/// only one there is. With `--all` every service, or every one on the files of `-c`. Where several could be meant, they are
+/// listed, and the exit status is given.
+///
+/// One that does not respond does not say which files it uses: it counts where no other uses them.
+pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Services, u8> {
+    let is_all = given.has("all");
+    let mut found = services(environment).await;
+    let names =
+        if is_all && given.settings.files.is_empty() { Vec::new() } else { names_here(&given.settings, environment) };
+    if !names.is_empty() {
+        let is_meant = |status: &Status| status.configs.iter().any(|name| names.contains(name));
+        let (running, others): (Vec<_>, Vec<_>) = found.running.into_iter().partition(|(_, status)| is_meant(status));
+        if running.is_empty() {
+            found.unmet = Some(names.join(", "));
+            found.others = others.iter().map(|(_, status)| name(status)).collect();
+        } else {
+            found.silent.clear();
+        }
+        found.running = running;
+    }
+    if is_all || found.unmet.is_some() || found.running.len() + found.silent.len() < 2 {
+        return Ok(found);
+    }
+    let running = found.running.iter().map(|(_, status)| name(status));
+    let silent = found.silent.iter().map(|process| format!("{} does not respond", hung(*process)));
+    let list: Vec<String> = running.chain(silent).collect();
+    let message = format!("several services run:\n    {}", list.join("\n    "));
+    let hint = "say which one is meant with -c FILE; --all means every one";
+    Err(complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)]))
+}
+
+/// Every service of this user.
+pub(crate) async fn services(environment: &Environment) -> Services {
+    let mut found = Services::default();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for folder in environment.runtime_folders() {
+        let Some(owner) = trusted(&folder) else { continue };
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        let mut sockets: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        sockets.sort();
+        sockets.retain(|path| is_socket(path, owner) && !seen.contains(path));
+        for path in sockets {
+            match how_it_stands(&path).await {
+                Asked::Status(status) => found.running.push((path.clone(), *status)),
+                Asked::Silent(process) => found.silent.push(process),
+                Asked::Nobody => {}
+            }
+            seen.push(path);
+        }
+    }
+    found
+}
+
+/// Whose folder it is, where nobody could have made it to deceive us: it is private, or root gave it to its owner (a service of
+/// systemd that has a user of its own), since nobody else can make one there.
+fn trusted(folder: &Path) -> Option<u32> {
+    let metadata = fs::symlink_metadata(folder).ok()?;
+    let is_given = |metadata: &Metadata| {
+        let above = folder.parent().and_then(|above| fs::metadata(above).ok());
+        metadata.is_dir()
+            && metadata.mode() & 0o022 == 0
+            && above.is_some_and(|above| above.uid() == 0 && above.mode() & 0o022 == 0)
+    };
+    (is_private(&metadata) || is_given(&metadata)).then(|| metadata.uid())
+}
+
+fn is_socket(path: &Path, owner: u32) -> bool {
+    let is_own = |metadata: Metadata| {
+        metadata.file_type().is_socket() && [owner, getuid().as_raw(), 0].contains(&metadata.uid())
+    };
+    path.extension().is_some_and(|ending| ending == "sock") && fs::symlink_metadata(path).is_ok_and(is_own)
+}
+
+/// What is behind a socket.
+enum Asked {
+    Status(Box<Status>),
+    /// A process that does not respond in time.
+    Silent(Option<i32>),
+    /// The service has ended, or is something else.
+    Nobody,
+}
+
+async fn how_it_stands(path: &Path) -> Asked {
+    let mut process = None;
+    let asked = async {
+        let stream = UnixStream::connect(path).await?;
+        process = stream.peer_cred().ok().and_then(|peer| peer.pid()).filter(|process| *process > 0);
+        talk(stream, Command::Status).await
+    };
+    match timeout(PATIENCE, asked).await {
+        Ok(Ok(text)) => Status::from_text(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
+        // Its line for new connections is full.
+        Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Asked::Silent(None),
+        Ok(Err(_)) => Asked::Nobody,
+        Err(_) => Asked::Silent(process),
+    }
+}
+
+/// A folder in which a service of another user (root, most likely) has its socket; `None` where there is none.
+pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
+    let is_closed = |folder: &PathBuf| {
+        fs::metadata(folder).is_ok_and(|metadata| metadata.uid() != getuid().as_raw())
+            && fs::read_dir(folder).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    };
+    environment.runtime_folders().into_iter().find(is_closed)
+}
+
+/// Says that a service of another user may be there, where this user has none.
+pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
+    if let Some(folder) = closed_folder(environment) {
+        let folder = folder.display();
+        say(&format!("note: {folder} belongs to another user's service: `sudo ddns {command}` asks that\n"));
+    }
+}
+
+/// The response of the service behind a socket. It may take its time, as long as the service responds otherwise.
+pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
+    let mut asked = pin!(talk(UnixStream::connect(path).await?, command));
+    loop {
+        if let Ok(response) = timeout(PATIENCE, asked.as_mut()).await {
+            return response;
+        }
+        if !matches!(how_it_stands(path).await, Asked::Status(_)) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+async fn talk(mut stream: UnixStream, command: Command) -> io::Result<String> {
+    stream.write_all(format!("{}\n", command.word()).as_bytes()).await?;
+    let mut response = String::new();
+    stream.take(LARGEST).read_to_string(&mut response).await?;
+    match response.len() as u64 {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        LARGEST.. => Err(io::ErrorKind::FileTooLarge.into()),
+        _ => Ok(response),
+    }
+}
