@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ddns_core::address::local::is_private;
+use ddns_core::address::observation::Observed;
+use ddns_core::callback::Parcel;
 use ddns_core::callback::expect::Verdict;
 use ddns_core::config::fields::Key;
 use ddns_core::config::raw::{Origin, Raw};
@@ -15,6 +17,7 @@ use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
 use ddns_core::text::json::{Node, Value};
+use ddns_core::update::Sendable;
 use ddns_core::update::domain::Domain;
 use ddns_core::web::check::has_errors;
 use ddns_core::web::edit::{Edit, Judged, appended, judge};
@@ -371,39 +374,52 @@ async fn set_up(
     let client = Client::default();
     let lookups = look_up_entries(&[config], [None; 2], &client).await;
     let mut found: Vec<Found> = Vec::new();
-    let mut addresses = [None; 2];
+    let mut observed = [None; 2];
     for family in Family::ALL {
         let Some(lookup) = lookups.iter().find_map(|pair| pair[family.index()].as_ref()) else { continue };
-        addresses[family.index()] = lookup.address();
+        observed[family.index()] = lookup.observed();
         let result = match lookup.found() {
             Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
             None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
         };
         found.push(Found { family, result });
     }
-    let has_address = addresses.iter().any(Option::is_some);
-    let requests = sent::all(config, addresses, unix_time());
+    let requests = sent::all(config, observed.map(|found| found.map(Observed::ip)), unix_time());
     let mut responses = Vec::new();
-    if step.as_deref() == Some("send") && has_address {
-        for sent in requests.iter().take(MOST_SENT) {
-            responses.push(send_once(config, sent, addresses, &client).await);
+    if step.as_deref() == Some("send") {
+        let mut left = MOST_SENT;
+        for sent in &requests {
+            let is_tried = sent.missing.is_empty() && left > 0;
+            left -= usize::from(is_tried);
+            responses.push(match &sent.missing[..] {
+                [] if is_tried => Some(send_once(config, sent, observed, &client).await),
+                [] => None,
+                missing => Some(Responded::Unsent(without(missing))),
+            });
         }
     }
     let content = view::set_up(typed, target, &found, &requests, &responses, notice, &request.token);
     page(request, 200, &content)
 }
 
+/// Why a request is not sent.
+fn without(missing: &[Family]) -> String {
+    let families: Vec<String> = missing.iter().map(Family::to_string).collect();
+    format!("there is no {} address here, so nothing was sent", families.join(" and no "))
+}
+
 /// Sends a request, and says what came back.
-async fn send_once(
-    config: &Config,
-    sent: &Sent,
-    addresses: [Option<std::net::IpAddr>; 2],
-    client: &Client,
-) -> Responded {
+async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2], client: &Client) -> Responded {
     let secrets = config.secrets();
-    let failed = |why: &str| Responded { is_accepted: false, status: why.to_owned(), body: String::new() };
-    let (Some(entry), Some(whole)) = (config.entries.get(sent.entry), &sent.whole) else {
-        return failed("There is no request: a value makes its address impossible.");
+    let entry = &config.entries[sent.entry];
+    let updates = sent.members.iter().filter_map(|(family, place)| {
+        Some(entry.sendable(&entry.domains_of(*family)[*place], *family, observed[family.index()]?))
+    });
+    let updates: Vec<Sendable<'_>> = updates.collect();
+    let Some(parcel) = Parcel::of(updates.iter().copied()) else { return Responded::Unsent(without(&Family::ALL)) };
+    let whole = match entry.callback.render(&parcel, unix_time()) {
+        Ok(whole) => whole,
+        Err(why) => return Responded::Unsent(secrets.mask(&why.to_string()).into_owned()),
     };
     let how = How {
         limit: entry.timeout,
@@ -413,17 +429,17 @@ async fn send_once(
         ssl: &entry.ssl,
         from: None,
     };
-    match client.send(whole, how).await {
-        Err(failure) => failed(&secrets.mask(&failure.why)),
+    match client.send(&whole, how).await {
+        Err(failure) => Responded::Unanswered(secrets.mask(&failure.why).into_owned()),
         Ok(response) => {
             let is_success = (200..300).contains(&response.status);
-            let addresses: Vec<_> = addresses.into_iter().flatten().collect();
+            let addresses: Vec<_> = updates.iter().map(|update| update.ip).collect();
             let is_accepted = entry.callback.expect.as_ref().map_or(is_success, |expect| {
                 let all = expect.judge(response.status, &response.body, 1, &addresses);
                 all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
             });
-            let body = String::from_utf8_lossy(&response.body);
-            Responded { is_accepted, status: with_reason(response.status), body: secrets.mask(&body).into_owned() }
+            let body = secrets.mask(&String::from_utf8_lossy(&response.body)).into_owned();
+            Responded::Response { is_accepted, status: with_reason(response.status), body }
         }
     }
 }

@@ -71,6 +71,33 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     page.watch.stop();
 }
 
+/// A family without an address: its request shows an example, and nothing of it is sent.
+#[test]
+fn a8_set_up_sends_no_address_that_no_source_gave() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let (id, source) = (page.endpoint.id(), page.endpoint.receiver.index4());
+    let fields = [
+        ("name", "own"),
+        ("id", &id),
+        ("ipv4", "home.example.com"),
+        ("ipv6", "home.example.com"),
+        ("index4", &source),
+        ("index6", "url:http://127.0.0.1:9/"),
+    ];
+    let shown = page.post("/setup", &visitor, &form(&fields)).expect(200);
+    assert!(shown.body.contains("An example: 2001:db8::1 (IPv6) stands for an address"), "{}", shown.body);
+    let sent = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "send")]].concat())).expect(200);
+    assert!(sent.body.contains("accepted: 204 No Content"), "{}", sent.body);
+    assert!(sent.body.contains("not sent: there is no IPv6 address here, so nothing was sent"), "{}", sent.body);
+    assert!(page.endpoint.wait(1, SOON).target.contains("203.0.113.7"));
+    // None at all: nothing is sent, and nothing pretends to be.
+    let none = [&fields[..4], &[("index4", "url:http://127.0.0.1:9/"), fields[5], ("step", "send")]].concat();
+    let none = page.post("/setup", &visitor, &form(&none)).expect(200);
+    assert!(none.body.contains("not sent: there is no IPv4 address here") && !none.body.contains("Send it once"));
+    assert_eq!(page.endpoint.count(), 1, "an example was sent");
+}
+
 #[test]
 fn i1_without_a_configuration_every_view_of_it_leads_to_set_up() {
     let page = empty(&["--web", "127.0.0.1:0"]);
