@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
-use ddns_core::config::raw::Document;
+use ddns_core::config::raw::{Document, Raw};
 use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -81,7 +81,7 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
 /// A configuration over the network (B12), with `proxy` and `ssl` of options and environment. It is named by its origin and
 /// path: a query may hold a key.
 async fn fetch(address: &str, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
-    let (proxies, ssl) = &for_fetching(around)?;
+    let (proxies, ssl) = &for_fetching(&Raw::default(), around)?;
     let url = Url::parse(address)
         .map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
     let path = url.path.split('?').next().unwrap_or_default();

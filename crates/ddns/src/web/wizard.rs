@@ -2,15 +2,15 @@
 //! runs it. Every step is a form; what was typed goes from one to the next inside of it, never in an address.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::rc::Rc;
 
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
 use ddns_core::callback::Parcel;
 use ddns_core::callback::expect::Verdict;
 use ddns_core::config::fields::Key;
-use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::raw::{self, Document, Origin, Raw};
+use ddns_core::config::validate::for_fetching;
 use ddns_core::config::{Config, starter, value};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
@@ -31,12 +31,10 @@ use super::views::layout::Tab;
 use super::views::parts::Tone;
 use super::views::wizard::{self as view, Asked, Found, Mode, Responded, Typed};
 use crate::clock::unix_time;
-use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::http::{Client, How, Over, Want};
+use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
 use crate::output::report::with_reason;
-
-/// How long a service may take to answer a lookup.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// So many requests are sent at once to see whether the service takes them.
 const MOST_SENT: usize = 2;
@@ -84,7 +82,7 @@ pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
     let mut typed = typed(request);
     // Whoever may not change the configuration sends nothing from here either.
     let may_look = mode(request) == Mode::SetUp || site.web.borrow().allow_edit;
-    let text = match filled(request, &mut typed, may_look).await {
+    let text = match filled(request, &configured, &mut typed, may_look).await {
         Ok(text) => text,
         Err(reply) => return reply,
     };
@@ -177,7 +175,12 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
 }
 
 /// The text that the answers make; the page that asks for what is missing otherwise.
-async fn filled(request: &Request, typed: &mut Typed, may_look: bool) -> Result<String, Reply> {
+async fn filled(
+    request: &Request,
+    configured: &Configured,
+    typed: &mut Typed,
+    may_look: bool,
+) -> Result<String, Reply> {
     if typed.name == OWN {
         return own_text(request, typed);
     }
@@ -191,7 +194,7 @@ async fn filled(request: &Request, typed: &mut Typed, may_look: bool) -> Result<
     let mut form = Form::new(&recipe, domains).map_err(|why| ask(request, typed, &[], Some(&why)))?;
     form.check_domains().map_err(|why| ask(request, typed, &[], Some(&why)))?;
     answer(&mut form, typed).map_err(|wrong| ask(request, typed, &wrong, None))?;
-    look_up(request, &mut form, typed, may_look).await?;
+    look_up(request, configured, &mut form, typed, may_look).await?;
     let mut settings = Vec::new();
     for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
         let source = typed.sources[family.index()].trim();
@@ -225,7 +228,13 @@ fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)
 }
 
 /// Looks up what the service knows, each after it was shown, or takes what was typed instead.
-async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed, may_look: bool) -> Result<(), Reply> {
+async fn look_up(
+    request: &Request,
+    configured: &Configured,
+    form: &mut Form<'_>,
+    typed: &mut Typed,
+    may_look: bool,
+) -> Result<(), Reply> {
     let agreed = request.field("look").filter(|_| may_look);
     let lookup_page = |form: &Form<'_>, typed: &Typed, inquiry: &Inquiry, wrong: Option<&str>| {
         lookup_page(request, form, typed, inquiry, wrong, may_look)
@@ -241,7 +250,10 @@ async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed, may_
         }
         let answer = match &last {
             Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
-            _ if agreed.as_deref() == Some(name.as_str()) => sent_inquiry(&inquiry).await,
+            _ if agreed.as_deref() == Some(name.as_str()) => match way(request, configured) {
+                Ok(way) => inquiry::send(&inquiry, &way, &Client::default()).await,
+                Err(why) => Err(why),
+            },
             _ => return Err(lookup_page(form, typed, &inquiry, None)),
         };
         let found = answer.and_then(|answer| form.found(&slot, &answer).map(|()| answer));
@@ -271,18 +283,19 @@ fn lookup_page(
     page(request, if wrong.is_some() { 422 } else { 200 }, &content)
 }
 
-/// The body of the response, or why there is none.
-async fn sent_inquiry(inquiry: &Inquiry) -> Result<String, String> {
-    let proxies = Proxies::new(Vec::new(), &Arc::new(crate::environment::Environment::read().proxies()));
-    let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies: &proxies, ssl: &Ssl::Auto, from: None };
-    let response = Client::default().send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
-    if !(200..300).contains(&response.status) {
-        return Err(format!("the service responded with {}", with_reason(response.status)));
-    }
-    if !response.is_whole {
-        return Err(format!("its answer was cut off, or is longer than {} KiB", BODY_LIMIT / 1024));
-    }
-    String::from_utf8(response.body).map_err(|_| "its answer is not text".to_owned())
+/// The way to a service: that of the entry that is going to be made (D5).
+fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), String> {
+    let is_added = mode(request) == Mode::Recipes;
+    let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
+    let file = name.map(|name| {
+        let text = save::open(name).map_err(|why| format!("{name} {why}"))?.text;
+        let document = Document { name: name.clone(), text, fetched: false };
+        raw::read(&Rc::new(document)).map(|written| written.file).map_err(|wrong| wrong.message)
+    });
+    for_fetching(&file.transpose()?.unwrap_or_default(), &configured.around).map_err(|wrong| {
+        let why: Vec<String> = wrong.into_iter().map(|diagnostic| diagnostic.message).collect();
+        why.join("; ")
+    })
 }
 
 /// The text for an address of the user's own, without a recipe.

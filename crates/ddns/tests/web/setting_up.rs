@@ -4,15 +4,20 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::mode;
 use crate::support::page::{Answer, Page, Visitor, address, cookie_of, decoded, encoded};
+use crate::support::proxies::{Proxy, Then};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
+use crate::support::{Sandbox, mode};
 
 const SECRET: &str = "s3cret-key-of-mine";
 
 /// A service in an empty folder.
 fn empty(args: &[&str]) -> Page {
-    let (endpoint, sandbox) = (Endpoint::new(), host());
+    empty_in(host(), args)
+}
+
+fn empty_in(sandbox: Sandbox, args: &[&str]) -> Page {
+    let endpoint = Endpoint::new();
     let watch = Watch::run(sandbox.command(&[&["watch"], args].concat()));
     let address = address(&watch);
     Page { endpoint, sandbox, watch, address }
@@ -127,6 +132,35 @@ fn i1_a_recipe_asks_its_questions_and_shows_its_lookups_before_they_are_sent() {
     assert_eq!(shown.matches(SECRET).count(), 2, "{shown}");
     assert!(!lookup.head.contains(SECRET) && !page.watch.log().contains(SECRET));
     assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("There is no such recipe"));
+}
+
+/// Lookups take the way that updates take: the environment's proxy in set-up, that of the file where an entry is added.
+#[test]
+fn d5_a_lookup_of_the_page_goes_through_the_proxy() {
+    for path in ["/setup", "/recipes"] {
+        let proxy = Proxy::http(Then::Sends("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"));
+        let page = if path == "/setup" {
+            empty_in(host().env("https_proxy", proxy.url()), &["--web", "127.0.0.1:0"])
+        } else {
+            Page::with(&json!({"allow_edit": true}), &json!({"proxy": proxy.url()}))
+        };
+        let visitor = visitor(&page.get(&format!("{path}?name=cloudflare")).expect(200));
+        let fields = [
+            ("name", "cloudflare"),
+            ("ipv4", "home.example.com"),
+            ("index4", "default"),
+            ("answer.zone", "example.com"),
+            ("answer.token", SECRET),
+            ("look", "zone_id"),
+        ];
+        let answer = page.post(path, &visitor, &form(&fields)).expect(422);
+        assert!(decoded(&answer.body).contains("502"), "{path}: {}", answer.body);
+        // The updates of the service go there, too.
+        let seen = proxy.seen();
+        let seen: Vec<_> =
+            seen.iter().filter_map(|head| head.lines().find(|line| line.starts_with("CONNECT"))).collect();
+        assert_eq!(seen, ["CONNECT api.cloudflare.com:443 HTTP/1.1"], "{path}");
+    }
 }
 
 #[test]
