@@ -17,7 +17,7 @@ use ddns_core::web::list::Filter;
 use ddns_core::web::session::{Id, Key, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Changes;
@@ -101,8 +101,8 @@ pub(super) struct Site {
     pub(super) key: Key,
     pub(super) sessions: RefCell<Sessions>,
     pub(super) tries: RefCell<Tries>,
-    /// Held while a password is verified: one at a time.
-    pub(super) verifying: Mutex<()>,
+    /// A password was checked: it is the turn of the next one.
+    pub(super) checked: Notify,
     pub(super) changes: Changes,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
@@ -122,7 +122,7 @@ impl Site {
             key: Key::new(random()?),
             sessions: RefCell::default(),
             tries: RefCell::default(),
-            verifying: Mutex::default(),
+            checked: Notify::new(),
             changes: Changes::default(),
             asks,
             sources: Rc::default(),

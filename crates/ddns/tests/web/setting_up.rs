@@ -1,11 +1,15 @@
 //! *Recipes*, and set-up without a configuration (I1): every step by plain forms.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::json;
 
 use crate::support::page::{Answer, Page, Visitor, address, cookie_of, decoded, encoded};
 use crate::support::proxies::{Proxy, Then};
+use crate::support::tools::{skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
 use crate::support::{Sandbox, mode};
 
@@ -160,6 +164,44 @@ fn d5_a_lookup_of_the_page_goes_through_the_proxy() {
         let seen: Vec<_> =
             seen.iter().filter_map(|head| head.lines().find(|line| line.starts_with("CONNECT"))).collect();
         assert_eq!(seen, ["CONNECT api.cloudflare.com:443 HTTP/1.1"], "{path}");
+    }
+}
+
+/// Whoever may read the file may still do so, and nobody else: also where its folder gives new files a list of its own.
+#[test]
+fn i2_a_saved_file_keeps_its_access_control_list() {
+    let Some((setfacl, getfacl)) = tool("setfacl").zip(tool("getfacl")) else { return skipped("acl is not installed") };
+    let run = |program: &Path, args: &[&str], path: &Path| {
+        let output = Command::new(program).args(args).arg(path).output().expect("the program starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for (file, folder) in
+        [(Some("u:daemon:r"), None), (None, Some("d:u:daemon:rw")), (Some("u:daemon:r"), Some("d:u:bin:rw"))]
+    {
+        let page = Page::with(&json!({"allow_edit": true}), &json!({}));
+        page.endpoint.wait(1, SOON);
+        let path = page.sandbox.path("config.json");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the mode is set");
+        if let Some(list) = folder {
+            run(&setfacl, &["-m", list], &page.sandbox.path(""));
+        }
+        if let Some(list) = file {
+            run(&setfacl, &["-m", list], &path);
+        }
+        let before = run(&getfacl, &["-cpn"], &path);
+        let visitor = visitor(&page.get("/recipes?name=duckdns").expect(200));
+        let fields = [
+            ("name", "duckdns"),
+            ("ipv4", "mine.duckdns.org"),
+            ("index4", "default"),
+            ("answer.token", "12345678-1234-1234-1234-123456789012"),
+            ("step", "add"),
+        ];
+        page.post("/recipes", &visitor, &form(&fields)).expect(303);
+        assert!(page.sandbox.read("config.json").contains("mine.duckdns.org"));
+        assert_eq!(run(&getfacl, &["-cpn"], &path), before, "{file:?} {folder:?}");
+        page.watch.stop();
     }
 }
 
