@@ -149,7 +149,7 @@ fn i4_what_happens_is_reported_once_and_only_to_whoever_wants_it() {
             family: Family::V4,
             ip: ip(new),
             previous: previous.map(ip),
-            source: "test".to_owned(),
+            source: "default".to_owned(),
             was_missing,
         };
         assert_eq!(look_up(sync, Some("203.0.113.1")), []);
@@ -158,7 +158,7 @@ fn i4_what_happens_is_reported_once_and_only_to_whoever_wants_it() {
             assert_eq!(look_up(sync, Some("203.0.113.1")), [], "it is no change");
         }
         assert_eq!(look_up(sync, Some("203.0.113.2")), [address("203.0.113.2", Some("203.0.113.1"), false)]);
-        let (entries, family, source, why) = (vec![0], Family::V4, "test".to_owned(), String::new());
+        let (entries, family, source, why) = (vec![0], Family::V4, "default".to_owned(), String::new());
         let failed = |is_repeat| What::SourceFailed {
             entries: entries.clone(),
             family,
