@@ -1,16 +1,16 @@
 //! A configuration file to the requests it sends: no text may panic, and no value may break out of its place.
 #![no_main]
 
-use std::net::IpAddr;
 use std::rc::Rc;
 
-use ddns_core::callback::Timestamp;
+use ddns_core::address::observation::{Choice, Observed};
+use ddns_core::address::source::Source;
+use ddns_core::callback::{Parcel, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::listing::listing;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 use ddns_core::net::family::Family;
-use ddns_core::update::Update;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -25,9 +25,11 @@ fuzz_target!(|text: &str| {
     for entry in &config.entries {
         entry.callback.fingerprint(b"salt");
         for family in Family::ALL {
-            let ip: IpAddr = family.documentation();
+            let choice = Choice { ip: family.documentation(), why: String::new() };
+            let found = Observed::by(&Source::Default, &choice);
             for domain in entry.domains_of(family) {
-                let Ok(request) = entry.callback.render(&Update { domain, family, ip }, now) else { continue };
+                let Some(parcel) = Parcel::of([entry.sendable(domain, family, found)]) else { continue };
+                let Ok(request) = entry.callback.render(&parcel, now) else { continue };
                 let url = &request.url;
                 assert!(url.path.bytes().all(|byte| byte.is_ascii_graphic()), "{:?}", url.path);
                 assert!(!url.host.is_empty() && !url.host.contains(['/', '?', '#', '@']), "{:?}", url.host);

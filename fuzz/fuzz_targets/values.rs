@@ -2,11 +2,12 @@
 //! nothing that may be seen depends on it.
 #![no_main]
 
-use ddns_core::callback::{Callback, Request, Timestamp};
+use ddns_core::address::observation::{Choice, Observed};
+use ddns_core::address::source::Source;
+use ddns_core::callback::{Parcel, Request, Timestamp};
+use ddns_core::config::Entry;
 use ddns_core::net::family::Family;
 use ddns_core::text::json::{Dialect, Value, parse, pretty};
-use ddns_core::update::Update;
-use ddns_core::update::domain::Domain;
 use ddns_fuzz::configuration;
 use libfuzzer_sys::fuzz_target;
 
@@ -19,14 +20,14 @@ const TEXT: &str = r#""format":"text","token":"<__V__>""#;
 
 fuzz_target!(|value: &str| {
     for format in [JSON, FORM, FORM_TEXT, TEXT] {
-        let (callback, other) = (callback(format, value), callback(format, "x"));
+        let (entry, other) = (entry(format, value), entry(format, "x"));
         let has_control = value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t');
-        let Some(request) = rendered(&callback) else {
+        let Some(request) = rendered(&entry) else {
             assert!(has_control, "{value:?} can be sent");
             continue;
         };
         assert!(!has_control);
-        assert_eq!(seen(&callback), seen(&other));
+        assert_eq!(seen(&entry), seen(&other));
         let url = &request.url;
         assert_eq!(['/', '?', '&', '=', '#'].map(|mark| url.path.matches(mark).count()), [3, 1, 1, 2, 0], "{}", url.path);
         assert!(url.path.starts_with("/p/%3C") && url.path.ends_with("&end=1"), "{}", url.path);
@@ -37,26 +38,27 @@ fuzz_target!(|value: &str| {
     }
 });
 
-fn callback(format: &str, value: &str) -> Callback {
+fn entry(format: &str, value: &str) -> Entry {
     let text = format!(
         r#"{{"dns":"callback","ipv4":"a.example","id":"https://h.example/p/%3C__V__/q?v=__V__&end=1",
             "headers":{{"X-Key":"<__V__>"}},"extra":{{"__V__":{}}},{format}}}"#,
         pretty(&Value::string(value))
     );
-    configuration(&text).expect("a configuration").entries.remove(0).callback
+    configuration(&text).expect("a configuration").entries.remove(0)
 }
 
-fn rendered(callback: &Callback) -> Option<Request> {
-    with_update(|update| callback.render(update, NOW).ok())
+fn rendered(entry: &Entry) -> Option<Request> {
+    entry.callback.render(&parcel(entry), NOW).ok()
 }
 
-fn seen(callback: &Callback) -> Result<Vec<String>, String> {
-    with_update(|update| callback.redacted(update, NOW, "agent", false).map(|request| request.lines()))
+fn seen(entry: &Entry) -> Result<Vec<String>, String> {
+    entry.callback.redacted(parcel(entry).batch(), NOW, "agent", false).map(|request| request.lines())
 }
 
-fn with_update<T>(run: impl FnOnce(&Update<'_>) -> T) -> T {
-    let domain = Domain::parse("a.example").expect("a domain");
-    run(&Update { domain: &domain, family: Family::V4, ip: Family::V4.documentation() })
+fn parcel(entry: &Entry) -> Parcel<'_> {
+    let choice = Choice { ip: Family::V4.documentation(), why: String::new() };
+    let found = Observed::by(&Source::Default, &choice);
+    Parcel::of([entry.sendable(&entry.domains_of(Family::V4)[0], Family::V4, found)]).expect("an update")
 }
 
 fn check_body(format: &str, body: &str, value: &str) {

@@ -24,10 +24,10 @@ mod variables;
 
 pub use address::is_long;
 pub use body::{Body, Format};
-pub use combine::{Batch, Combine};
+pub use combine::{Batch, Combine, Parcel};
 pub use header::{Header, HeaderError};
 pub use hidden::{hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
-pub use notice::{Notice, Subject};
+pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MOST_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
@@ -93,15 +93,25 @@ impl Callback {
         self.method.unwrap_or_else(|| Method::of_body(self.body.is_some()))
     }
 
-    /// The request for an update, or a notification. Fails where a value makes it impossible.
+    /// The request for updates, or a notification, to be sent. Fails where a value makes it impossible.
     pub fn render<'a>(
         &'a self,
-        subject: impl Into<Subject<'a>>,
+        message: impl Into<Outbound<'a>>,
         moment: impl Into<Moment>,
     ) -> Result<Request, RenderError> {
-        let values = self.variables.with(subject.into(), moment.into());
+        self.rendered(message.into().0, moment.into())
+    }
+
+    fn rendered(&self, subject: Subject<'_>, moment: Moment) -> Result<Request, RenderError> {
+        let values = self.variables.with(subject, moment);
         let url = self.target.render(&values, Show::All).map_err(RenderError::Address)?;
         self.request(url, &values, Show::All)
+    }
+
+    /// Where such a request goes, secrets included.
+    pub fn url<'a>(&'a self, subject: impl Into<Subject<'a>>, moment: impl Into<Moment>) -> Result<Url, RenderError> {
+        let values = self.variables.with(subject.into(), moment.into());
+        self.target.render(&values, Show::All).map_err(RenderError::Address)
     }
 
     /// All but the address.
@@ -218,7 +228,7 @@ impl Callback {
             let why = why.to_string();
             if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
         };
-        let sent = self.render(subject, moment).map_err(why)?;
+        let sent = self.rendered(subject, moment).map_err(why)?;
         if reveal {
             return Ok(Redacted::whole(sent, user_agent));
         }

@@ -26,6 +26,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
+use crate::address::observation::Observed;
 use crate::address::source::Source;
 use crate::callback::Callback;
 use crate::callback::expect::Expect;
@@ -36,9 +37,9 @@ use crate::net::ssl::Ssl;
 use crate::notify::Events;
 use crate::text::log_format::{Level, LogFormat};
 use crate::text::secrets::Secrets;
-use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::Rules;
+use crate::update::{Sendable, Update};
 
 use group::Group;
 use web::Web;
@@ -125,7 +126,12 @@ impl Entry {
         if self.sources[family.index()].is_empty() { &[] } else { &self.domains[family.index()] }
     }
 
-    /// The update of a domain to an address that was found.
+    /// The update of a domain to the address that was found: it can be sent (A8).
+    pub fn sendable<'a>(&'a self, domain: &'a Domain, family: Family, found: Observed) -> Sendable<'a> {
+        Sendable(self.update(domain, family, found.ip()))
+    }
+
+    /// The update of a domain where this address is found, or supposed: to be judged and shown.
     pub fn update<'a>(&'a self, domain: &'a Domain, family: Family, found: IpAddr) -> Update<'a> {
         let id = if self.interface_ids.is_empty() { None } else { self.interface_ids.get(domain) };
         let ip = match (id, found) {

@@ -3,8 +3,10 @@
 use std::num::NonZeroU16;
 use std::rc::Rc;
 
+use ddns_core::address::observation::{Choice, Observed};
+use ddns_core::address::source::Source;
 use ddns_core::callback::expect::Verdict;
-use ddns_core::callback::{Batch, Callback, Request, SIGNATURE_HEADERS, Timestamp};
+use ddns_core::callback::{Callback, Parcel, Request, SIGNATURE_HEADERS, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
@@ -14,7 +16,6 @@ use ddns_core::notify::{Event, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::pretty;
-use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 
 const TABLE: &str = include_str!("recipes.txt");
@@ -194,11 +195,12 @@ fn loaded(name: &str, text: &str) -> Result<Config, String> {
 fn sent(entry: &Entry, members: &[(Family, usize)]) -> String {
     let update = |(family, place): &(Family, usize)| {
         let ip = ["203.0.113.7", "2001:db8::7"][family.index()].parse().expect("an address");
-        Update { domain: &entry.domains_of(*family)[*place], family: *family, ip }
+        let found = Observed::by(&Source::Default, &Choice { ip, why: String::new() });
+        entry.sendable(&entry.domains_of(*family)[*place], *family, found)
     };
-    let updates: Vec<Update<'_>> = members.iter().map(update).collect();
+    let updates = Parcel::of(members.iter().map(update)).expect("updates");
     let now = Timestamp { seconds: 1_700_000_000, micros: 0 };
-    shown(&entry.callback.render(Batch::of(&updates).expect("updates"), now).expect("a request"))
+    shown(&entry.callback.render(&updates, now).expect("a request"))
 }
 
 /// The configuration that a recipe makes for domains of these families.

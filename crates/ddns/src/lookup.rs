@@ -15,7 +15,7 @@ mod url;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use ddns_core::address::observation::Choice;
+use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
@@ -49,9 +49,10 @@ impl<'a> Query<'a> {
 }
 
 /// What the sources of a query gave, in the order in which they were asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Lookup {
     pub(crate) attempts: Vec<Attempt>,
+    observed: Option<Observed>,
 }
 
 /// What one source gave.
@@ -64,10 +65,29 @@ pub(crate) struct Attempt {
 }
 
 impl Lookup {
-    /// An address that the user gave: nothing is asked.
+    /// An example that the user gave: nothing is asked, and nothing can be sent (A8).
     fn given(ip: IpAddr) -> Self {
-        let choice = Choice { ip, why: "given on the command line".to_owned() };
-        Self { attempts: vec![Attempt { source: "--ip".to_owned(), result: Ok(choice), took: Duration::ZERO }] }
+        let choice = Choice { ip, why: "an example, given on the command line".to_owned() };
+        let attempt = Attempt { source: "--ip".to_owned(), result: Ok(choice), took: Duration::ZERO };
+        Self { attempts: vec![attempt], observed: None }
+    }
+
+    /// Takes in what a source gave. Whether that is an address.
+    pub(crate) fn add(&mut self, source: &Source, result: Result<Choice, String>, took: Duration) -> bool {
+        let is_found = result.is_ok();
+        self.observed = self.observed.or(result.as_ref().ok().map(|choice| Observed::by(source, choice)));
+        self.attempts.push(Attempt { source: source.to_string(), result, took });
+        is_found
+    }
+
+    /// The address that the first source gave; none where none did, or an example stands in its place.
+    pub(crate) fn observed(&self) -> Option<Observed> {
+        self.observed
+    }
+
+    /// Whether its address is an example.
+    pub(crate) fn is_example(&self) -> bool {
+        self.observed.is_none() && self.found().is_some()
     }
 
     /// The first source that gave an address, and what it gave.
@@ -75,7 +95,7 @@ impl Lookup {
         self.attempts.iter().find_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().ok()?)))
     }
 
-    /// The address; none where no source gave one.
+    /// The address, to be shown; none where no source gave one.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.found().map(|(_, choice)| choice.ip)
     }
@@ -109,31 +129,28 @@ impl Lookup {
 
 /// Asks the sources in order until one gives an address.
 pub(crate) async fn look_up(query: Query<'_>, client: &Client) -> Lookup {
-    let mut attempts = Vec::new();
+    let mut lookup = Lookup::default();
     for source in query.sources {
-        let attempt = attempt(source, query, client).await;
-        let is_found = attempt.result.is_ok();
-        attempts.push(attempt);
-        if is_found {
+        if ask(&mut lookup, source, query, client).await {
             break;
         }
     }
-    Lookup { attempts }
+    lookup
 }
 
 /// Asks every source, also those behind the first that gives an address.
 pub(crate) async fn look_up_all(query: Query<'_>, client: &Client) -> Lookup {
-    let mut attempts = Vec::new();
+    let mut lookup = Lookup::default();
     for source in query.sources {
-        attempts.push(attempt(source, query, client).await);
+        ask(&mut lookup, source, query, client).await;
     }
-    Lookup { attempts }
+    lookup
 }
 
-async fn attempt(source: &Source, query: Query<'_>, client: &Client) -> Attempt {
+async fn ask(lookup: &mut Lookup, source: &Source, query: Query<'_>, client: &Client) -> bool {
     let start = Instant::now();
     let result = quorum::ask(source, query.family, query.limits, client).await;
-    Attempt { source: source.to_string(), result, took: start.elapsed() }
+    lookup.add(source, result, start.elapsed())
 }
 
 /// Each distinct query once, with all who ask it.

@@ -9,6 +9,7 @@ mod environment;
 mod group;
 mod history;
 mod http;
+mod inquiry;
 mod load;
 mod lookup;
 mod notify;

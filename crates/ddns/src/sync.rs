@@ -23,17 +23,17 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use ddns_core::address::observation::Observation;
+use ddns_core::address::observation::{Observation, Observed};
 use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Due;
 use ddns_core::schedule::queue::{Job, Lane, LaneKey, Pause, Queue, Stage};
-use ddns_core::update::Update;
 use ddns_core::update::outcome::{Outcome, Tally};
 use ddns_core::update::plan::Verdict;
 use ddns_core::update::state::State;
 use ddns_core::update::status::Row;
+use ddns_core::update::{Sendable, Update};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::timeout_at;
@@ -294,11 +294,11 @@ impl<'a> Sync<'a> {
         self.updates.verdicts()
     }
 
-    /// Takes these addresses as if they had been looked up, one for each family.
-    pub(crate) fn suppose(&mut self, addresses: [IpAddr; 2]) {
+    /// Takes these addresses for every sender, one for each family.
+    pub(crate) fn observe(&mut self, addresses: [Observed; 2]) {
         for at in 0..self.senders.len() {
-            for (family, ip) in Family::ALL.into_iter().zip(addresses) {
-                self.updates.observe(at, family, Observation::Found(ip), None);
+            for (family, found) in Family::ALL.into_iter().zip(addresses) {
+                self.updates.observe(at, family, Observation::Found(found), None);
             }
         }
     }
@@ -342,7 +342,7 @@ impl<'a> Sync<'a> {
                 self.updates.mark(batch.iter().map(|(job, _)| *job).chain(soon));
             }
             let is_waiting =
-                |(_, update): &(Job, Update<'_>)| matches!(self.updates.judge(at, update), Verdict::Wait(_));
+                |(_, update): &(Job, Sendable<'_>)| matches!(self.updates.judge(at, update), Verdict::Wait(_));
             if batch.iter().any(is_waiting) {
                 self.queue.give_back(start);
                 self.wait(start.0, at, &first);

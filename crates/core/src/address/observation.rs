@@ -2,17 +2,34 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use super::source::Source;
 use crate::net::family::Family;
 
 /// What is known of one family's address now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
     /// This address.
-    Found(IpAddr),
+    Found(Observed),
     /// No source gave one.
     Unavailable,
     /// The user switched the family off, or it has no domains.
     Off,
+}
+
+/// An address that a source gave. Holds no other: what is only supposed, or stands for an example, has none (A8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Observed(IpAddr);
+
+impl Observed {
+    /// What this source gave.
+    pub fn by(_source: &Source, choice: &Choice) -> Self {
+        Self(choice.ip)
+    }
+
+    /// The address.
+    pub fn ip(self) -> IpAddr {
+        self.0
+    }
 }
 
 /// An address and the reason for it.

@@ -1,6 +1,6 @@
 //! `combine` (H7): which updates go in one request.
 
-use crate::update::Update;
+use crate::update::{Sendable, Update};
 
 /// Which updates go in one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,26 @@ pub struct Batch<'a> {
     pub first: &'a Update<'a>,
     /// Those beside it.
     pub others: &'a [Update<'a>],
+}
+
+/// The updates of one request that can be sent (A8).
+#[derive(Debug)]
+pub struct Parcel<'a> {
+    first: Update<'a>,
+    others: Vec<Update<'a>>,
+}
+
+impl<'a> Parcel<'a> {
+    /// None where there are none.
+    pub fn of(updates: impl IntoIterator<Item = Sendable<'a>>) -> Option<Self> {
+        let mut updates = updates.into_iter().map(|update| *update);
+        Some(Self { first: updates.next()?, others: updates.collect() })
+    }
+
+    /// As they can be shown.
+    pub fn batch(&self) -> Batch<'_> {
+        Batch { first: &self.first, others: &self.others }
+    }
 }
 
 impl<'a> From<&'a Update<'a>> for Batch<'a> {

@@ -1,6 +1,6 @@
 //! What a request is about: updates, or what happened to some (I5).
 
-use super::combine::Batch;
+use super::combine::{Batch, Parcel};
 use super::variables::Variable;
 use crate::update::Update;
 
@@ -33,6 +33,22 @@ impl Notice {
             Variable::RecordType => Some(&self.record_types),
             _ => None,
         }
+    }
+}
+
+/// What can be sent: updates to addresses that sources gave (A8), or what happened.
+#[derive(Debug, Clone, Copy)]
+pub struct Outbound<'a>(pub(super) Subject<'a>);
+
+impl<'a> From<&'a Parcel<'a>> for Outbound<'a> {
+    fn from(parcel: &'a Parcel<'a>) -> Self {
+        Self(Subject::Updates(parcel.batch()))
+    }
+}
+
+impl<'a> From<&'a Notice> for Outbound<'a> {
+    fn from(notice: &'a Notice) -> Self {
+        Self(Subject::Notice(notice))
     }
 }
 

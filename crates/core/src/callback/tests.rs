@@ -36,7 +36,7 @@ fn plain(target: Target, variables: Variables) -> Callback {
 fn render_with(callback: &Callback, ip: &str) -> Request {
     let (domain, ip) = (domain(), ip.parse::<IpAddr>().expect("an address"));
     let family = Family::of(ip).expect("a family");
-    callback.render(&Update { domain: &domain, family, ip }, NOW).expect("a request")
+    callback.rendered((&Update { domain: &domain, family, ip }).into(), NOW.into()).expect("a request")
 }
 
 fn render(callback: &Callback) -> Request {
@@ -325,7 +325,7 @@ proptest! {
         let (domain, ip) = (domain(), "203.0.113.7".parse().expect("an address"));
         let update = Update { domain: &domain, family: Family::V4, ip };
         let is_one_line = !line.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f);
-        match callback.render(&update, NOW) {
+        match callback.rendered((&update).into(), NOW.into()) {
             Ok(request) => {
                 prop_assert!(is_one_line);
                 prop_assert_eq!(request.headers, vec![("X-Key".to_owned(), format!("a{line}b"))]);
@@ -470,7 +470,7 @@ proptest! {
         let words = crate::callback::curl::words(&shown, &crate::net::ssl::Ssl::Off).join(" ");
         let all = format!("{words} {} {:?} {:?} {:?}", shown.url, shown.headers, shown.url.credentials, shown.body);
         prop_assert!(!all.to_lowercase().contains("xq7zk") && !all.contains(&coded), "{}", all);
-        let sent = callback.render(&update, NOW).expect("a request");
+        let sent = callback.rendered((&update).into(), NOW.into()).expect("a request");
         let whole = callback.redacted(&update, NOW, "agent", true).expect("a request");
         prop_assert_eq!((whole.headers, whole.url, whole.body), (sent.headers("agent"), sent.url, sent.body));
     }

@@ -53,7 +53,7 @@ fn warn_about(
     let mut warn = |message: String, hint: &str| {
         reader.note(Severity::Warning, Key::Notify, object.span, &message, Some(hint.to_owned()));
     };
-    let url = callback.render(&Notice::default(), Timestamp { seconds: 0, micros: 0 }).ok().map(|request| request.url);
+    let url = callback.url(&Notice::default(), Timestamp { seconds: 0, micros: 0 }).ok();
     if let Some(host) = url.filter(|url| !callback.target.is_secure() && !url.is_local()).map(|url| url.host)
         && !callback.secrets().is_empty()
     {
@@ -126,7 +126,7 @@ fn sample(entry: &Entry) -> Option<Url> {
         let domains = entry.domains_of(family).iter();
         domains.map(move |domain| entry.update(domain, family, family.documentation()))
     });
-    updates.find_map(|update| entry.callback.render(&update, now).ok()).map(|request| request.url)
+    updates.find_map(|update| entry.callback.url(&update, now).ok())
 }
 
 /// A name that stands twice in one list is updated once; perhaps another was meant.

@@ -1,10 +1,10 @@
-//! Slows down whoever tries passwords (I2): each client by itself, and all of them together.
+//! Slows down whoever tries passwords (I2), each client by itself, and says whose try is checked next: checking takes a while,
+//! and is done for one at a time.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-/// So many wrong tries of a client cost it no time.
+/// So many wrong tries of a client cost it no time, and so many of its tries may wait at once.
 const FREE: u32 = 3;
 
 /// The longest time that a client must wait.
@@ -14,19 +14,25 @@ const LONGEST: Duration = Duration::from_secs(15 * 60);
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 /// So many clients are known at once.
-const MOST: usize = 256;
+const MOST: usize = 4096;
 
-/// All clients together have so many wrong tries in [`WINDOW`]. More than one person mistypes, and far less than it takes
-/// to guess.
-const TOGETHER: usize = 30;
-const WINDOW: Duration = Duration::from_secs(60);
+/// So many tries wait at once. At some milliseconds each, who waits is served within a second or few.
+const LINE: usize = 32;
 
-/// The wrong tries so far. Times are those of a steady clock.
+/// So many others go before a client for each of its tries that was wrong.
+const PLACES: u64 = 2 * LINE as u64;
+
+/// How long to wait where there is no room.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// The wrong tries so far, and those that wait to be checked. Times are those of a steady clock.
 #[derive(Debug, Default)]
 pub struct Tries {
     clients: Vec<Client>,
-    /// The last wrong tries of all, the oldest first.
-    together: VecDeque<Duration>,
+    line: Vec<Waiting>,
+    /// The number of the next try.
+    next: u64,
+    is_checking: bool,
 }
 
 #[derive(Debug)]
@@ -34,6 +40,27 @@ struct Client {
     who: IpAddr,
     wrong: u32,
     last: Duration,
+}
+
+/// A try that waits, in the order in which they are checked. Each time that its client was wrong, and each of its tries that wait
+/// before it, costs [`PLACES`]: many who guess do not keep the one who knows the password from being heard, and nobody waits
+/// for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    place: u64,
+    number: u64,
+    who: IpAddr,
+}
+
+/// Whether a try that waits is checked now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Yes: nobody else is, until [`Tries::end`].
+    Now,
+    /// Not yet.
+    Later,
+    /// No more: there was no room for it, or its client was wrong meanwhile. It may come again after that time.
+    Never(Duration),
 }
 
 impl Client {
@@ -54,27 +81,68 @@ fn who(ip: IpAddr) -> IpAddr {
 }
 
 impl Tries {
+    fn client(&self, who: IpAddr) -> Option<&Client> {
+        self.clients.iter().find(|client| client.who == who)
+    }
+
     /// Whether a client may try now; how long it must wait where it may not.
     pub fn may(&self, ip: IpAddr, now: Duration) -> Result<(), Duration> {
-        let own = self
-            .clients
-            .iter()
-            .find(|client| client.who == who(ip))
-            .map_or(Duration::ZERO, |client| (client.last + client.wait()).saturating_sub(now));
-        let oldest = self.together.front().filter(|_| self.together.len() >= TOGETHER);
-        let all = oldest.map_or(Duration::ZERO, |oldest| (*oldest + WINDOW).saturating_sub(now));
-        match own.max(all) {
+        let left = |client: &Client| (client.last + client.wait()).saturating_sub(now);
+        match self.client(who(ip)).map_or(Duration::ZERO, left) {
             Duration::ZERO => Ok(()),
             wait => Err(wait),
         }
     }
 
+    /// A try gets in line; its number there. Fails with how long its client must wait.
+    pub fn wait(&mut self, ip: IpAddr, now: Duration) -> Result<u64, Duration> {
+        self.may(ip, now)?;
+        let who = who(ip);
+        let own = self.line.iter().filter(|other| other.who == who).count() as u64;
+        let number = self.next;
+        let costs = own + u64::from(self.client(who).map_or(0, |client| client.wrong));
+        let waiting = Waiting { place: number + costs * PLACES, number, who };
+        let last = self.line.iter().max().filter(|_| self.line.len() >= LINE).copied();
+        match last {
+            _ if own >= u64::from(FREE) => return Err(BUSY),
+            Some(last) if last < waiting => return Err(BUSY),
+            Some(last) => self.line.retain(|other| *other != last),
+            None => {}
+        }
+        self.next += 1;
+        self.line.push(waiting);
+        Ok(number)
+    }
+
+    /// Whether the turn of a try has come.
+    pub fn turn(&mut self, number: u64, now: Duration) -> Turn {
+        let Some(own) = self.line.iter().find(|waiting| waiting.number == number).copied() else {
+            return Turn::Never(BUSY);
+        };
+        if self.is_checking || self.line.iter().min() != Some(&own) {
+            return Turn::Later;
+        }
+        self.line.retain(|waiting| *waiting != own);
+        if let Err(wait) = self.may(own.who, now) {
+            return Turn::Never(wait);
+        }
+        self.is_checking = true;
+        Turn::Now
+    }
+
+    /// The try that was being checked was right or wrong.
+    pub fn end(&mut self, ip: IpAddr, is_right: bool, now: Duration) {
+        self.is_checking = false;
+        if is_right {
+            // A clean slate.
+            self.clients.retain(|client| client.who != who(ip));
+        } else {
+            self.wrong(ip, now);
+        }
+    }
+
     /// A client was wrong.
     pub fn wrong(&mut self, ip: IpAddr, now: Duration) {
-        if self.together.len() >= TOGETHER {
-            self.together.pop_front();
-        }
-        self.together.push_back(now);
         self.clients.retain(|client| now.saturating_sub(client.last) < FORGOTTEN);
         if let Some(client) = self.clients.iter_mut().find(|client| client.who == who(ip)) {
             (client.wrong, client.last) = (client.wrong.saturating_add(1), now);
@@ -86,11 +154,6 @@ impl Tries {
             self.clients.swap_remove(at);
         }
         self.clients.push(Client { who: who(ip), wrong: 1, last: now });
-    }
-
-    /// A client was right: it has a clean slate.
-    pub fn right(&mut self, ip: IpAddr) {
-        self.clients.retain(|client| client.who != who(ip));
     }
 }
 
@@ -115,20 +178,20 @@ mod tests {
             assert_eq!(tries.may(OTHER, now), Ok(()), "others do not wait");
         }
         assert_eq!(waits, [0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
-        tries.right(ONE);
+        tries.end(ONE, true, now);
         assert_eq!(tries.may(ONE, now), Ok(()));
     }
 
     #[test]
-    fn i2_many_clients_are_slowed_down_together_and_memory_is_bounded() {
+    fn i2_each_client_counts_by_itself_and_memory_is_bounded() {
         let mut tries = Tries::default();
-        for number in 0..2_000_u32 {
+        for number in 0..20_000_u32 {
             let ip = IpAddr::from(number.to_be_bytes());
             tries.wrong(ip, Duration::ZERO);
+            let _ = tries.wait(ip, Duration::ZERO);
         }
-        assert!(tries.clients.len() <= MOST && tries.together.len() <= TOGETHER);
-        assert!(tries.may(ONE, Duration::ZERO).is_err(), "all together");
-        assert_eq!(tries.may(ONE, WINDOW), Ok(()));
+        assert!(tries.clients.len() <= MOST && tries.line.len() <= LINE);
+        assert_eq!(tries.may(ONE, Duration::ZERO), Ok(()), "nobody waits for others");
         // The addresses of one network are one client.
         let mut tries = Tries::default();
         for number in 0..4_u128 {
@@ -136,5 +199,38 @@ mod tests {
         }
         assert!(tries.may("2001:db8::9".parse().expect("an address"), Duration::ZERO).is_err());
         assert_eq!(tries.may("2001:db8:0:1::9".parse().expect("an address"), Duration::ZERO), Ok(()));
+    }
+
+    #[test]
+    fn i2_one_is_checked_at_a_time_and_who_was_wrong_less_often_goes_first() {
+        let now = Duration::ZERO;
+        let mut tries = Tries::default();
+        let ip = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
+        // Many who guess fill the line, and each was wrong before.
+        let guesses: Vec<u64> = (0..40)
+            .filter_map(|number| {
+                tries.wrong(ip(number), now);
+                tries.wait(ip(number), now).ok()
+            })
+            .collect();
+        assert_eq!(guesses.len(), LINE, "the line is bounded");
+        assert_eq!(tries.turn(guesses[1], now), Turn::Later);
+        assert_eq!(tries.turn(guesses[0], now), Turn::Now);
+        let owner = tries.wait(ONE, now).expect("there is room for who was never wrong");
+        assert_eq!(tries.turn(owner, now), Turn::Later, "one at a time");
+        tries.end(ip(0), false, now);
+        assert_eq!(tries.turn(guesses[1], now), Turn::Later);
+        assert_eq!(tries.turn(owner, now), Turn::Now);
+        tries.end(ONE, true, now);
+        // Of one client so many wait; further ones go behind those of others, and each is counted before the next.
+        let mut tries = Tries::default();
+        let own: Vec<_> = (0..4).map(|_| tries.wait(ONE, now)).collect();
+        assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(BUSY)]);
+        let other = tries.wait(OTHER, now).expect("there is room");
+        for (number, ip) in [(0, ONE), (other, OTHER), (1, ONE), (2, ONE)] {
+            assert_eq!(tries.turn(number, now), Turn::Now, "{number}");
+            tries.end(ip, false, now);
+        }
+        assert!(tries.wait(ONE, now).is_err());
     }
 }

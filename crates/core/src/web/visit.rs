@@ -45,6 +45,8 @@ pub enum Turned {
     Host,
     /// It came through a proxy, and there is no password that would keep strangers out.
     Proxy,
+    /// It came through a proxy of ours that does not say for whom.
+    Nobody,
 }
 
 /// Judges where a request comes from. `listen` is where the page listens in fact.
@@ -63,7 +65,7 @@ pub fn visit(asked: &Asked<'_>, web: &Web, listen: SocketAddr) -> Result<Visit, 
     }
     let is_https = asked.forwarded_proto.map(last).is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
     Ok(Visit {
-        client: if is_named { client(asked, &web.proxies) } else { asked.peer.to_canonical() },
+        client: if is_named { client(asked, &web.proxies)? } else { asked.peer.to_canonical() },
         host: forwarded.unwrap_or(own[0]).to_ascii_lowercase(),
         is_secure: asked.is_secured || is_named && is_https,
     })
@@ -74,17 +76,26 @@ fn last(list: &str) -> &str {
     list.rsplit(',').next().unwrap_or_default().trim()
 }
 
-/// The last address that is not one of the named proxies: whatever stands before it, anybody may have written.
-fn client(asked: &Asked<'_>, proxies: &[Network]) -> IpAddr {
-    let mut client = asked.peer.to_canonical();
-    for item in asked.forwarded_for.rsplit(',') {
-        let Ok(ip) = item.trim().parse::<IpAddr>() else { break };
-        client = ip.to_canonical();
-        if !proxies.iter().any(|network| network.contains(client)) {
+/// The last address that is not one of the named proxies: whatever stands before it, anybody may have written. Where the nearest
+/// proxy wrote none, nobody knows who it is; what the proxy sends for itself has no such header.
+fn client(asked: &Asked<'_>, proxies: &[Network]) -> Result<IpAddr, Turned> {
+    let mut client = None;
+    for item in asked.forwarded_for.rsplit(',').filter(|_| !asked.forwarded_for.is_empty()) {
+        let Some(ip) = address(item.trim()) else { break };
+        client = Some(ip);
+        if !proxies.iter().any(|network| network.contains(ip)) {
             break;
         }
     }
-    client
+    let own = asked.forwarded_for.is_empty().then(|| asked.peer.to_canonical());
+    client.or(own).ok_or(Turned::Nobody)
+}
+
+/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`
+fn address(text: &str) -> Option<IpAddr> {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let ip = inside.parse().or_else(|_| text.parse().map(|address: SocketAddr| address.ip()));
+    ip.ok().map(|ip: IpAddr| ip.to_canonical())
 }
 
 /// Whether the page is called so: loopback, the address it listens on, or a name in `hosts`. The port is not looked at: it
@@ -218,8 +229,23 @@ mod tests {
         assert_eq!(seen, Visit { client: ip("127.0.0.1"), host: "127.0.0.1:9876".to_owned(), is_secure: false });
         let other = Asked { forwarded_host: Some("evil.example"), ..forwarded };
         assert_eq!(visit(&other, &named(&["127.0.0.1"]), listen), Err(Turned::Host));
-        let odd = Asked { forwarded_for: "203.0.113.9, x", ..forwarded };
-        assert_eq!(visit(&odd, &named(&["127.0.0.1"]), listen).expect("it is let in").client, ip("127.0.0.1"));
+        // Garbage of a client stands before what the proxy wrote, and is not the proxy's.
+        for (given, expected) in [
+            ("", Some("127.0.0.1")),
+            ("203.0.113.9", Some("203.0.113.9")),
+            ("\u{fffd}, 203.0.113.9", Some("203.0.113.9")),
+            ("x, 10.0.0.1", Some("10.0.0.1")),
+            ("203.0.113.9:4711", Some("203.0.113.9")),
+            ("[2001:db8::1], 10.0.0.1", Some("2001:db8::1")),
+            ("[2001:db8::1]:4711", Some("2001:db8::1")),
+            ("203.0.113.9, x", None),
+            ("\u{fffd}", None),
+            ("203.0.113.9,", None),
+        ] {
+            let odd = Asked { forwarded_for: given, ..forwarded };
+            let seen = visit(&odd, &named(&["127.0.0.1", "10.0.0.0/8"]), listen).map(|visit| visit.client);
+            assert_eq!(seen, expected.map(ip).ok_or(Turned::Nobody), "{given}");
+        }
         // Without a password, whoever comes through a proxy may be anybody.
         assert_eq!(visit(&forwarded, &Web::default(), listen), Err(Turned::Proxy));
     }

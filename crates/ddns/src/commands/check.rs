@@ -159,8 +159,8 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
         endpoints_of(entry, pair).into_iter().map(move |url| (url, how))
     });
     let of_notify = configs.iter().flat_map(|config| &config.notify).filter_map(|notification| {
-        let request = notification.callback.render(&Notice::default(), unix_time()).ok()?;
-        Some((request.url, notify::how(notification, notification.timeout)))
+        let url = notification.callback.url(&Notice::default(), unix_time()).ok()?;
+        Some((url, notify::how(notification, notification.timeout)))
     });
     let mut endpoints: Vec<(Url, How<'_>)> = Vec::new();
     for (url, how) in of_entries.chain(of_notify) {
@@ -191,8 +191,7 @@ fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
         let spare = || has_one.then(|| family.documentation());
         let Some(ip) = found.or_else(spare) else { continue };
         for domain in entry.domains_of(family).iter().take(if has_one { 1 } else { usize::MAX }) {
-            let request = entry.callback.render(&entry.update(domain, family, ip), unix_time());
-            let Ok(url) = request.map(|request| request.url) else { continue };
+            let Ok(url) = entry.callback.url(&entry.update(domain, family, ip), unix_time()) else { continue };
             if urls.len() < MOST_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
                 urls.push(url);
             }

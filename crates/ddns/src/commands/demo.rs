@@ -7,6 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::time::Duration;
 
+use ddns_core::address::observation::{Choice, Observed};
+use ddns_core::address::source::Source;
 use ddns_core::config;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
@@ -61,9 +63,14 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     // As a service remembers: as long as it runs.
     let mut sync = Sync::new(&senders, &environment, Some(Backoff { cap: Duration::ZERO }));
     let v4 = own_address(Family::V4);
-    let v6 = own_address(Family::V6).unwrap_or(SPARE_V6);
-    let note = if v4.is_some() { "" } else { " (an example: this host has no IPv4 route)" };
-    let v4 = v4.unwrap_or(SPARE_V4);
+    let v6 = own_address(Family::V6);
+    let note = match (v4, v6) {
+        (Some(_), Some(_)) => "",
+        (None, Some(_)) => " (an example: this host has no IPv4 route)",
+        (Some(_), None) => " (that of IPv6 is an example: this host has no IPv6 route)",
+        (None, None) => " (an example, as that of IPv6 is: this host has no route)",
+    };
+    let (v4, v6) = (v4.unwrap_or(SPARE_V4), v6.unwrap_or(SPARE_V6));
 
     let width = width_of(io::stdout());
     let intro = "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.";
@@ -77,7 +84,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     round(&mut sync, [v4, v6], &received, out).await?;
     writeln!(out, "2. No address changes, so nothing is sent.\n")?;
     round(&mut sync, [v4, v6], &received, out).await?;
-    let third = format!("3. The IPv4 address changes to {CHANGED_V4}. Only that update is sent.");
+    let third = format!("3. The IPv4 address changes to {CHANGED_V4} (an example). Only that update is sent.");
     writeln!(out, "{}", broken(&third, 0, width))?;
     round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
@@ -128,7 +135,8 @@ async fn round(
     received: &Received,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    sync.suppose(addresses);
+    // It plays the source itself; its endpoint is on loopback (A8).
+    sync.observe(addresses.map(|ip| Observed::by(&Source::Default, &Choice { ip, why: String::new() })));
     let verdicts = sync.verdicts();
     sync.queue_all();
     while !sync.is_done() {

@@ -57,7 +57,9 @@ pub(crate) async fn run(given: Given) -> u8 {
 /// Sends one, and says what came back.
 async fn tried(config: &Config, notification: &Notification, event: Event, client: &Client) -> (String, bool) {
     let secrets = config.secrets();
-    let Some(notice) = example(config, notification, event) else { return (String::new(), true) };
+    let Some(mut notice) = example(config, notification, event) else { return (String::new(), true) };
+    // It arrives where real ones do.
+    notice.message.insert_str(0, "an example: ");
     let (origin, result) = match notification.callback.render(&notice, moment()) {
         Err(why) => ("its service".to_owned(), Err(why.to_string())),
         Ok(request) => {

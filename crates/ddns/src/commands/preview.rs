@@ -21,7 +21,7 @@ use ddns_core::update::state::Memory;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::Client;
+use crate::http::{Client, USER_AGENT};
 use crate::load;
 use crate::lookup::{self, Lookup, Pair};
 use crate::notify::{example, moment};
@@ -39,6 +39,8 @@ struct Batch<'a> {
     lookup: Lookup,
     /// What was found for the entry, by [`Family::index`].
     addresses: [Option<IpAddr>; 2],
+    /// Which of them are examples (A8).
+    examples: [bool; 2],
     /// Which updates go in one request (H7); none where each has its own.
     groups: Rc<Option<Vec<Group>>>,
     /// What is remembered; none where the cache is off.
@@ -58,6 +60,8 @@ struct Item<'a> {
     /// None where there is no address.
     verdict: Option<Verdict>,
     request: Option<Result<Redacted, String>>,
+    /// Whether the request has an address that is an example.
+    is_example: bool,
 }
 
 /// A notification as it could be (I5).
@@ -143,10 +147,22 @@ fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environ
         let remembered = if config.group.is_none() { caches.of(entry, environment) } else { None };
         let groups = Rc::new(entry.groups());
         let addresses = [0, 1].map(|family: usize| pair[family].as_ref().and_then(Lookup::address));
+        let examples = [0, 1].map(|family: usize| pair[family].as_ref().is_some_and(Lookup::is_example));
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
             let Some(lookup) = lookup else { continue };
             let (remembered, groups) = (remembered.clone(), Rc::clone(&groups));
-            batches.push(Batch { config, number, entry, family, lookup, addresses, groups, remembered, reveal });
+            batches.push(Batch {
+                config,
+                number,
+                entry,
+                family,
+                lookup,
+                addresses,
+                examples,
+                groups,
+                remembered,
+                reveal,
+            });
         }
     }
     for warning in caches.warnings {
@@ -214,17 +230,20 @@ impl<'a> Batch<'a> {
     /// Whether a request can be made at all.
     fn can_be_sent(&self, domain: &'a Domain) -> bool {
         let Some(Ok(updates)) = self.update(domain).map(|update| self.together(update)) else { return false };
-        Request::of(&updates).is_some_and(|request| self.entry.callback.render(request, unix_time()).is_ok())
+        Request::of(&updates)
+            .is_some_and(|request| self.entry.callback.redacted(request, unix_time(), USER_AGENT, false).is_ok())
     }
 
     fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
-        let request = self.update(domain).map(|update| {
-            let updates = self.together(update)?;
+        let together = self.update(domain).map(|update| self.together(update));
+        let is_example = together.iter().flatten().flatten().any(|update| self.examples[update.family.index()]);
+        let request = together.map(|updates| {
+            let updates = updates?;
             let request = Request::of(&updates).ok_or_else(String::new)?;
             let moment = self.moment(request.first);
             redacted((&self.entry.callback, &self.entry.proxies), request, moment, self.reveal)
         });
         let ip = self.update(domain).map(|update| update.ip);
-        Item { domain, ip, verdict: self.verdict(domain, now), request }
+        Item { domain, ip, verdict: self.verdict(domain, now), request, is_example }
     }
 }

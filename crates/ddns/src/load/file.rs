@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
-use ddns_core::config::raw::Document;
+use ddns_core::config::raw::{Document, Raw};
 use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, UrlError, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -93,7 +93,7 @@ pub(super) fn name_of(url: &Url) -> String {
 
 /// A configuration over the network (B12), with `proxy` and `ssl` of options and environment.
 async fn fetch(url: Result<Url, UrlError>, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
-    let (proxies, ssl) = &for_fetching(around)?;
+    let (proxies, ssl) = &for_fetching(&Raw::default(), around)?;
     let url =
         url.map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
     let name = name_of(&url);

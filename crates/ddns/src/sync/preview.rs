@@ -116,8 +116,8 @@ pub(crate) fn redacted<'a>(
     reveal: bool,
 ) -> Result<Redacted, String> {
     let subject = subject.into();
-    let sent = callback.render(subject, moment).ok();
-    let route = sent.as_ref().and_then(|sent| proxies.routes(&sent.url).next());
+    let url = callback.url(subject, moment).ok();
+    let route = url.as_ref().and_then(|url| proxies.routes(url).next());
     let server = route.and_then(|route| match route {
         Route::Via(server) => Some(&**server),
         Route::Direct | Route::Unusable(..) => None,
@@ -145,7 +145,7 @@ impl Sync<'_> {
                     let batch = update.map(|_| self.updates.batch(job));
                     let request = batch.map(|batch| {
                         let (_, batch) = batch.ok_or_else(|| INCOMPLETE.to_owned())?;
-                        let updates: Vec<_> = batch.into_iter().map(|(_, update)| update).collect();
+                        let updates: Vec<_> = batch.into_iter().map(|(_, update)| *update).collect();
                         let request = Request::of(&updates).ok_or_else(String::new)?;
                         let way = (&sender.entry.callback, &sender.entry.proxies);
                         redacted(way, request, self.updates.moment(at, request.first), false)

@@ -28,7 +28,7 @@ impl<'a> Sync<'a> {
     pub(super) fn looked_up(&mut self, finished: &Finished) -> LookedUp {
         self.lookups.log(finished);
         let Finished { lookup, family, senders, is_round } = finished;
-        let observation = lookup.address().map_or(Observation::Unavailable, Observation::Found);
+        let observation = lookup.observed().map_or(Observation::Unavailable, Observation::Found);
         let mut looked_up = LookedUp { family: *family, ip: lookup.address(), senders: Vec::new() };
         for (at, number) in senders.iter().copied() {
             let sender = &self.senders[at];
@@ -57,8 +57,8 @@ impl<'a> Sync<'a> {
     pub(super) fn queue_family(&mut self, at: usize, family: Family, is_round: bool) {
         let sender = &self.senders[at];
         let domains = sender.entry.domains_of(family);
-        let ip = match *self.updates.observed(at, family) {
-            Observation::Found(ip) => Some(ip),
+        let found = match *self.updates.observed(at, family) {
+            Observation::Found(found) => Some(found),
             Observation::Unavailable => None,
             // Not looked up yet.
             Observation::Off => return,
@@ -67,8 +67,8 @@ impl<'a> Sync<'a> {
             return;
         }
         let jobs = (self.updates.first(at, family)..).zip(domains);
-        let was_missing = self.lookups.set_missing(at, family, ip.is_none());
-        let Some(ip) = ip else {
+        let was_missing = self.lookups.set_missing(at, family, found.is_none());
+        let Some(found) = found else {
             // Nothing is looked for in the cache, and nothing about it changes (E6).
             let count = domains.len();
             let plural = if count == 1 { "" } else { "s" };
@@ -85,7 +85,7 @@ impl<'a> Sync<'a> {
             return;
         };
         if was_missing {
-            sender.log.info(format!("{family}: address found again: {ip}"));
+            sender.log.info(format!("{family}: address found again: {}", found.ip()));
         }
         if self.is_standing_by() {
             return;
@@ -97,7 +97,7 @@ impl<'a> Sync<'a> {
         self.updates.open_cache(at);
         let is_forgetful = is_round && sender.entry.cache == Cache::Off;
         for (job, domain) in jobs {
-            let update = sender.entry.update(domain, family, ip);
+            let update = sender.entry.sendable(domain, family, found);
             self.queue_batch(job, at, vec![(job, update)], is_forgetful, &[family]);
         }
     }

@@ -5,16 +5,16 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Verdict as Meaning, suspicious};
-use ddns_core::callback::{Batch as Request, Moment};
+use ddns_core::callback::{Moment, Parcel};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
 use ddns_core::schedule::limiter::Line;
 use ddns_core::schedule::queue::{Job, Lane, LaneKey};
 use ddns_core::schedule::retry_after;
 use ddns_core::text::log_format::Level;
-use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
+use ddns_core::update::{Sendable, Update};
 
 use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Response, USER_AGENT, Want};
@@ -42,7 +42,7 @@ pub(crate) struct Sender<'a> {
 }
 
 /// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
-pub(super) type Batch<'a> = Vec<(Job, Update<'a>)>;
+pub(super) type Batch<'a> = Vec<(Job, Sendable<'a>)>;
 
 /// A request that has ended.
 pub(super) struct Sent<'a> {
@@ -69,7 +69,7 @@ impl<'a> Sent<'a> {
     /// Each update and how it ended.
     pub(super) fn outcomes(&self) -> impl Iterator<Item = ((Job, Update<'a>), &Outcome)> {
         let outcome = |at: usize| self.outcomes.get(at).or(self.outcomes.first());
-        self.batch.iter().enumerate().filter_map(move |(at, member)| Some((*member, outcome(at)?)))
+        self.batch.iter().enumerate().filter_map(move |(at, member)| Some(((member.0, *member.1), outcome(at)?)))
     }
 
     /// How the request ended: what must be retried counts most, then what was stopped.
@@ -115,33 +115,30 @@ impl<'a> Sender<'a> {
             return (LaneKey::Origin(url.origin()), true);
         }
         // One whose URL cannot be made fails by itself, wherever it stands.
-        let request = split(batch).and_then(|(first, others)| {
-            self.entry.callback.render(Request { first: &first, others: &others }, unix_time()).ok()
-        });
-        let origin = request.map(|request| request.url.origin()).unwrap_or_default();
+        let url = parcel(batch).and_then(|parcel| self.entry.callback.url(parcel.batch(), unix_time()).ok());
+        let origin = url.map(|url| url.origin()).unwrap_or_default();
         (LaneKey::Origin(origin), false)
     }
 
     /// Sends the updates of one request.
     pub(super) async fn send(&self, batch: Batch<'a>, start: (Job, Lane), moment: Moment) -> Sent<'a> {
-        let Some((update, others)) = split(&batch) else {
+        let Some(parcel) = parcel(&batch) else {
             return Sent::unsent(batch, start, "there is nothing to send");
         };
-        let request = Request { first: &update, others: &others };
         let now = moment.now;
         let began = Instant::now();
         if self.log.shows(Level::Debug)
-            && let Ok(request) = self.entry.callback.redacted(request, moment, USER_AGENT, false)
+            && let Ok(request) = self.entry.callback.redacted(parcel.batch(), moment, USER_AGENT, false)
         {
             let way = self.entry.proxies.described(&request.url);
-            self.log.debug(|| format!("{update}: sending to {}{way}", request.url.origin()));
+            self.log.debug(|| format!("{}: sending to {}{way}", parcel.batch().first, request.url.origin()));
             for line in request.lines() {
                 self.log.debug(|| format!("> {line}"));
             }
         }
         let (mut retry_after, mut relay, mut allow, mut line) = (None, None, None, Line::Free);
         let mut because = Vec::new();
-        let request = self.entry.callback.render(request, moment);
+        let request = self.entry.callback.render(&parcel, moment);
         let outcomes = match &request {
             Err(why) => {
                 let why = self.log.masked(&why.to_string()).into_owned();
@@ -301,10 +298,8 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// The first update of a request and those beside it: most have none, and nothing is put aside for them.
-fn split<'a>(batch: &Batch<'a>) -> Option<(Update<'a>, Vec<Update<'a>>)> {
-    let ((_, first), others) = batch.split_first()?;
-    Some((*first, others.iter().map(|(_, update)| *update).collect()))
+fn parcel<'a>(batch: &Batch<'a>) -> Option<Parcel<'a>> {
+    Parcel::of(batch.iter().map(|(_, update)| *update))
 }
 
 /// The senders of all configurations, each with the log of its own.

@@ -92,7 +92,7 @@ impl Sync<'_> {
     /// The address that an update should have; none where none was found.
     fn wanted(&self, at: usize, domain: &Domain, family: Family) -> Option<IpAddr> {
         match *self.updates.observed(at, family) {
-            Observation::Found(ip) => Some(self.senders[at].entry.update(domain, family, ip).ip),
+            Observation::Found(found) => Some(self.senders[at].entry.update(domain, family, found.ip()).ip),
             Observation::Unavailable | Observation::Off => None,
         }
     }

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use ddns_core::address::observation::Choice;
+use ddns_core::address::source::Source;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 use ddns_core::update::happened::What;
@@ -11,7 +12,7 @@ use ddns_core::update::plan::Reason;
 
 use super::*;
 use crate::http::Client;
-use crate::lookup::{Attempt, Lookup};
+use crate::lookup::Lookup;
 
 /// Runs `check` on a service for one configuration without a cache file.
 fn with(concurrency: &str, domains: &str, check: impl FnOnce(&mut Sync<'_>)) {
@@ -36,7 +37,8 @@ fn finished(ip: Option<&str>, family: Family, number: u32) -> Finished {
         Some(ip) => Ok(Choice { ip: ip.parse().expect("an address"), why: String::new() }),
         None => Err(String::new()),
     };
-    let lookup = Lookup { attempts: vec![Attempt { source: "test".to_owned(), result, took: Duration::ZERO }] };
+    let mut lookup = Lookup::default();
+    lookup.add(&Source::Default, result, Duration::ZERO);
     Finished { lookup, family, senders: vec![(0, number)], is_round: false }
 }
 
@@ -147,7 +149,7 @@ fn i4_what_happens_is_reported_once_and_only_to_whoever_wants_it() {
             family: Family::V4,
             ip: ip(new),
             previous: previous.map(ip),
-            source: "test".to_owned(),
+            source: "default".to_owned(),
             was_missing,
         };
         assert_eq!(look_up(sync, Some("203.0.113.1")), []);
@@ -156,7 +158,7 @@ fn i4_what_happens_is_reported_once_and_only_to_whoever_wants_it() {
             assert_eq!(look_up(sync, Some("203.0.113.1")), [], "it is no change");
         }
         assert_eq!(look_up(sync, Some("203.0.113.2")), [address("203.0.113.2", Some("203.0.113.1"), false)]);
-        let (entries, family, source, why) = (vec![0], Family::V4, "test".to_owned(), String::new());
+        let (entries, family, source, why) = (vec![0], Family::V4, "default".to_owned(), String::new());
         let failed = |is_repeat| What::SourceFailed {
             entries: entries.clone(),
             family,

@@ -10,11 +10,11 @@ use std::hash::{BuildHasher as _, RandomState};
 use ddns_core::address::observation::Observation;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
-use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::Verdict;
 use ddns_core::update::state::{Fingerprint, State};
 use ddns_core::update::status::Last;
+use ddns_core::update::{Sendable, Update};
 
 use super::sender::Sender;
 use super::store::Store;
@@ -122,10 +122,10 @@ impl<'a> Updates<'a> {
     }
 
     /// The update of a number as it is to be sent now, and its sender; none where there is no address.
-    pub(super) fn update(&self, job: Job) -> Option<(usize, Update<'a>)> {
+    pub(super) fn update(&self, job: Job) -> Option<(usize, Sendable<'a>)> {
         let (at, domain, family) = self.about(job);
-        let Observation::Found(ip) = *self.observed(at, family) else { return None };
-        Some((at, self.senders[at].entry.update(domain, family, ip)))
+        let Observation::Found(found) = *self.observed(at, family) else { return None };
+        Some((at, self.senders[at].entry.sendable(domain, family, found)))
     }
 
     /// What an update of a number is about, and its sender.
@@ -167,9 +167,9 @@ impl<'a> Updates<'a> {
         for (at, sender) in self.senders.iter().enumerate() {
             self.open_cache(at);
             for family in Family::ALL {
-                let Observation::Found(ip) = *self.observed(at, family) else { continue };
+                let Observation::Found(found) = *self.observed(at, family) else { continue };
                 for domain in sender.entry.domains_of(family) {
-                    let update = sender.entry.update(domain, family, ip);
+                    let update = sender.entry.update(domain, family, found.ip());
                     verdicts.push((sender, update, self.judge(at, &update)));
                 }
             }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use ddns_core::web::session::Id;
 use ddns_core::web::visit::{Asked, Turned, Visit, is_own_site, visit};
-use hyper::Method;
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::{Method, Version};
 
 use super::reply::{Request, single};
 use super::site::{Site, random};
@@ -14,8 +14,9 @@ use super::site::{Site, random};
 /// The header in which a script sends the token of its page; a form has the field `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-ddns-token");
 
-/// Headers that only proxies send.
-const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+/// Headers that only proxies send, besides those that begin with [`FORWARDED`].
+const OF_PROXIES: [&str; 6] = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
+const FORWARDED: &str = "x-forwarded-";
 
 /// Who sent a request.
 pub(super) struct Visitor {
@@ -31,21 +32,25 @@ pub(super) struct Visitor {
 /// Where a request comes from; why it is turned away otherwise.
 pub(super) fn arrive(
     headers: &HeaderMap,
+    version: Version,
     target: Option<&str>,
     peer: IpAddr,
     is_secured: bool,
     site: &Site,
 ) -> Result<Visit, Turned> {
-    let all = headers.get_all(FORWARDED[1]).iter().filter_map(|value| value.to_str().ok());
+    // What a client wrote before the proxy's own word may be anything.
+    let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
     let asked = Asked {
         peer,
         is_secured,
         target,
         host: single(headers, HOST),
         forwarded_for: &all.collect::<Vec<_>>().join(","),
-        forwarded_host: single(headers, FORWARDED[2]),
-        forwarded_proto: single(headers, FORWARDED[3]),
-        is_forwarded: FORWARDED.iter().any(|name| headers.contains_key(*name)),
+        forwarded_host: single(headers, "x-forwarded-host"),
+        forwarded_proto: single(headers, "x-forwarded-proto"),
+        // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set.
+        is_forwarded: version == Version::HTTP_10 || headers.keys().any(is_of_proxy),
     };
     visit(&asked, &site.web.borrow(), site.address)
 }

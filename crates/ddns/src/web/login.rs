@@ -1,9 +1,12 @@
 //! Logging in and out.
 
+use std::net::IpAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::session::Id;
+use ddns_core::web::tries::Turn;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
 use maud::Render as _;
 
@@ -29,22 +32,16 @@ fn form(status: u16, request: &Request, wrong: Option<&str>) -> Reply {
 }
 
 /// Takes a password.
-pub(super) async fn log_in(site: &Site, request: &Request) -> Reply {
+pub(super) async fn log_in(site: &Rc<Site>, request: &Request) -> Reply {
     let Some(hash) = site.hash() else { return Reply::see("/") };
     let password = request.field("password").filter(|password| password.len() <= LONGEST).unwrap_or_default();
-    // One at a time: each takes memory, and tries at the same moment would all be free.
-    let _alone = site.verifying.lock().await;
-    let client = request.visit.client;
-    if let Err(wait) = site.tries.borrow().may(client, steady_time()) {
-        return slow_down(request, wait);
+    // It is counted, and others wait for its end, also if its client does not.
+    let checked = tokio::task::spawn_local(checked(Rc::clone(site), request.visit.client, hash, password)).await;
+    match checked.unwrap_or(Ok(false)) {
+        Ok(true) => {}
+        Ok(false) => return form(403, request, Some("This is not the password.")),
+        Err(wait) => return slow_down(request, wait),
     }
-    let verified = tokio::task::spawn_blocking(move || is_right(&hash, &password)).await;
-    if !verified.unwrap_or(false) {
-        site.tries.borrow_mut().wrong(client, steady_time());
-        site.warn(format!("somebody gave a wrong password on the page ({client})"));
-        return form(403, request, Some("This is not the password."));
-    }
-    site.tries.borrow_mut().right(client);
     let Ok(random) = random() else { return Reply::text(500, "the system has no random numbers") };
     // A new one: whoever knew the old one is not logged in by that.
     let id = Id::new(random);
@@ -56,10 +53,34 @@ pub(super) async fn log_in(site: &Site, request: &Request) -> Reply {
     }
 }
 
+/// Whether a password is the right one, once its turn has come; how long its client must wait where it is not checked. One at a
+/// time: each takes memory and a thread, and tries at the same moment would all be free.
+async fn checked(site: Rc<Site>, client: IpAddr, hash: String, password: String) -> Result<bool, Duration> {
+    let number = site.tries.borrow_mut().wait(client, steady_time())?;
+    loop {
+        let turn = site.tries.borrow_mut().turn(number, steady_time());
+        match turn {
+            Turn::Now => break,
+            Turn::Later => site.checked.notified().await,
+            Turn::Never(wait) => {
+                site.checked.notify_waiters();
+                return Err(wait);
+            }
+        }
+    }
+    let is_right = tokio::task::spawn_blocking(move || is_right(&hash, &password)).await.unwrap_or(false);
+    site.tries.borrow_mut().end(client, is_right, steady_time());
+    site.checked.notify_waiters();
+    if !is_right {
+        site.warn(format!("somebody gave a wrong password on the page ({client})"));
+    }
+    Ok(is_right)
+}
+
 fn slow_down(request: &Request, wait: Duration) -> Reply {
     // The whole second in which it is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
-    let text = format!("There were too many wrong tries: wait {}.", duration(wait));
+    let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));
     form(429, request, Some(&text)).with(RETRY_AFTER, HeaderValue::from(wait.as_secs()))
 }
 

@@ -52,11 +52,12 @@ impl Request {
         is_secured: bool,
         site: &Site,
     ) -> Option<Result<Self, Turned>> {
-        let Parts { method, uri, headers, .. } = head;
-        let visit = match guard::arrive(&headers, uri.authority().map(Authority::as_str), peer, is_secured, site) {
-            Ok(visit) => visit,
-            Err(turned) => return Some(Err(turned)),
-        };
+        let Parts { method, uri, version, headers, .. } = head;
+        let visit =
+            match guard::arrive(&headers, version, uri.authority().map(Authority::as_str), peer, is_secured, site) {
+                Ok(visit) => visit,
+                Err(turned) => return Some(Err(turned)),
+            };
         let visitor = guard::recognize(&headers, site)?;
         Some(Ok(Self {
             method,

@@ -88,6 +88,12 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
         Err(Turned::Host) => {
             return Reply::text(421, "the page does not have this name: name it in `web.hosts`");
         }
+        Err(Turned::Nobody) => {
+            return Reply::text(
+                400,
+                "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
+            );
+        }
         Err(Turned::Proxy) => {
             return Reply::text(
                 403,
@@ -142,12 +148,12 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
 fn refuse(route: &Route, request: &mut Request, site: &Site) -> Option<Reply> {
     let is_for_programs = route.access == Access::Programs;
     if is_for_programs && let Some(is_right) = guard::bearer(request, site) {
-        let (client, now) = (request.visit.client, steady_time());
-        if let Err(wait) = site.tries.borrow().may(client, now) {
-            let reply = api::error(429, "there were too many wrong tries");
-            return Some(reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)));
-        }
         if !is_right {
+            let (client, now) = (request.visit.client, steady_time());
+            if let Err(wait) = site.tries.borrow().may(client, now) {
+                let reply = api::error(429, "there were too many wrong tries");
+                return Some(reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)));
+            }
             site.tries.borrow_mut().wrong(client, now);
             site.warn(format!("somebody gave a wrong token to the page ({client})"));
             return Some(unauthorized("the token is not the one in `web.token_file`"));

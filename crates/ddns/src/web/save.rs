@@ -1,13 +1,18 @@
-//! A configuration file as the page reads and replaces it: whole or not at all, with mode and owner as they were.
+//! A configuration file as the page reads and replaces it: whole or not at all, with mode, owner and access control list as they were.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Gid, Uid};
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Gid, Uid, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+use rustix::io::Errno;
 
 use crate::load::read_text;
+
+/// No list of names, and no list of who may do what, is longer on Linux.
+const MOST_NAMES: usize = 64 * 1024;
 
 /// A file that was read.
 pub(super) struct Opened {
@@ -46,7 +51,7 @@ pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Refuse
         return Err(Refused::Changed);
     }
     let new = beside(&path).map_err(failed)?;
-    let written = write(&new, &before, text).and_then(|()| {
+    let written = write(&new, (&path, &before), text).and_then(|()| {
         let is_same = fs::metadata(&path).is_ok_and(|now| version(&now) == edited);
         if is_same { fs::rename(&new, &path).map(|()| true) } else { Ok(false) }
     });
@@ -75,7 +80,7 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random))))
 }
 
-fn write(new: &Path, before: &Metadata, text: &str) -> io::Result<()> {
+fn write(new: &Path, (path, before): (&Path, &Metadata), text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (before.uid(), before.gid()) {
@@ -83,9 +88,47 @@ fn write(new: &Path, before: &Metadata, text: &str) -> io::Result<()> {
         rustix::fs::fchown(&file, Some(user), Some(group))
             .map_err(|_| io::Error::other("it belongs to another user or group, which would be lost"))?;
     }
+    copy_lists(&File::open(path)?, &file)
+        .map_err(|_| io::Error::other("it has an access control list, which would be lost"))?;
     file.set_permissions(fs::Permissions::from_mode(before.mode() & 0o7777))?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
+}
+
+/// Gives a new file the access control lists of another: those that it has, and no other that its folder may have given it.
+fn copy_lists(from: &File, to: &File) -> io::Result<()> {
+    let mut names = lists(from)?;
+    names.extend(lists(to)?);
+    for name in names {
+        let (wanted, given) = (value(from, &name)?, value(to, &name)?);
+        match wanted {
+            wanted if wanted == given => {}
+            Some(wanted) => fsetxattr(to, &name, &wanted, XattrFlags::empty())?,
+            None => fremovexattr(to, &name)?,
+        }
+    }
+    Ok(())
+}
+
+/// The names of a file's access control lists: POSIX's, NFS's. A file system without any has none.
+fn lists(file: &File) -> io::Result<Vec<String>> {
+    let mut names = Vec::with_capacity(MOST_NAMES);
+    match flistxattr(file, spare_capacity(&mut names)) {
+        Ok(_) => {}
+        Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    }
+    let names = names.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
+    Ok(names.filter(|name| name.starts_with("system.") && name.contains("acl")).map(str::to_owned).collect())
+}
+
+fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let mut value = Vec::with_capacity(MOST_NAMES);
+    match fgetxattr(file, name, spare_capacity(&mut value)) {
+        Ok(_) => Ok(Some(value)),
+        Err(Errno::NODATA) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Writes a new file that nobody else can read; never takes the place of one. Fails with a phrase that follows its name.

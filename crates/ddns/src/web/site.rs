@@ -19,7 +19,7 @@ use ddns_core::web::mask::mask;
 use ddns_core::web::session::{Id, Key, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Changes;
@@ -107,10 +107,10 @@ pub(super) struct Site {
     pub(super) key: Key,
     pub(super) sessions: RefCell<Sessions>,
     pub(super) tries: RefCell<Tries>,
-    /// Held while a password is verified: one at a time.
-    pub(super) verifying: Mutex<()>,
     /// Held by what is done beside the event loop: one thing at a time.
     beside: Arc<Mutex<()>>,
+    /// A password was checked: it is the turn of the next one.
+    pub(super) checked: Notify,
     pub(super) changes: Changes,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
@@ -130,8 +130,8 @@ impl Site {
             key: Key::new(random()?),
             sessions: RefCell::default(),
             tries: RefCell::default(),
-            verifying: Mutex::default(),
             beside: Arc::default(),
+            checked: Notify::new(),
             changes: Changes::default(),
             asks,
             sources: Rc::default(),

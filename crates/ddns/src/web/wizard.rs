@@ -2,19 +2,22 @@
 //! runs it. Every step is a form; what was typed goes from one to the next inside of it, never in an address.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::rc::Rc;
 
 use ddns_core::address::local::is_private;
+use ddns_core::address::observation::Observed;
+use ddns_core::callback::Parcel;
 use ddns_core::callback::expect::Verdict;
 use ddns_core::config::fields::Key;
-use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::raw::{self, Document, Origin, Raw};
+use ddns_core::config::validate::for_fetching;
 use ddns_core::config::{Config, starter, value};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
 use ddns_core::text::json::{Node, Value};
+use ddns_core::update::Sendable;
 use ddns_core::update::domain::Domain;
 use ddns_core::web::addition;
 
@@ -27,12 +30,10 @@ use super::views::layout::Tab;
 use super::views::parts::Tone;
 use super::views::wizard::{self as view, Asked, Found, Mode, Responded, Typed};
 use crate::clock::unix_time;
-use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::http::{Client, How, Over, Want};
+use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
 use crate::output::report::with_reason;
-
-/// How long a service may take to answer a lookup.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// So many requests are sent at once to see whether the service takes them.
 const MOST_SENT: usize = 2;
@@ -83,7 +84,7 @@ pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
     let mut typed = typed(request);
     // Whoever may not change the configuration sends nothing from here either.
     let may_look = mode(request) == Mode::SetUp || site.web.borrow().allow_edit;
-    let text = match filled(request, &mut typed, may_look).await {
+    let text = match filled(request, &configured, &mut typed, may_look).await {
         Ok(text) => text,
         Err(reply) => return reply,
     };
@@ -180,7 +181,12 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
 }
 
 /// The text that the answers make; the page that asks for what is missing otherwise.
-async fn filled(request: &Request, typed: &mut Typed, may_look: bool) -> Result<String, Reply> {
+async fn filled(
+    request: &Request,
+    configured: &Configured,
+    typed: &mut Typed,
+    may_look: bool,
+) -> Result<String, Reply> {
     if typed.name == OWN {
         return own_text(request, typed);
     }
@@ -194,7 +200,7 @@ async fn filled(request: &Request, typed: &mut Typed, may_look: bool) -> Result<
     let mut form = Form::new(&recipe, domains).map_err(|why| ask(request, typed, &[], Some(&why)))?;
     form.check_domains().map_err(|why| ask(request, typed, &[], Some(&why)))?;
     answer(&mut form, typed).map_err(|wrong| ask(request, typed, &wrong, None))?;
-    look_up(request, &mut form, typed, may_look).await?;
+    look_up(request, configured, &mut form, typed, may_look).await?;
     let mut settings = Vec::new();
     for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
         let source = typed.sources[family.index()].trim();
@@ -228,7 +234,13 @@ fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)
 }
 
 /// Looks up what the service knows, each after it was shown, or takes what was typed instead.
-async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed, may_look: bool) -> Result<(), Reply> {
+async fn look_up(
+    request: &Request,
+    configured: &Configured,
+    form: &mut Form<'_>,
+    typed: &mut Typed,
+    may_look: bool,
+) -> Result<(), Reply> {
     let agreed = request.field("look").filter(|_| may_look);
     let lookup_page = |form: &Form<'_>, typed: &Typed, inquiry: &Inquiry, wrong: Option<&str>| {
         lookup_page(request, form, typed, inquiry, wrong, may_look)
@@ -244,7 +256,10 @@ async fn look_up(request: &Request, form: &mut Form<'_>, typed: &mut Typed, may_
         }
         let answer = match &last {
             Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
-            _ if agreed.as_deref() == Some(name.as_str()) => sent_inquiry(&inquiry).await,
+            _ if agreed.as_deref() == Some(name.as_str()) => match way(request, configured) {
+                Ok(way) => inquiry::send(&inquiry, &way, &Client::default()).await,
+                Err(why) => Err(why),
+            },
             _ => return Err(lookup_page(form, typed, &inquiry, None)),
         };
         let found = answer.and_then(|answer| form.found(&slot, &answer).map(|()| answer));
@@ -274,18 +289,19 @@ fn lookup_page(
     page(request, if wrong.is_some() { 422 } else { 200 }, &content)
 }
 
-/// The body of the response, or why there is none.
-async fn sent_inquiry(inquiry: &Inquiry) -> Result<String, String> {
-    let proxies = Proxies::new(Vec::new(), &Arc::new(crate::environment::Environment::read().proxies()));
-    let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies: &proxies, ssl: &Ssl::Auto, from: None };
-    let response = Client::default().send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
-    if !(200..300).contains(&response.status) {
-        return Err(format!("the service responded with {}", with_reason(response.status)));
-    }
-    if !response.is_whole {
-        return Err(format!("its answer was cut off, or is longer than {} KiB", BODY_LIMIT / 1024));
-    }
-    String::from_utf8(response.body).map_err(|_| "its answer is not text".to_owned())
+/// The way to a service: that of the entry that is going to be made (D5).
+fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), String> {
+    let is_added = mode(request) == Mode::Recipes;
+    let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
+    let file = name.map(|name| {
+        let text = save::open(name).map_err(|why| format!("{name} {why}"))?.text;
+        let document = Document { name: name.clone(), text, fetched: false };
+        raw::read(&Rc::new(document)).map(|written| written.file).map_err(|wrong| wrong.message)
+    });
+    for_fetching(&file.transpose()?.unwrap_or_default(), &configured.around).map_err(|wrong| {
+        let why: Vec<String> = wrong.into_iter().map(|diagnostic| diagnostic.message).collect();
+        why.join("; ")
+    })
 }
 
 /// The text for an address of the user's own, without a recipe.
@@ -371,39 +387,52 @@ async fn set_up(
     let client = Client::default();
     let lookups = look_up_entries(&[config], [None; 2], &client).await;
     let mut found: Vec<Found> = Vec::new();
-    let mut addresses = [None; 2];
+    let mut observed = [None; 2];
     for family in Family::ALL {
         let Some(lookup) = lookups.iter().find_map(|pair| pair[family.index()].as_ref()) else { continue };
-        addresses[family.index()] = lookup.address();
+        observed[family.index()] = lookup.observed();
         let result = match lookup.found() {
             Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
             None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
         };
         found.push(Found { family, result });
     }
-    let has_address = addresses.iter().any(Option::is_some);
-    let requests = sent::all(config, addresses, unix_time());
+    let requests = sent::all(config, observed.map(|found| found.map(Observed::ip)), unix_time());
     let mut responses = Vec::new();
-    if step.as_deref() == Some("send") && has_address {
-        for sent in requests.iter().take(MOST_SENT) {
-            responses.push(send_once(config, sent, addresses, &client).await);
+    if step.as_deref() == Some("send") {
+        let mut left = MOST_SENT;
+        for sent in &requests {
+            let is_tried = sent.missing.is_empty() && left > 0;
+            left -= usize::from(is_tried);
+            responses.push(match &sent.missing[..] {
+                [] if is_tried => Some(send_once(config, sent, observed, &client).await),
+                [] => None,
+                missing => Some(Responded::Unsent(without(missing))),
+            });
         }
     }
     let content = view::set_up(typed, target, &found, &requests, &responses, notice, &request.token);
     page(request, 200, &content)
 }
 
+/// Why a request is not sent.
+fn without(missing: &[Family]) -> String {
+    let families: Vec<String> = missing.iter().map(Family::to_string).collect();
+    format!("there is no {} address here, so nothing was sent", families.join(" and no "))
+}
+
 /// Sends a request, and says what came back.
-async fn send_once(
-    config: &Config,
-    sent: &Sent,
-    addresses: [Option<std::net::IpAddr>; 2],
-    client: &Client,
-) -> Responded {
+async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2], client: &Client) -> Responded {
     let secrets = config.secrets();
-    let failed = |why: &str| Responded { is_accepted: false, status: why.to_owned(), body: String::new() };
-    let (Some(entry), Some(whole)) = (config.entries.get(sent.entry), &sent.whole) else {
-        return failed("There is no request: a value makes its address impossible.");
+    let entry = &config.entries[sent.entry];
+    let updates = sent.members.iter().filter_map(|(family, place)| {
+        Some(entry.sendable(&entry.domains_of(*family)[*place], *family, observed[family.index()]?))
+    });
+    let updates: Vec<Sendable<'_>> = updates.collect();
+    let Some(parcel) = Parcel::of(updates.iter().copied()) else { return Responded::Unsent(without(&Family::ALL)) };
+    let whole = match entry.callback.render(&parcel, unix_time()) {
+        Ok(whole) => whole,
+        Err(why) => return Responded::Unsent(secrets.mask(&why.to_string()).into_owned()),
     };
     let how = How {
         limit: entry.timeout,
@@ -413,17 +442,17 @@ async fn send_once(
         ssl: &entry.ssl,
         from: None,
     };
-    match client.send(whole, how).await {
-        Err(failure) => failed(&secrets.mask(&failure.why)),
+    match client.send(&whole, how).await {
+        Err(failure) => Responded::Unanswered(secrets.mask(&failure.why).into_owned()),
         Ok(response) => {
             let is_success = (200..300).contains(&response.status);
-            let addresses: Vec<_> = addresses.into_iter().flatten().collect();
+            let addresses: Vec<_> = updates.iter().map(|update| update.ip).collect();
             let is_accepted = entry.callback.expect.as_ref().map_or(is_success, |expect| {
                 let all = expect.judge(response.status, &response.body, 1, &addresses);
                 all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
             });
-            let body = String::from_utf8_lossy(&response.body);
-            Responded { is_accepted, status: with_reason(response.status), body: secrets.mask(&body).into_owned() }
+            let body = secrets.mask(&String::from_utf8_lossy(&response.body)).into_owned();
+            Responded::Response { is_accepted, status: with_reason(response.status), body }
         }
     }
 }

@@ -240,6 +240,23 @@ fn preview_takes_addresses_instead_of_looking() {
     preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).prints("two IPv4 addresses");
 }
 
+/// An address that no source gave is called an example, and no command sends it.
+#[test]
+fn a8_a_preview_of_an_example_is_no_command() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let more = json!({"index4": receiver.index4(), "index6": receiver.index6(), "ipv6": "home.example.com"});
+    let config = with(&home(&receiver.url("/?ip=__IP__")), &more);
+    let shown = preview(&sandbox, &config, &["--ip", "198.51.100.1"]).expect(0).stdout;
+    assert!(shown.contains("198.51.100.1, from --ip: an example") && shown.contains("A run that found"), "{shown}");
+    let script = preview(&sandbox, &config, &["--curl", "--wide", "--ip", "198.51.100.1"]).expect(0).stdout;
+    let commands: Vec<&str> = script.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(commands.len() == 1 && commands[0].contains("2001:db8::7"), "{script}");
+    assert!(script.contains("198.51.100.1") && script.contains("# An example"), "{script}");
+    let all = items(&preview(&sandbox, &config, &["--json", "--curl", "--ip", "198.51.100.1"]).expect(0));
+    assert!(all[0]["example"] == true && all[0]["curl"].is_null(), "{all:?}");
+    assert!(all[1]["example"].is_null() && all[1]["curl"].is_string(), "{all:?}");
+}
+
 #[test]
 fn preview_reports_why_nothing_can_be_sent() {
     let sandbox = Sandbox::new();

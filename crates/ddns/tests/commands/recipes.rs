@@ -119,6 +119,26 @@ fn h12_a_secret_in_the_address_of_a_lookup_is_hidden() {
     assert_eq!(service.callbacks()[1].target(), "/zones/2?name=home.example.com&ip=203.0.113.7&key=s3cret-of-mine");
 }
 
+/// Lookups take the way that updates take: no name server knows the service.
+#[test]
+fn d5_a_lookup_goes_through_the_proxy() {
+    let proxy = Receiver::responding(|_| Response::with_body(200, r#"{"zones": [{"id": 2, "name": "example.com"}]}"#));
+    let args = ["init", "--recipe", "./my.json", "--set", "base=http://service.invalid", "--set", "token=s3cret"];
+    let more = ["--set", "zone=example.com", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
+    let args = [&args[..], &more].concat();
+    let ours = proxy.url("");
+    let cases = [("http_proxy", &[][..]), ("DDNS_PROXY", &[]), ("LANG", &["--proxy", &ours])];
+    for (number, (name, options)) in cases.into_iter().enumerate() {
+        let sandbox = Sandbox::new().env(name, &ours);
+        sandbox.write("my.json", OWN);
+        sandbox.run(&[&args[..], options].concat()).expect(0).never_prints("s3cret");
+        let seen = proxy.callbacks();
+        assert_eq!(seen.len(), number + 1, "{name}");
+        assert_eq!(seen[number].target(), "http://service.invalid/zones?name=example.com&key=s3cret", "{name}");
+        assert!(sandbox.read("config.json").contains("/zones/2?"), "{}", sandbox.read("config.json"));
+    }
+}
+
 #[test]
 fn h12_a_lookup_that_finds_nothing_says_so_and_nothing_is_written() {
     let (sandbox, service) = (Sandbox::new(), service());

@@ -21,7 +21,7 @@ fn i5_notify_sends_each_once_and_shows_the_response() {
     assert!(run.stdout.contains("`changed` to http://127.0.0.1:"), "{}", run.stdout);
     assert!(run.stdout.contains("arrived: 200 OK") && run.stdout.contains("thanks for ***"), "{}", run.stdout);
     assert_eq!(inbox.events(), ["changed", "failed"]);
-    assert_eq!(inbox.messages()[1]["message"], "home.example.com A failed 5 times in a row: 503");
+    assert_eq!(inbox.messages()[1]["message"], "an example: home.example.com A failed 5 times in a row: 503");
     assert!(!sandbox.cache_file().exists(), "nothing is remembered of it");
     sandbox.run(&["notify", "stopped", "-c", "config.json"]).expect(0);
     assert_eq!(inbox.events(), ["changed", "failed", "stopped"]);

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::page::{PASSWORD, Page, Visitor, address};
+use crate::support::page::{Answer, PASSWORD, Page, Visitor, address};
 use crate::support::terminal::at_terminal;
 use crate::support::watching::{SOON, Watch, host, until};
 use crate::support::{Run, Sandbox};
@@ -86,6 +89,94 @@ fn i2_wrong_tries_are_slowed_down() {
     assert!(page.watch.lines_with("a wrong password on the page (127.0.0.1)") >= 3);
 }
 
+/// A page behind a proxy of ours, which says for whom it asks.
+fn behind_a_proxy() -> Page {
+    let web = json!({"password_file": "password", "token_file": "token", "proxies": ["127.0.0.1"]});
+    Page::with(&web, &json!({}))
+}
+
+/// A try of somebody whose `X-Forwarded-For` has these bytes.
+fn try_as(page: &Page, visitor: &Visitor, forwarded_for: &[u8], password: &str) -> Answer {
+    let body = format!("token={}&password={}", visitor.token, password.replace(' ', "+"));
+    let head = format!(
+        "POST /login HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nCookie: {1}\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {2}\r\nX-Forwarded-For: ",
+        page.host(),
+        visitor.cookie,
+        body.len()
+    );
+    page.send([head.as_bytes(), forwarded_for, b"\r\n\r\n", body.as_bytes()].concat())
+}
+
+const RIGHT_TOKEN: &str = "Authorization: Bearer 0123456789abcdef0123456789abcdef";
+
+#[test]
+fn i2_wrong_tries_of_others_lock_nobody_out() {
+    let page = behind_a_proxy();
+    let visitor = page.visitor("/login");
+    for number in 0..40 {
+        let from = format!("203.0.113.{}", number / 4);
+        let expected = if number % 4 < 3 { 403 } else { 429 };
+        try_as(&page, &visitor, from.as_bytes(), "wrong").expect(expected);
+    }
+    // A network of IPv6 is one client.
+    for number in 0..4 {
+        let from = format!("2001:db8:1:2::{number}");
+        try_as(&page, &visitor, from.as_bytes(), "wrong").expect(if number < 3 { 403 } else { 429 });
+    }
+    try_as(&page, &visitor, b"2001:db8:1:3::1", PASSWORD).expect(303);
+    try_as(&page, &visitor, b"198.51.100.7", PASSWORD).expect(303);
+    // A right token is never limited, wherever it comes from.
+    page.request("GET", "/metrics", &[RIGHT_TOKEN, "X-Forwarded-For: 203.0.113.1"], "").expect(200);
+}
+
+#[test]
+fn i2_garbage_in_a_forwarded_header_is_not_the_proxys() {
+    let page = behind_a_proxy();
+    let visitor = page.visitor("/login");
+    for _ in 0..3 {
+        try_as(&page, &visitor, b"\xff, 203.0.113.9", "wrong").expect(403);
+    }
+    page.watch.prints("a wrong password on the page (203.0.113.9)");
+    try_as(&page, &visitor, b"\xff, 203.0.113.9", "wrong").expect(429);
+    // The proxy itself says nothing: nobody is booked.
+    let answer = try_as(&page, &visitor, b"\xff", "wrong").expect(400);
+    assert!(answer.body.contains("X-Forwarded-For"), "{}", answer.body);
+    assert_eq!(page.watch.lines_with("a wrong password on the page (127.0.0.1)"), 0);
+    try_as(&page, &visitor, b"203.0.113.10", PASSWORD).expect(303);
+}
+
+/// Many who guess at the same time, with a hash that takes a while: the page answers meanwhile, and the owner gets in.
+#[test]
+fn i2_a_flood_of_guesses_keeps_nobody_out() {
+    let page = behind_a_proxy();
+    page.sandbox.write("password", hashed(&page.sandbox, PASSWORD).expect(0).stdout);
+    let visitor = page.visitor("/login");
+    until(SOON, "the hash is read", || try_as(&page, &visitor, b"198.51.100.7", PASSWORD).status == 303);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for guesser in 0..40 {
+            let (page, visitor, is_over) = (&page, &visitor, &is_over);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let from = format!("203.0.{}.{guesser}", number / 3);
+                    try_as(page, visitor, from.as_bytes(), "wrong");
+                }
+            });
+        }
+        until(SOON, "the flood has begun", || page.watch.lines_with("a wrong password") > 0);
+        let began = Instant::now();
+        page.get("/healthz").expect(200);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        page.request("GET", "/metrics", &[RIGHT_TOKEN, "X-Forwarded-For: 203.0.0.1"], "").expect(200);
+        until(SOON * 3, "the owner is let in", || try_as(&page, &visitor, b"198.51.100.7", PASSWORD).status == 303);
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
 #[test]
 fn i2_programs_have_a_token() {
     let page = Page::with(&json!({"password_file": "password", "token_file": "token"}), &json!({}));
@@ -105,6 +196,7 @@ fn i2_programs_have_a_token() {
     let statuses: Vec<u16> =
         (0..4).map(|_| page.request("GET", "/api/v1/status", &[&bearer("guess")], "").status).collect();
     assert!(statuses.contains(&429), "{statuses:?}");
+    page.request("GET", "/api/v1/status", &[&right], "").expect(200);
 }
 
 /// A setup that would be open is refused: exit 2, and a sentence with the way out.

@@ -1,8 +1,13 @@
 //! Who may ask: the names of the page, and requests of other sites (I2).
 
+use std::net::SocketAddr;
+use std::process::Command;
+
 use serde_json::json;
 
+use crate::support::Sandbox;
 use crate::support::page::{Page, cookie_of};
+use crate::support::tools::{skipped, started, tool};
 use crate::support::watching::SOON;
 
 #[test]
@@ -127,10 +132,47 @@ fn i2_every_answer_forbids_what_browsers_allow() {
 #[test]
 fn i2_what_came_through_a_proxy_is_refused_without_a_password() {
     let page = Page::open();
-    for line in ["X-Forwarded-For: 203.0.113.9", "Forwarded: for=203.0.113.9", "X-Forwarded-Host: localhost"] {
+    for line in [
+        "X-Forwarded-For: 203.0.113.9",
+        "X-Forwarded-For: ",
+        "Forwarded: for=203.0.113.9",
+        "X-Forwarded-Host: localhost",
+        "X-Forwarded-Server: proxy",
+        "X-Real-IP: 203.0.113.9",
+        "Via: 1.1 proxy",
+    ] {
         let answer = page.request("GET", "/", &[line], "").expect(403);
         assert!(answer.body.contains("web.password_file"), "{}", answer.body);
     }
+    page.send(format!("GET / HTTP/1.0\r\nHost: {}\r\n\r\n", page.host())).expect(403);
+    page.get("/").expect(200);
+}
+
+/// Nothing but `proxy_pass`: nginx names the page by its own address, adds no header, and speaks HTTP/1.0.
+#[test]
+fn i2_a_real_proxy_that_says_nothing_is_refused_without_a_password() {
+    let Some(program) = tool("nginx") else { return skipped("`nginx` is not installed") };
+    let (page, place) = (Page::open(), Sandbox::new());
+    let folder = place.path("").display().to_string();
+    place.write("error.log", "");
+    let (_nginx, port) = started(|port| {
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {folder}/{kind};"))
+            .concat();
+        let text = format!(
+            "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log;\nevents {{}}\n\
+             http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port};\n\
+             location / {{ proxy_pass http://{}; }} }} }}\n",
+            page.host()
+        );
+        let file = place.write("nginx.conf", text);
+        let mut command = Command::new(&program);
+        command.arg("-p").arg(place.path("")).arg("-c").arg(file).arg("-e").arg(place.path("error.log"));
+        command
+    });
+    let proxied = Page { address: SocketAddr::from(([127, 0, 0, 1], port)), ..page };
+    let answer = proxied.get("/").expect(403);
+    assert!(answer.body.contains("through a proxy"), "{}", answer.body);
 }
 
 #[test]

@@ -1,18 +1,27 @@
 //! *Recipes*, and set-up without a configuration (I1): every step by plain forms.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::mode;
 use crate::support::page::{Answer, Page, Visitor, address, cookie_of, decoded, encoded};
+use crate::support::proxies::{Proxy, Then};
+use crate::support::tools::{skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
+use crate::support::{Sandbox, mode};
 
 const SECRET: &str = "s3cret-key-of-mine";
 
 /// A service in an empty folder.
 fn empty(args: &[&str]) -> Page {
-    let (endpoint, sandbox) = (Endpoint::new(), host());
+    empty_in(host(), args)
+}
+
+fn empty_in(sandbox: Sandbox, args: &[&str]) -> Page {
+    let endpoint = Endpoint::new();
     let watch = Watch::run(sandbox.command(&[&["watch"], args].concat()));
     let address = address(&watch);
     Page { endpoint, sandbox, watch, address }
@@ -71,6 +80,33 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     page.watch.stop();
 }
 
+/// A family without an address: its request shows an example, and nothing of it is sent.
+#[test]
+fn a8_set_up_sends_no_address_that_no_source_gave() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let (id, source) = (page.endpoint.id(), page.endpoint.receiver.index4());
+    let fields = [
+        ("name", "own"),
+        ("id", &id),
+        ("ipv4", "home.example.com"),
+        ("ipv6", "home.example.com"),
+        ("index4", &source),
+        ("index6", "url:http://127.0.0.1:9/"),
+    ];
+    let shown = page.post("/setup", &visitor, &form(&fields)).expect(200);
+    assert!(shown.body.contains("An example: 2001:db8::1 (IPv6) stands for an address"), "{}", shown.body);
+    let sent = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "send")]].concat())).expect(200);
+    assert!(sent.body.contains("accepted: 204 No Content"), "{}", sent.body);
+    assert!(sent.body.contains("not sent: there is no IPv6 address here, so nothing was sent"), "{}", sent.body);
+    assert!(page.endpoint.wait(1, SOON).target.contains("203.0.113.7"));
+    // None at all: nothing is sent, and nothing pretends to be.
+    let none = [&fields[..4], &[("index4", "url:http://127.0.0.1:9/"), fields[5], ("step", "send")]].concat();
+    let none = page.post("/setup", &visitor, &form(&none)).expect(200);
+    assert!(none.body.contains("not sent: there is no IPv4 address here") && !none.body.contains("Send it once"));
+    assert_eq!(page.endpoint.count(), 1, "an example was sent");
+}
+
 #[test]
 fn i1_without_a_configuration_every_view_of_it_leads_to_set_up() {
     let page = empty(&["--web", "127.0.0.1:0"]);
@@ -100,6 +136,73 @@ fn i1_a_recipe_asks_its_questions_and_shows_its_lookups_before_they_are_sent() {
     assert_eq!(shown.matches(SECRET).count(), 2, "{shown}");
     assert!(!lookup.head.contains(SECRET) && !page.watch.log().contains(SECRET));
     assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("There is no such recipe"));
+}
+
+/// Lookups take the way that updates take: the environment's proxy in set-up, that of the file where an entry is added.
+#[test]
+fn d5_a_lookup_of_the_page_goes_through_the_proxy() {
+    for path in ["/setup", "/recipes"] {
+        let proxy = Proxy::http(Then::Sends("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"));
+        let page = if path == "/setup" {
+            empty_in(host().env("https_proxy", proxy.url()), &["--web", "127.0.0.1:0"])
+        } else {
+            Page::with(&json!({"allow_edit": true}), &json!({"proxy": proxy.url()}))
+        };
+        let visitor = visitor(&page.get(&format!("{path}?name=cloudflare")).expect(200));
+        let fields = [
+            ("name", "cloudflare"),
+            ("ipv4", "home.example.com"),
+            ("index4", "default"),
+            ("answer.zone", "example.com"),
+            ("answer.token", SECRET),
+            ("look", "zone_id"),
+        ];
+        let answer = page.post(path, &visitor, &form(&fields)).expect(422);
+        assert!(decoded(&answer.body).contains("502"), "{path}: {}", answer.body);
+        // The updates of the service go there, too.
+        let seen = proxy.seen();
+        let seen: Vec<_> =
+            seen.iter().filter_map(|head| head.lines().find(|line| line.starts_with("CONNECT"))).collect();
+        assert_eq!(seen, ["CONNECT api.cloudflare.com:443 HTTP/1.1"], "{path}");
+    }
+}
+
+/// Whoever may read the file may still do so, and nobody else: also where its folder gives new files a list of its own.
+#[test]
+fn i2_a_saved_file_keeps_its_access_control_list() {
+    let Some((setfacl, getfacl)) = tool("setfacl").zip(tool("getfacl")) else { return skipped("acl is not installed") };
+    let run = |program: &Path, args: &[&str], path: &Path| {
+        let output = Command::new(program).args(args).arg(path).output().expect("the program starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for (file, folder) in
+        [(Some("u:daemon:r"), None), (None, Some("d:u:daemon:rw")), (Some("u:daemon:r"), Some("d:u:bin:rw"))]
+    {
+        let page = Page::with(&json!({"allow_edit": true}), &json!({}));
+        page.endpoint.wait(1, SOON);
+        let path = page.sandbox.path("config.json");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the mode is set");
+        if let Some(list) = folder {
+            run(&setfacl, &["-m", list], &page.sandbox.path(""));
+        }
+        if let Some(list) = file {
+            run(&setfacl, &["-m", list], &path);
+        }
+        let before = run(&getfacl, &["-cpn"], &path);
+        let visitor = visitor(&page.get("/recipes?name=duckdns").expect(200));
+        let fields = [
+            ("name", "duckdns"),
+            ("ipv4", "mine.duckdns.org"),
+            ("index4", "default"),
+            ("answer.token", "12345678-1234-1234-1234-123456789012"),
+            ("step", "add"),
+        ];
+        page.post("/recipes", &visitor, &form(&fields)).expect(303);
+        assert!(page.sandbox.read("config.json").contains("mine.duckdns.org"));
+        assert_eq!(run(&getfacl, &["-cpn"], &path), before, "{file:?} {folder:?}");
+        page.watch.stop();
+    }
 }
 
 #[test]

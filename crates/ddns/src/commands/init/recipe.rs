@@ -3,13 +3,11 @@
 use std::io;
 use std::path::absolute;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
 
 use ddns_core::config::fields::Key;
 use ddns_core::config::interview::Interview;
-use ddns_core::config::raw::{self, Document};
-use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::config::raw::{self, Document, Raw};
+use ddns_core::config::validate::{Surroundings, Valid, for_fetching, validate};
 use ddns_core::config::{Config, starter};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
@@ -22,13 +20,12 @@ use super::{Looked, Target, converse, line, look, secret_line, show, shown};
 use crate::cli::Given;
 use crate::commands::recipes::load;
 use crate::environment::Environment;
-use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::http::Client;
+use crate::inquiry;
+use crate::load::surroundings;
 use crate::lookup::own_address;
 use crate::output::layout::{self, width_of};
-use crate::output::{USAGE, complain, fail, print, report, say};
-
-/// How long a service may take to answer a lookup.
-const LIMIT: Duration = Duration::from_secs(30);
+use crate::output::{USAGE, complain, fail, print, say};
 
 const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Requests that look something up are shown \
                      before they are sent, no update is sent, and nothing is written before the end.";
@@ -91,7 +88,8 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
     form.check_domains().map_err(|why| wrong(&why, "name domains of this service"))?;
     answer(&mut form, given, |name| (!name.starts_with(OF_NOTIFY)).then_some(name))?;
     questions(&mut form, manner)?;
-    lookups(&mut form, manner, &client, &environment).await?;
+    let way = for_fetching(&Raw::default(), &surroundings(&given.settings, &environment));
+    lookups(&mut form, manner, &client, &way.map_err(|wrong| complain(&wrong))?).await?;
     let notify_recipe = notify_recipe(given)?;
     let notify = notify_recipe.as_ref().map(|recipe| notify_form(recipe, given, manner)).transpose()?;
 
@@ -259,13 +257,7 @@ fn ask(form: &mut Form<'_>, slot: &Slot) -> Result<(), Broken> {
 }
 
 /// Looks up what is left to know, having shown each request. What cannot be looked up is asked.
-async fn lookups(
-    form: &mut Form<'_>,
-    manner: Manner,
-    client: &Client,
-    environment: &Environment,
-) -> Result<(), Broken> {
-    let proxies = Proxies::new(Vec::new(), &Arc::new(environment.proxies()));
+async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Proxies, Ssl)) -> Result<(), Broken> {
     // Several records may be in one answer.
     let mut last: Option<(Inquiry, String)> = None;
     while let Some(inquiry) = form.inquiry() {
@@ -280,7 +272,7 @@ async fn lookups(
                 if manner.may_ask && !is_agreed()? {
                     Err("no request was sent".to_owned())
                 } else {
-                    sent(&inquiry, &proxies, client).await
+                    inquiry::send(&inquiry, way, client).await
                 }
             }
         };
@@ -309,20 +301,6 @@ async fn lookups(
 fn is_agreed() -> Result<bool, Broken> {
     let typed = asked("\nSend it? [yes]: ").map_err(|why| ended(&why))?;
     Ok(typed.trim().is_empty() || typed.trim().to_ascii_lowercase().starts_with('y'))
-}
-
-/// The body of the response, or why there is none.
-async fn sent(inquiry: &Inquiry, proxies: &Proxies, client: &Client) -> Result<String, String> {
-    let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies, ssl: &Ssl::Auto, from: None };
-    let response = client.send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
-    if !(200..300).contains(&response.status) {
-        return Err(format!("the service responded with {}", report::with_reason(response.status)));
-    }
-    if !response.is_whole {
-        let limit = BODY_LIMIT / 1024;
-        return Err(format!("its answer was cut off, or is longer than {limit} KiB"));
-    }
-    String::from_utf8(response.body).map_err(|_| "its answer is not text".to_owned())
 }
 
 /// What the text means to the reader that every run uses.

@@ -116,6 +116,9 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
         rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
     }
     rows.push(("verdict", sentence(batch, item, now)));
+    if item.is_example {
+        rows.push(("example", "its address was given with --ip: no source gave it".to_owned()));
+    }
     if batch.is_shown_elsewhere(item.domain) {
         rows.push(("together", "in one request with another update".to_owned()));
     }
@@ -214,8 +217,10 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
     if kinds().next().is_none() {
         return "Nothing would be sent: every family that has domains is switched off.".to_owned();
     }
+    let is_example = batches.iter().any(|batch| batch.lookup.is_example());
     let mut text = format!(
-        "Nothing was sent. A run now would send {}{} of {} updates",
+        "Nothing was sent. A run {} would send {}{} of {} updates",
+        if is_example { "that found the example" } else { "now" },
         if batches.iter().any(|batch| batch.config.group.is_some()) { "at most " } else { "" },
         grouped(of(Kind::Sent)),
         grouped(kinds().count())
@@ -245,6 +250,11 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
             let row = sentence(batch, &item, now);
             comment(&mut text, &format!("{} {}: {row}", item.domain, batch.family.record_type()));
             if let Some(Ok(request)) = item.request.as_ref().filter(|_| !batch.is_shown_elsewhere(item.domain)) {
+                if item.is_example {
+                    comment(&mut text, "An example, not to be run: no source gave the address of --ip.");
+                    comment(&mut text, &command(batch, request, WIDE));
+                    continue;
+                }
                 text += &command(batch, request, options.form.width);
                 text.push('\n');
             }
@@ -276,7 +286,11 @@ fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Valu
         ("reason", Value::string(sentence(batch, item, now))),
         ("request", request.map_or(Value::Null, preview::request_json)),
     ];
+    if item.is_example {
+        members.push(("example", Value::Bool(true)));
+    }
     if options.curl {
+        let request = request.filter(|_| !item.is_example);
         members.push(("curl", request.map_or(Value::Null, |request| Value::string(command(batch, request, WIDE)))));
     }
     Value::object(members)

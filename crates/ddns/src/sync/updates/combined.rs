@@ -2,7 +2,7 @@
 
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
-use ddns_core::update::Update;
+use ddns_core::update::Sendable;
 use ddns_core::update::plan::{Verdict, together};
 
 use super::Updates;
@@ -61,7 +61,7 @@ impl<'a> Updates<'a> {
         &self,
         at: usize,
         batch: &mut Batch<'a>,
-    ) -> (Verdict, Vec<(Job, Update<'a>, Verdict)>) {
+    ) -> (Verdict, Vec<(Job, Sendable<'a>, Verdict)>) {
         if let [(job, update)] = batch[..] {
             let verdict = self.judge(at, &update);
             let stopped = matches!(verdict, Verdict::Stopped(..)).then(|| (job, update, verdict.clone()));

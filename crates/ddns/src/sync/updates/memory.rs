@@ -11,12 +11,12 @@ use ddns_core::config::Cache;
 use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
-use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::{Hold, Stopped};
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Reason, Verdict, after_given_up, judge};
 use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
+use ddns_core::update::{Sendable, Update};
 
 use super::Updates;
 use crate::clock::unix_time;
@@ -232,7 +232,7 @@ impl Updates<'_> {
 
     /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
     /// remembered of it.
-    pub(in crate::sync) fn is_marked(&self, at: usize, (job, update): &(Job, Update<'_>)) -> bool {
+    pub(in crate::sync) fn is_marked(&self, at: usize, (job, update): &(Job, Sendable<'_>)) -> bool {
         let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
         let until = self.now() + self.senders[at].entry.timeout.as_secs();
         let doubt = memory.entry(update.domain, update.family).in_doubt;

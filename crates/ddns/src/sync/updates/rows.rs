@@ -72,7 +72,7 @@ impl Updates<'_> {
         let memory = self.memory(at, domain, family);
         let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
         let ip = match *self.observed(at, family) {
-            Observation::Found(ip) => Some(self.senders[at].entry.update(domain, family, ip).ip),
+            Observation::Found(found) => Some(self.senders[at].entry.update(domain, family, found.ip()).ip),
             Observation::Unavailable | Observation::Off => None,
         };
         let job = self.leader(own);

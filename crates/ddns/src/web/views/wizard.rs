@@ -67,11 +67,14 @@ pub(crate) struct Found {
     pub(crate) result: Result<(String, String, String), Vec<String>>,
 }
 
-/// What came back.
-pub(crate) struct Responded {
-    pub(crate) is_accepted: bool,
-    pub(crate) status: String,
-    pub(crate) body: String,
+/// What came of a request.
+pub(crate) enum Responded {
+    /// This came back.
+    Response { is_accepted: bool, status: String, body: String },
+    /// No response came, and why.
+    Unanswered(String),
+    /// It was not sent, and why.
+    Unsent(String),
 }
 
 /// The services that fit a word.
@@ -343,7 +346,7 @@ pub(crate) fn set_up(
     target: &str,
     found: &[Found],
     requests: &[Sent],
-    responses: &[Responded],
+    responses: &[Option<Responded>],
     problem: Option<(Tone, String)>,
     token: &str,
 ) -> Markup {
@@ -370,7 +373,8 @@ pub(crate) fn set_up(
                 p.soft { "What you typed shows as ***." }
                 @for (number, sent) in requests.iter().take(MOST).enumerate() {
                     h3 { (sent.about) ", to " (sent.origin) }
-                    @if let Some(response) = responses.get(number) {
+                    @if !sent.missing.is_empty() { p.soft { (example(&sent.missing)) } }
+                    @if let Some(Some(response)) = responses.get(number) {
                         div.columns { (shown(sent)) (responded(sent, response)) }
                     } @else { (shown(sent)) }
                 }
@@ -391,15 +395,30 @@ fn shown(sent: &Sent) -> Markup {
     code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin))
 }
 
-fn responded(sent: &Sent, response: &Responded) -> Markup {
+/// What is said of a request whose address is an example.
+fn example(missing: &[Family]) -> String {
+    let each: Vec<String> = missing.iter().map(|family| format!("{} ({family})", family.documentation())).collect();
+    format!("An example: {} stands for an address that this host does not have. It is never sent.", each.join(" and "))
+}
+
+fn responded(sent: &Sent, responded: &Responded) -> Markup {
+    let (is_accepted, words, status, body) = match responded {
+        Responded::Response { is_accepted: true, status, body } => (true, "accepted: ", status, Some(body)),
+        Responded::Response { status, body, .. } => (false, "not accepted: ", status, Some(body)),
+        Responded::Unanswered(why) => (false, "not accepted: ", why, None),
+        Responded::Unsent(why) => (false, "not sent: ", why, None),
+    };
     html! {
         div {
-            p.state.(if response.is_accepted { "good" } else { "stopped" }) {
-                (if response.is_accepted { Icon::Good } else { Icon::Stopped })
-                (if response.is_accepted { "accepted: " } else { "not accepted: " }) (response.status)
+            p.state.(if is_accepted { "good" } else { "stopped" }) {
+                (if is_accepted { Icon::Good } else { Icon::Stopped })
+                (words) (status)
             }
-            @if response.body.is_empty() { p.soft { "No text came with it." } }
-            @else { (code(&response.body, &format!("the response for {}, from {}", sent.about, sent.origin))) }
+            @match body {
+                None => {}
+                Some(body) if body.is_empty() => { p.soft { "No text came with it." } }
+                Some(body) => (code(body, &format!("the response for {}, from {}", sent.about, sent.origin)))
+            }
         }
     }
 }
