@@ -29,6 +29,7 @@ mod config {
 
 mod cache {
     mod file;
+    mod former;
     mod in_doubt;
     mod kills;
     mod long_runs;
