@@ -49,6 +49,10 @@ mod services {
     mod webhook;
 }
 
+mod invariants {
+    mod right_address;
+}
+
 mod notify {
     mod commands;
     mod service;
