@@ -21,7 +21,7 @@ fn file(receiver: &Receiver, entries: &[Value]) -> Value {
 
 /// What was sent since, as `VARIANT NAME IP`.
 fn sent(receiver: &Receiver) -> Vec<String> {
-    let words = |target: &str| target.replace("/", "").replace("?name=", " ").replace("&ip=", " ");
+    let words = |target: &str| target.replace('/', "").replace("?name=", " ").replace("&ip=", " ");
     let mut all: Vec<String> = receiver.take().iter().map(|request| words(request.target())).collect();
     all.sort();
     all
