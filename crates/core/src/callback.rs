@@ -173,6 +173,11 @@ impl Callback {
         key::of_entry(self.fingerprint(salt), entry)
     }
 
+    /// Who makes the claims of its requests: a configuration file and the origin as it is written (E3).
+    pub fn maker(&self, salt: &[u8], file: &str) -> Fingerprint {
+        key::maker(salt, file, &self.target.origin(&self.variables))
+    }
+
     /// What a domain has for itself, as a text that is equal for equal values.
     pub fn own_text(&self, domain: &Domain, family: Family) -> String {
         key::own_text(self.variables.own(domain, family))

@@ -24,7 +24,6 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::{Observation, Observed};
-use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Due;
@@ -242,11 +241,6 @@ impl<'a> Sync<'a> {
         self.updates.take_given_up(jobs)
     }
 
-    /// What was accepted is in doubt where the next configurations have another callback or cache.
-    pub(crate) fn doubt_all_but(&mut self, next: &[Valid]) {
-        self.updates.doubt_all_but(next);
-    }
-
     /// With requests that were given up before: they may still be under way (E4a).
     pub(crate) fn with_given_up(mut self, given_up: GivenUp) -> Self {
         self.updates.given_up = given_up;
@@ -335,11 +329,7 @@ impl<'a> Sync<'a> {
                 continue;
             };
             if !batch.iter().all(|member| self.updates.is_marked(at, member)) {
-                let mut soon = self.queue.starting_by(now + AHEAD);
-                if soon.iter().any(|job| self.updates.is_combined(self.updates.sender_of(*job))) {
-                    soon = soon.into_iter().flat_map(|job| self.updates.members(job)).collect();
-                }
-                self.updates.mark(batch.iter().map(|(job, _)| *job).chain(soon));
+                self.updates.mark(at, &batch, self.queue.starting_by(now + AHEAD));
             }
             let is_waiting =
                 |(_, update): &(Job, Sendable<'_>)| matches!(self.updates.judge(at, update), Verdict::Wait(_));

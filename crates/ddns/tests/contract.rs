@@ -29,6 +29,7 @@ mod config {
 
 mod cache {
     mod file;
+    mod former;
     mod in_doubt;
     mod kills;
     mod long_runs;
@@ -48,6 +49,10 @@ mod services {
     mod recipes;
     mod stop_all;
     mod webhook;
+}
+
+mod invariants {
+    mod right_address;
 }
 
 mod notify {

@@ -32,6 +32,8 @@
 //! own: the same over the key of the callback, in place of the salt, and the records of that `extra`. A field that is added later comes after these and adds
 //! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
 //! change.
+//!
+//! Who makes claims is such a hash, too: over the salt and the records `file` `name` and `origin` `text`.
 
 use sha2::{Digest, Sha256};
 
@@ -57,6 +59,14 @@ pub(super) fn of_domain<'a>(callback: Fingerprint, own: impl Iterator<Item = (&'
 /// The key of what a notification remembers of one entry (I5): by the key of its callback, and what names the entry.
 pub(super) fn of_entry(callback: Fingerprint, entry: &str) -> Fingerprint {
     hash(callback.as_bytes(), entry)
+}
+
+/// Who makes claims: a configuration file, and the origin that accepts them, as it is written.
+pub(super) fn maker(salt: &[u8], file: &str, origin: &str) -> Fingerprint {
+    let mut records = String::with_capacity(file.len() + origin.len() + 32);
+    push(&mut records, "file", "name", file);
+    push(&mut records, "origin", "text", origin);
+    hash(salt, &records)
 }
 
 /// What a domain has for itself, as records.
@@ -307,6 +317,19 @@ mod tests {
         for (callback, key) in cases {
             assert_eq!(callback.fingerprint(b"a salt of 16 byt").to_string(), key, "{}", records(&callback));
         }
+    }
+
+    /// Changing this makes claims that former callbacks made count again.
+    #[test]
+    fn e3_who_makes_claims_is_told_by_file_and_origin() {
+        let maker =
+            |id, file| callback("", id, None, Variables::default()).maker(b"a salt of 16 byt", file).to_string();
+        let one = maker("https://h.example/a?key=1", "/etc/ddns.json");
+        assert_eq!(one, "f0b1a543c14d56cd76df1b1d01603f9f");
+        assert_eq!(one, maker("https://H.example:443/b", "/etc/ddns.json"));
+        assert_ne!(one, maker("http://h.example/a", "/etc/ddns.json"));
+        assert_ne!(one, maker("https://h.example/a", "/etc/other.json"));
+        assert_ne!(maker("https://__DOMAIN__/", "f"), maker("https://__IP__/", "f"));
     }
 
     /// The fields of section H, in the order of the table.

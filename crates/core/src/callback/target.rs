@@ -176,8 +176,15 @@ impl Target {
 
     /// Who gets the requests, and their address as it was written, for everybody to see.
     pub(super) fn endpoint(&self, variables: &Variables) -> Endpoint {
-        let origin = self.fixed_part().map_or_else(|| self.authority(variables), |url| url.origin());
-        Endpoint { origin, address: piece::outline(&self.pieces, variables) }
+        Endpoint { origin: self.origin(variables), address: piece::outline(&self.pieces, variables) }
+    }
+
+    /// Who gets the requests, as it was written.
+    pub(super) fn origin(&self, variables: &Variables) -> String {
+        match &self.base {
+            Some(base) => base.url.origin(),
+            None => self.fixed_part().map_or_else(|| self.authority(variables), |url| url.origin()),
+        }
     }
 
     /// Whether the user wrote a `#`: what follows it is never sent.

@@ -18,7 +18,11 @@ pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
         [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
         _ => None,
     };
-    text.as_bytes().chunks(2).map(byte).collect()
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    for pair in text.as_bytes().chunks(2) {
+        bytes.push(byte(pair)?);
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::text::json::{Value, push_string};
 use crate::update::Update;
 use crate::update::outcome::Outcome;
+use crate::update::state::push_more;
 
 /// The words of a service are kept up to here.
 const LONGEST_WORDS: usize = 200;
@@ -28,6 +29,8 @@ pub struct Hold {
     pub stopped: Option<Stopped>,
     /// How often in a row the service responded that it had this address already.
     pub unchanged: u8,
+    /// What a later version added, as text.
+    pub more: String,
 }
 
 /// An update that the service refused for good.
@@ -57,7 +60,7 @@ impl Hold {
     #[must_use]
     pub fn settled(self, outcome: &Outcome, update: &Update<'_>, is_same: bool, now: u64) -> Self {
         let sent = if self.sent > 0 && outcome.may_have_reached() { now } else { self.sent };
-        let none = Self { sent, ..Self::default() };
+        let none = Self { sent, more: self.more, ..Self::default() };
         match outcome {
             Outcome::Unchanged(_) => {
                 Self { unchanged: if is_same { self.unchanged.saturating_add(1) } else { 1 }, ..none }
@@ -121,7 +124,10 @@ impl Hold {
             push_string(&mut quoted, why);
             push("stopped", &format!("[\"{ip}\",{at},{until_address},{quoted}]"));
         }
-        *out += if between == "{" { "{}" } else { "}" };
+        match between {
+            "{" => out.extend(["{", self.more.trim_start_matches(','), "}"]),
+            _ => out.extend([&self.more, "}"]),
+        }
     }
 
     pub(super) fn from_value(value: &Value) -> Option<Self> {
@@ -142,7 +148,8 @@ impl Hold {
                     let (ip, at) = (ip.parse().ok()?, at.parse().ok()?);
                     hold.stopped = Some(Stopped { ip, at, until_address: *until_address, why: why.clone() });
                 }
-                _ => return None,
+                ("sent" | "wait" | "unchanged" | "stopped", _) => return None,
+                _ => push_more(&mut hold.more, member),
             }
         }
         Some(hold)

@@ -106,9 +106,22 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     }
 }
 
-/// What is to be done about updates that go in one request (H7), those that are stopped left out: one that must be sent
-/// sends all of them, one that must wait holds all of them back. None where there is none.
-pub fn together(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
+/// What is to be done about updates that go in one request (H7), and which of them it is about. Those that are stopped decide nothing and
+/// are left out, with one exception: where another update of the same domain is sent, the request has the address of both.
+pub fn together(updates: &[Update<'_>], verdicts: &[Verdict]) -> (Verdict, Vec<bool>) {
+    let is_stopped = |verdict: &Verdict| matches!(verdict, Verdict::Stopped(..));
+    let all = || updates.iter().zip(verdicts);
+    let decided = strongest(verdicts.iter().filter(|verdict| !is_stopped(verdict)).cloned());
+    let is_sent = matches!(decided, Some(Verdict::Send(_) | Verdict::Wait(_)));
+    let goes_along =
+        |update: &Update<'_>| is_sent && all().any(|(other, of)| other.domain == update.domain && !is_stopped(of));
+    let carried = all().map(|(update, verdict)| !is_stopped(verdict) || goes_along(update)).collect();
+    let decided = decided.or_else(|| verdicts.first().cloned());
+    (decided.unwrap_or(Verdict::UpToDate(0)), carried)
+}
+
+/// One that must be sent sends all of them, one that must wait holds all of them back. None where there is none.
+fn strongest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
     let rank = |verdict: &Verdict| match verdict {
         Verdict::UpToDate(_) => 0,
         Verdict::Send(_) => 1,
@@ -207,6 +220,36 @@ mod tests {
             }
             let blind = judge(&update, RULES, None, OWN, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
+        }
+    }
+
+    #[test]
+    fn h7_a_stopped_update_goes_along_where_its_domain_is_sent() {
+        let names = ["a.example", "b.example"].map(|name| Domain::parse(name).expect("a domain"));
+        let updates: Vec<Update<'_>> = names
+            .iter()
+            .flat_map(|domain| {
+                [("203.0.113.7", Family::V4), ("2001:db8::7", Family::V6)].map(|(address, family)| Update {
+                    domain,
+                    family,
+                    ip: ip(address),
+                })
+            })
+            .collect();
+        let (send, known, wait) = (Verdict::Send(Reason::New), Verdict::UpToDate(NOW), Verdict::Wait(NOW + 9));
+        let (held, stop) = (Verdict::Held(NOW + 5, HeldBy::Service), Verdict::Stopped(String::new(), NOW));
+        let cases = [
+            ([&send, &stop, &known, &known], &send, [true, true, true, true]),
+            ([&send, &known, &stop, &stop], &send, [true, true, false, false]),
+            ([&stop, &stop, &stop, &send], &send, [false, false, true, true]),
+            ([&known, &stop, &wait, &stop], &wait, [true, true, true, true]),
+            ([&known, &stop, &known, &known], &known, [true, false, true, true]),
+            ([&held, &stop, &send, &known], &held, [true, false, true, true]),
+            ([&stop, &stop, &stop, &stop], &stop, [false, false, false, false]),
+        ];
+        for (verdicts, expected, carried) in cases {
+            let verdicts = verdicts.map(Clone::clone);
+            assert_eq!(together(&updates, &verdicts), (expected.clone(), carried.to_vec()), "{verdicts:?}");
         }
     }
 

@@ -22,6 +22,7 @@ use crate::update::outcome::Outcome;
 use crate::update::streak::Streak;
 
 pub use pairs::Pair;
+pub(super) use text::push_more;
 
 /// Entries are kept for so long at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);
@@ -143,11 +144,17 @@ impl Entry {
         }
     }
 
-    /// The same where the endpoint may get another address from elsewhere.
-    #[must_use]
-    pub fn doubted(self) -> Self {
+    /// The same where a request about something else replaces the address at the endpoint; `None`: it counts for nothing already.
+    pub fn doubted(self) -> Option<Self> {
         let doubt = |accepted: Accepted| InDoubt { ip: accepted.ip, until: 0, by: 0, message: 0 };
-        Self { in_doubt: self.in_doubt.or(self.accepted.map(doubt)), ..self }
+        let in_doubt = self.accepted.filter(|_| self.in_doubt.is_none()).map(doubt)?;
+        Some(Self { in_doubt: Some(in_doubt), ..self })
+    }
+
+    /// The same where that request was not sent; `None`: something else put it in doubt since.
+    pub fn undoubted(self) -> Option<Self> {
+        let before = Self { in_doubt: None, ..self };
+        (before.doubted() == Some(self)).then_some(before)
     }
 
     /// The latest time in it, for [`State::merge`].
@@ -157,16 +164,48 @@ impl Entry {
     }
 }
 
+/// An update that is about to be sent, for [`State::replaced_by`].
+#[derive(Debug, Clone)]
+pub struct Sending {
+    /// What it is about.
+    pub key: EntryKey,
+    /// The address; `None`: something else stands in its place (H7).
+    pub ip: Option<IpAddr>,
+    /// The configuration file that sends it, and the origin: [`crate::callback::Callback::maker`].
+    pub by: Fingerprint,
+}
+
 /// What is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// Random, made with the file: keeps two files' hashes apart.
     salt: Vec<u8>,
-    callbacks: BTreeMap<Fingerprint, Entries>,
+    callbacks: BTreeMap<Fingerprint, Claims>,
+    /// What a later version added to the file: members as text, to be written back.
+    more: String,
+    /// The same of single entries.
+    more_of: FxHashMap<EntryKey, String>,
     /// What keeps updates from being sent: few have one.
     holds: BTreeMap<Fingerprint, Holds>,
     /// Failures in a row, by the key of a notification: only where updates fail.
     streaks: BTreeMap<Fingerprint, Streaks>,
+}
+
+/// What one callback claims.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Claims {
+    /// Who made them, each a hash of a configuration file and an origin (E3); empty: a version before this one.
+    by: Vec<Fingerprint>,
+    entries: Entries,
+    /// What a later version added, as text.
+    more: String,
+}
+
+impl Claims {
+    /// Whether a file may have made them.
+    fn may_be_of(&self, by: Fingerprint) -> bool {
+        self.by.is_empty() || self.by.contains(&by)
+    }
 }
 
 /// What is remembered of one callback: by [`Family::index`].
@@ -203,7 +242,8 @@ impl Changed {
 impl State {
     /// Nothing remembered yet.
     pub fn new(salt: Vec<u8>) -> Self {
-        Self { salt, callbacks: BTreeMap::new(), holds: BTreeMap::new(), streaks: BTreeMap::new() }
+        let (callbacks, holds, streaks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { salt, callbacks, more: String::new(), more_of: FxHashMap::default(), holds, streaks }
     }
 
     /// The salt for [`crate::callback::Callback::fingerprint`].
@@ -213,7 +253,10 @@ impl State {
 
     /// What is remembered of one callback.
     pub fn of(&self, callback: Fingerprint) -> Memory<'_> {
-        Memory { entries: self.callbacks.get(&callback), holds: self.holds.get(&callback) }
+        Memory {
+            entries: self.callbacks.get(&callback).map(|claims| &claims.entries),
+            holds: self.holds.get(&callback),
+        }
     }
 
     /// What keeps an update from being sent; the default where nothing does.
@@ -248,13 +291,75 @@ impl State {
 
     /// Remembers an entry.
     pub fn set(&mut self, key: &EntryKey, entry: Entry) {
-        let entries = &mut self.callbacks.entry(key.callback).or_default()[key.family.index()];
+        let entries = &mut self.callbacks.entry(key.callback).or_default().entries[key.family.index()];
         match entries.get_mut(&key.domain) {
             Some(known) => *known = entry,
             None => {
                 entries.insert(key.domain.clone(), entry);
             }
         }
+    }
+
+    /// Notes who makes the claims of a callback.
+    pub fn note_maker(&mut self, callback: Fingerprint, by: Fingerprint) {
+        let claims = self.callbacks.entry(callback).or_default();
+        if !claims.by.contains(&by) {
+            claims.by.push(by);
+        }
+    }
+
+    /// Whether more than one callback claims anything: with one, nothing can be replaced by another.
+    pub fn has_several(&self) -> bool {
+        self.callbacks.len() > 1
+    }
+
+    /// The claims that do not hold once these are sent: another address of the same domain and type, which the same file had accepted
+    /// by the same origin, by a callback that it no longer has for them (E3). Each with the place of what replaces it. `present`
+    /// has everything that is configured.
+    pub fn replaced_by<'a>(
+        &self,
+        sending: &[Sending],
+        present: impl Iterator<Item = (Fingerprint, &'a Domain, Family)>,
+    ) -> Vec<(usize, EntryKey)> {
+        let mut places: FxHashMap<(&Domain, Family), Vec<usize>> = FxHashMap::default();
+        for (place, one) in sending.iter().enumerate() {
+            places.entry((&one.key.domain, one.key.family)).or_default().push(place);
+        }
+        let mut replaced = Vec::new();
+        for (callback, claims) in &self.callbacks {
+            let mut check = |domain: &Domain, family: Family, entry: &Entry| {
+                let Some(accepted) = entry.accepted else { return };
+                for place in places.get(&(domain, family)).into_iter().flatten() {
+                    let Sending { key, ip, by } = &sending[*place];
+                    if Some(accepted.ip) != *ip && key.callback != *callback && claims.may_be_of(*by) {
+                        replaced.push((*place, EntryKey { callback: *callback, domain: domain.clone(), family }));
+                    }
+                }
+            };
+            for family in Family::ALL {
+                let entries = &claims.entries[family.index()];
+                // There may be as many callbacks as domains: never all of one for each of the other.
+                if entries.len() < places.len() {
+                    for (domain, entry) in entries {
+                        check(domain, family, entry);
+                    }
+                } else {
+                    for (domain, _) in places.keys().filter(|(_, of)| *of == family) {
+                        if let Some(entry) = entries.get(*domain) {
+                            check(domain, family, entry);
+                        }
+                    }
+                }
+            }
+        }
+        let mut former: FxHashSet<EntryKey> = replaced.iter().map(|(_, key)| key.clone()).collect();
+        if !former.is_empty() {
+            for (callback, domain, family) in present {
+                former.remove(&EntryKey { callback, domain: domain.clone(), family });
+            }
+            replaced.retain(|(_, key)| former.contains(key));
+        }
+        replaced
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
@@ -271,6 +376,9 @@ impl State {
                 }
             }
             self.set(key, entry);
+            for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {
+                self.note_maker(key.callback, *by);
+            }
             let mut hold = ours.hold(key);
             hold.merge(&self.hold(key));
             self.set_hold(key, hold);
@@ -284,8 +392,8 @@ impl State {
     /// for example. Its claims do not count where another address was accepted since.
     fn doubt_former(&mut self, ours: &Self) {
         for (callback, known) in &ours.callbacks {
-            let Some(entries) = self.callbacks.get_mut(callback) else { continue };
-            for (entries, known) in entries.iter_mut().zip(known) {
+            let Some(claims) = self.callbacks.get_mut(callback) else { continue };
+            for (entries, known) in claims.entries.iter_mut().zip(&known.entries) {
                 for (domain, known) in known {
                     if let (Some(entry), Some(known)) = (entries.get_mut(domain), known.accepted)
                         && entry.in_doubt.is_none()
@@ -301,16 +409,23 @@ impl State {
     /// Forgets what is older than 90 days and than `max_age`: it belongs to callbacks that are gone.
     pub fn prune(&mut self, max_age: Duration, now: u64) {
         let keep = KEEP.max(max_age).as_secs();
-        for entries in self.callbacks.values_mut().flatten() {
+        for entries in self.callbacks.values_mut().flat_map(|claims| &mut claims.entries) {
             // The number of a message must outlive its tries, and one that was never accepted has no time.
             let is_numbered = |entry: &Entry| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);
             entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep || is_numbered(entry));
         }
-        self.callbacks.retain(|_, families| families.iter().any(|entries| !entries.is_empty()));
+        self.callbacks.retain(|_, claims| claims.entries.iter().any(|entries| !entries.is_empty()));
+        let callbacks = &self.callbacks;
+        let is_known = |key: &EntryKey| {
+            callbacks
+                .get(&key.callback)
+                .is_some_and(|claims| claims.entries[key.family.index()].contains_key(&key.domain))
+        };
+        self.more_of.retain(|key, _| is_known(key));
         // A stop has no end, and what is known well is known as long as its entry is.
         for (callback, families) in &mut self.holds {
             for (family, holds) in families.iter_mut().enumerate() {
-                let known = self.callbacks.get(callback).map(|families| &families[family]);
+                let known = self.callbacks.get(callback).map(|claims| &claims.entries[family]);
                 let is_known = |domain: &Domain| known.is_some_and(|entries| entries.contains_key(domain));
                 holds.retain(|domain, hold| {
                     hold.stopped.is_some()

@@ -34,6 +34,8 @@ pub(crate) struct Sender<'a> {
     pub(crate) log: &'a Log<'a>,
     /// The number of its configuration.
     pub(crate) config: usize,
+    /// The name of its configuration.
+    pub(crate) file: &'a str,
     pub(crate) concurrency: Concurrency,
     /// Whether its configuration has other endpoints too: log lines then name this one.
     pub(crate) is_one_of_several: bool,
@@ -310,6 +312,7 @@ pub(crate) fn senders<'a>(configs: &'a [Valid], logs: &'a [Log<'a>], client: &'a
             client,
             log,
             config: number,
+            file: &config.name,
             concurrency: config.concurrency,
             is_one_of_several: config.entries.len() > 1,
             has_hinted: Cell::new(false),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
-use ddns_core::update::state::{Changed, Entry, EntryKey, State};
+use ddns_core::update::state::{Changed, Entry, EntryKey, Fingerprint, State};
 use ddns_core::update::streak::Streak;
 
 use crate::group::Permit;
@@ -176,6 +176,12 @@ impl Store {
         self.state.set(&key, entry);
         self.unsaved.entries.insert(key);
         self.oldest_unsaved.get_or_insert_with(Instant::now);
+    }
+
+    /// Marks an entry that a configuration file sends to an origin.
+    pub(crate) fn mark(&mut self, key: EntryKey, entry: Entry, by: Fingerprint) {
+        self.state.note_maker(key.callback, by);
+        self.set(key, entry);
     }
 
     /// Remembers what keeps an update from being sent; it is on the disk after the next [`Store::save`].

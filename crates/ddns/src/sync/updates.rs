@@ -12,7 +12,7 @@ use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::Verdict;
-use ddns_core::update::state::{Fingerprint, State};
+use ddns_core::update::state::{EntryKey, Fingerprint, State};
 use ddns_core::update::status::Last;
 use ddns_core::update::{Sendable, Update};
 
@@ -50,6 +50,8 @@ pub(super) struct Updates<'a> {
     pub(super) given_up: GivenUp,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
     before: BTreeMap<Job, Before>,
+    /// Claims that requests under way replace, each with how many there are.
+    replaced: HashMap<EntryKey, usize>,
     /// Failures in a row of entries that have no cache, for as long as this runs; none where nobody counts them.
     uncached: Option<Box<Store>>,
 }
@@ -64,6 +66,8 @@ struct SenderState {
     sources: [Option<String>; 2],
     /// The store and the key of what was accepted; none where nothing is remembered, or nothing was needed yet.
     memory: Option<(usize, Fingerprint)>,
+    /// Who makes its claims; none before the first (E3).
+    maker: Option<Fingerprint>,
     /// None where each update has a request of its own.
     groups: Option<Groups>,
 }
@@ -81,6 +85,7 @@ impl<'a> Updates<'a> {
                 observed: [const { Observation::Off }; 2],
                 sources: [None, None],
                 memory: None,
+                maker: None,
                 groups: groups(sender, first),
             });
             let count: usize = Family::ALL.map(|family| sender.entry.domains_of(family).len()).iter().sum();
@@ -100,6 +105,7 @@ impl<'a> Updates<'a> {
             memory: None,
             given_up: GivenUp::new(),
             before: BTreeMap::new(),
+            replaced: HashMap::new(),
             uncached: None,
         }
     }

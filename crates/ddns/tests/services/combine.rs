@@ -68,6 +68,66 @@ fn h7_missing_stands_in_the_place_of_a_family_without_an_address() {
     assert_eq!(sent(), ["/?d=home.example.com&a=203.0.113.7&aaaa=2001:db8::7&all=203.0.113.7,2001:db8::7"]);
 }
 
+/// `missing` was sent in the place of an address that the endpoint has no more then.
+#[test]
+fn h7_after_missing_was_sent_the_address_that_returns_is_sent_again() {
+    let receiver =
+        Receiver::responding(|request| Response::status(if request.target() == "/nothing" { 404 } else { 200 }));
+    let base = both(&receiver, &json!({"combine": {"families": true, "missing": ""}}));
+    let gone = with(&base, &json!({"index6": format!("url:{}", receiver.url("/nothing"))}));
+    let sandbox = Sandbox::new();
+    let run = |config: &Value, ip: &str, code| {
+        receiver.set_ip(ip);
+        sandbox.sync(config).expect(code);
+        let all = targets(&receiver).into_iter().filter(|target| target.starts_with("/?"));
+        all.map(|target| target.replace("/?d=home.example.com&", "").replace("203.0.113.", "")).collect::<Vec<_>>()
+    };
+    run(&base, "203.0.113.7", 0);
+    assert_eq!(run(&gone, "203.0.113.8", 1), ["a=8&aaaa=&all=8"]);
+    assert_eq!(run(&base, "203.0.113.8", 0), ["a=8&aaaa=2001:db8::7&all=8,2001:db8::7"]);
+    assert!(run(&base, "203.0.113.8", 0).is_empty());
+    // Nothing was sent: what was accepted counts.
+    let unsent = json!({"proxy": "http://127.0.0.1:9"});
+    receiver.set_ip("203.0.113.9");
+    sandbox.sync(&with(&with(&gone, &unsent), &json!({"index4": "shell:echo 203.0.113.9"}))).expect(1);
+    assert!(run(&base, "203.0.113.8", 0).is_empty());
+    // Sent with another callback in its place: the same holds.
+    let path = "/?d=__DOMAIN__&a=__IPV4__&aaaa=__IPV6__&all=__IPS__&k=2";
+    let other = with(&gone, &json!({"id": receiver.url(path)}));
+    assert_eq!(run(&other, "203.0.113.8", 1), ["a=8&aaaa=&all=8&k=2"]);
+    assert_eq!(run(&base, "203.0.113.8", 0), ["a=8&aaaa=2001:db8::7&all=8,2001:db8::7"]);
+}
+
+/// Both families are stopped, and one has another address: the request has both.
+#[test]
+fn h7_the_address_of_a_family_that_is_stopped_is_sent_along() {
+    let says = Arc::new(Mutex::new("nohost".to_owned()));
+    let receiver = Receiver::responding({
+        let says = Arc::clone(&says);
+        move |_| Response::with_body(200, &says.lock().unwrap())
+    });
+    let expect = json!({"expect": {"stop": {"body": "nohost", "until": "address"}, "accept": "good"}});
+    for combine in [json!({"families": true}), json!({"families": true, "missing": "", "domains": 3})] {
+        "nohost".clone_into(&mut says.lock().unwrap());
+        receiver.set_ip("203.0.113.7");
+        let id = json!({"id": receiver.url("/?a=__IPV4__&aaaa=__IPV6__")});
+        let config = with(&with(&both(&receiver, &expect), &id), &json!({"combine": combine}));
+        let sandbox = Sandbox::new();
+        sandbox.sync(&config).expect(1);
+        sandbox.sync(&config).expect(1).prints("2 stopped");
+        assert_eq!(targets(&receiver), ["/?a=203.0.113.7&aaaa=2001:db8::7"]);
+        receiver.set_ip("203.0.113.8");
+        sandbox.sync(&config).expect(1);
+        assert_eq!(targets(&receiver), ["/?a=203.0.113.8&aaaa=2001:db8::7"], "{combine}");
+        "good".clone_into(&mut says.lock().unwrap());
+        receiver.set_ip("203.0.113.9");
+        sandbox.sync(&config).expect(0).prints("2 accepted");
+        assert_eq!(targets(&receiver), ["/?a=203.0.113.9&aaaa=2001:db8::7"]);
+        sandbox.sync(&config).expect(0);
+        assert!(targets(&receiver).is_empty(), "both are known");
+    }
+}
+
 #[test]
 fn h7_domains_of_equal_addresses_go_together_up_to_a_number() {
     let receiver = Receiver::new();

@@ -1,10 +1,8 @@
 //! What a group keeps in its store: a key and a text for each callback, domain and record type (J2).
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashMap;
 
-use super::text::{entry_of, key_of, text_of};
+use super::text::{entry_of, key_of, push_more, text_of};
 use super::{Changed, Entry, EntryKey, Fingerprint, InDoubt, State};
 use crate::net::family::Family;
 use crate::text::hex;
@@ -23,7 +21,7 @@ impl State {
         let mut state = Self::new(salt);
         for (key, text) in pairs {
             if let Some(key) = key_of(key)
-                && let Some((entry, hold, streak)) = read(text, key.family)
+                && let Some((entry, hold, streak, more)) = read(text, key.family)
             {
                 let ended = |doubt: InDoubt| InDoubt { until: 0, by: 0, ..doubt };
                 if let Some(Entry { accepted, in_doubt }) = entry {
@@ -31,6 +29,9 @@ impl State {
                 }
                 state.set_hold(&key, hold);
                 state.set_streak(&key, streak);
+                if !more.is_empty() {
+                    state.more_of.insert(key, more);
+                }
             }
         }
         state
@@ -62,6 +63,9 @@ impl State {
         if let Some(streak) = self.streak(key) {
             text = format!("{text}{}\"streak\":{}", between(&text), streak.to_text());
         }
+        if !text.is_empty() {
+            text += self.more_of.get(key).map_or("", String::as_str);
+        }
         let EntryKey { callback, domain, family } = key;
         let name = format!("{callback} {domain} {}", family.record_type());
         (name, (!text.is_empty()).then(|| text + "}"))
@@ -69,12 +73,15 @@ impl State {
 
     /// The keys of everything that is remembered; some may come twice.
     pub fn keys(&self) -> impl Iterator<Item = EntryKey> {
-        keys_of(&self.callbacks).chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
+        let claimed = self.callbacks.iter().map(|(callback, claims)| (callback, &claims.entries));
+        keys_of(claimed).chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
     }
 }
 
-fn keys_of<T>(values: &BTreeMap<Fingerprint, [FxHashMap<Domain, T>; 2]>) -> impl Iterator<Item = EntryKey> {
-    values.iter().flat_map(|(callback, families)| {
+fn keys_of<'a, T: 'a>(
+    values: impl IntoIterator<Item = (&'a Fingerprint, &'a [FxHashMap<Domain, T>; 2])>,
+) -> impl Iterator<Item = EntryKey> {
+    values.into_iter().flat_map(|(callback, families)| {
         Family::ALL.into_iter().flat_map(move |family| {
             let key = move |domain: &Domain| EntryKey { callback: *callback, domain: domain.clone(), family };
             families[family.index()].keys().map(key)
@@ -89,18 +96,21 @@ impl Changed {
     }
 }
 
-fn read(text: &str, family: Family) -> Option<(Option<Entry>, Hold, Streak)> {
+fn read(text: &str, family: Family) -> Option<(Option<Entry>, Hold, Streak, String)> {
     let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
-    let (mut entry, mut hold, mut streak) = (None, Hold::default(), Streak::default());
+    let (mut entry, mut hold, mut streak, mut more) = (None, Hold::default(), Streak::default(), String::new());
     for member in members {
         match member.key.as_str() {
-            "entry" => entry = Some(entry_of(&member.node, family)?),
+            "entry" => match &member.node.value {
+                Value::Array(parts) => entry = Some(entry_of(parts, family)?),
+                _ => return None,
+            },
             "hold" => hold = Hold::from_value(&member.node.value)?,
             "streak" => streak = Streak::from_value(&member.node.value)?,
-            _ => return None,
+            _ => push_more(&mut more, &member),
         }
     }
-    Some((entry, hold, streak))
+    Some((entry, hold, streak, more))
 }
 
 #[cfg(test)]
@@ -138,8 +148,9 @@ mod tests {
     fn hold(family: Family) -> impl Strategy<Value = Hold> {
         let stopped = (ip(family), any::<u64>(), any::<bool>(), ".{0,20}")
             .prop_map(|(ip, at, until_address, why)| Stopped { ip, at, until_address, why });
-        (any::<u64>(), any::<u64>(), proptest::option::of(stopped), any::<u8>())
-            .prop_map(|(sent, wait_until, stopped, unchanged)| Hold { sent, wait_until, stopped, unchanged })
+        (any::<u64>(), any::<u64>(), proptest::option::of(stopped), any::<u8>()).prop_map(
+            |(sent, wait_until, stopped, unchanged)| Hold { sent, wait_until, stopped, unchanged, ..Hold::default() },
+        )
     }
 
     fn streak() -> impl Strategy<Value = Streak> {
@@ -212,7 +223,9 @@ mod tests {
         state.set_hold(&key, Hold { sent: 9, ..Hold::default() });
         state.set_streak(&key, Streak { failures: 2, ..Streak::default() });
         assert_eq!(state.pair(&key), (name.clone(), Some("{\"hold\":{\"sent\":9},\"streak\":[2,0,0,0]}".to_owned())));
-        let wrong = ["{\"hold\":[]}", "{\"streak\":[2]}", "{\"other\":1}", "{\"entry\":[\"1.1.1.1\",0]}"];
+        let later = "{\"hold\":{\"sent\":9},\"other\":1}".to_owned();
+        assert_eq!(read_back(&[(name.clone(), later.clone())]).pair(&key), (name.clone(), Some(later)), "it is kept");
+        let wrong = ["{\"hold\":[]}", "{\"streak\":[2]}", "{\"entry\":[\"1.1.1.1\",0]}"];
         for text in wrong {
             assert_eq!(read_back(&[(name.clone(), text.to_owned())]), State::new(vec![7]), "{text}");
         }

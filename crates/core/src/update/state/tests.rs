@@ -37,11 +37,96 @@ fn the_text_reads_back() {
     state.set(&key("first.example"), marked(Entry::default(), 8, 1030, OWN));
     state.set(&EntryKey { callback: Fingerprint::new([9; 16]), ..key("b.example") }, accepted(7, 1));
     let text = state.to_text();
-    assert_eq!(State::from_lines(&text), Some(state.clone()), "as it is written");
+    assert_eq!(State::from_parts(&text), Some(state.clone()), "as it is written");
     let pretty = text.replace(',', " ,\n ").replace(':', " : ");
     assert_eq!(State::from_text(&pretty), Some(state.clone()), "as somebody else may write it");
     assert_eq!(state.salt(), [1, 2, 3]);
     assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
+}
+
+/// What versions before this one wrote, and what later ones may add.
+#[test]
+fn e4_the_text_of_other_versions_is_read_and_kept() {
+    let entry = r#" "a.example A":["203.0.113.7",1000]}"#;
+    let head = r#"{"version":2,"salt":"010203","callbacks":{"#;
+    let before = format!("{head}\n\"00112233445566778899aabbccddeeff\":{{\n{entry}}}}}\n");
+    let known = state_with("a.example", accepted(7, 1000));
+    assert_eq!(State::from_parts(&before), Some(known));
+    let later = before
+        .replace("\"salt\"", "\"new\":{\"a\":[\"}\\n\"]},\"salt\"")
+        .replace("1000]", "1000,{\"b\":[1]}]")
+        .replace(":{\n ", ":{\"c\":null,\n ")
+        .replace("}}}\n", "}},\"holds\":{\"00112233445566778899aabbccddeeff a.example A\":{\"d\":1}},\"e\":2}\n");
+    let mut state = State::from_text(&later).expect("a later version");
+    assert_eq!(state.entry(&key("a.example")), accepted(7, 1000));
+    for last in [8, 9] {
+        let text = state.to_text();
+        for part in ["\"new\":{", "\"a\":[", "\"c\":null", "\"b\":[", "\"d\":1", "\"e\":2"] {
+            assert!(text.replace(' ', "").contains(part), "{part}: {text}");
+        }
+        assert_eq!(State::from_text(&text), Some(state.clone()), "{text}");
+        state.set(&key("a.example"), marked(accepted(7, 1000), last, 1030, OWN));
+        let update = Update { domain: &key("a.example").domain, family: Family::V4, ip: ip(last) };
+        let hold = state.hold(&key("a.example")).settled(&Outcome::Accepted(200), &update, true, 1000);
+        state.set_hold(&key("a.example"), hold);
+    }
+    state.prune(Duration::ZERO, u64::MAX);
+    assert!(!state.to_text().contains("\"b\""), "{}", state.to_text());
+}
+
+#[test]
+fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
+    let print = |number: u8| Fingerprint::new([number; 16]);
+    let of = |callback: u8, name: &str| EntryKey { callback: print(callback), ..key(name) };
+    let (ours, theirs) = (print(101), print(102));
+    let mut state = State::new(vec![1]);
+    for (callback, by, last) in [
+        (1, Some(ours), 7),
+        (2, Some(theirs), 7),
+        (3, None, 7),
+        (4, Some(ours), 8),
+        (5, Some(ours), 7),
+        (6, Some(ours), 7),
+    ] {
+        state.set(&of(callback, "a.example"), accepted(last, 1000));
+        state.set(&of(callback, "b.example"), accepted(7, 1000));
+        if let Some(by) = by {
+            state.note_maker(print(callback), by);
+        }
+    }
+    // One that both files have.
+    state.note_maker(print(6), theirs);
+    let names = [key("a.example").domain, key("b.example").domain];
+    // The fifth is still there, but not the fourth; that of the other domain does not count.
+    let present =
+        [(1, 0), (5, 0), (4, 1)].map(|(callback, name): (_, usize)| (print(callback), &names[name], Family::V4));
+    let replaced = |ip: Option<IpAddr>, by| {
+        let sending = [Sending { key: of(1, "a.example"), ip, by }];
+        let mut found = state.replaced_by(&sending, present.into_iter());
+        found.sort_by_key(|(_, key)| key.callback);
+        assert!(found.iter().all(|(place, key)| *place == 0 && key.domain == names[0]));
+        found.into_iter().map(|(_, key)| key.callback.as_bytes()[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(replaced(Some(ip(8)), ours), [3, 6], "the fourth has this address");
+    assert_eq!(replaced(Some(ip(7)), ours), [4]);
+    assert_eq!(replaced(None, ours), [3, 4, 6], "something else stands in the place of an address");
+    assert_eq!(replaced(Some(ip(8)), theirs), [2, 3, 6]);
+    assert_eq!(State::from_parts(&state.to_text()), Some(state.clone()));
+    // Who made claims is merged, too.
+    let mut on_disk = State::new(vec![1]);
+    let changed = Changed { entries: [of(6, "a.example")].into_iter().collect(), ..Changed::default() };
+    on_disk.merge(&state, &changed, OWN, 1000);
+    assert_eq!(on_disk.callbacks[&print(6)].by, [ours, theirs]);
+}
+
+#[test]
+fn e3_what_was_not_replaced_after_all_counts_again() {
+    let doubted = accepted(7, 1000).doubted().expect("it counted");
+    assert_eq!(doubted, marked(accepted(7, 1000), 7, 0, 0));
+    assert_eq!(doubted.undoubted(), Some(accepted(7, 1000)));
+    assert_eq!((doubted.doubted(), Entry::default().doubted()), (None, None));
+    assert_eq!(marked(accepted(7, 1000), 8, 1030, OTHER).undoubted(), None, "somebody else sends");
+    assert_eq!(accepted(7, 1000).undoubted(), None);
 }
 
 #[test]
@@ -186,7 +271,7 @@ fn h5_what_keeps_updates_from_being_sent_reads_back() {
     let stopped = Some(Stopped { ip, at: 5, until_address: true, why });
     let mut state = State::new(vec![1]);
     state.set_hold(&key("a.example"), Hold { stopped, ..Hold::default() });
-    state.set_hold(&key("b.example"), Hold { sent: 7, wait_until: 9, unchanged: 2, stopped: None });
+    state.set_hold(&key("b.example"), Hold { sent: 7, wait_until: 9, unchanged: 2, ..Hold::default() });
     assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without entries");
     state.set(&key("b.example"), Entry { accepted: Some(Accepted { ip, at: 5 }), in_doubt: None });
     assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "with entries");

@@ -3,8 +3,11 @@
 //! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
 //! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
 //! goes on with the address that was sent, until when its request may be under way, the number of the process, and, where it
-//! is signed, the number of the message. Where services stop updates or ask for pauses, `holds` follows the entries; where
-//! notifications count failures, `streaks` follows that.
+//! is signed, the number of the message. Before the entries of a callback stands who made them: `"by":["HASH"]`. Where services stop
+//! updates or ask for pauses, `holds` follows the entries; where notifications count failures, `streaks` follows that.
+//!
+//! Later versions only add to this, and what they add is kept: members of the whole and of a hold, members of a callback whose
+//! name has no space, and an object at the end of an entry.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,10 +15,10 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::{Accepted, Entries, Entry, EntryKey, Fingerprint, InDoubt, State};
+use super::{Accepted, Claims, Entry, EntryKey, Fingerprint, InDoubt, State};
 use crate::net::family::Family;
 use crate::text::hex;
-use crate::text::json::{Dialect, Member, Node, Value, parse, push_escaped, push_string};
+use crate::text::json::{Dialect, Member, Node, Value, parse, pretty, push_escaped, push_string};
 use crate::text::number::{push_address, push_number};
 use crate::update::domain::Domain;
 use crate::update::hold::Hold;
@@ -48,15 +51,27 @@ impl State {
         let lengths = self
             .callbacks
             .values()
-            .flatten()
+            .flat_map(|claims| &claims.entries)
             .flatten()
             .map(|(domain, entry)| domain.as_str().len() + if entry.in_doubt.is_some() { LONG_LINE } else { LINE });
         // A text that grows by itself takes up to twice its length.
-        let mut text = String::with_capacity(256 + 64 * self.callbacks.len() + lengths.sum::<usize>());
-        text.extend(["{\"version\":", VERSION, ",\"salt\":\"", &hex::text(&self.salt), "\",\"callbacks\":{"]);
-        for (at, (callback, entries)) in self.callbacks.iter().enumerate() {
-            text.extend([if at == 0 { "\n\"" } else { ",\n\"" }, &hex::text(callback.as_bytes()), "\":{"]);
-            let mut between = "\n ";
+        let mut text = String::with_capacity(256 + 108 * self.callbacks.len() + lengths.sum::<usize>());
+        text.extend([
+            "{\"version\":",
+            VERSION,
+            ",\"salt\":\"",
+            &hex::text(&self.salt),
+            "\"",
+            &self.more,
+            ",\"callbacks\":{",
+        ]);
+        for (at, (callback, Claims { by, entries, more })) in self.callbacks.iter().enumerate() {
+            text.extend([if at == 0 { "\n\"" } else { ",\n\"" }, &hex::text(callback.as_bytes()), "\":{\"by\":["]);
+            for (at, maker) in by.iter().enumerate() {
+                text.extend([if at == 0 { "\"" } else { ",\"" }, &hex::text(maker.as_bytes()), "\""]);
+            }
+            text.extend(["]", more]);
+            let between = ",\n ";
             for family in Family::ALL {
                 let mut sorted: Vec<(&Domain, &Entry)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
@@ -72,7 +87,10 @@ impl State {
                     let fresh = || (*entry, text_of(entry));
                     let known = last.take().filter(|(known, _)| known == entry);
                     text += &last.insert(known.unwrap_or_else(fresh)).1;
-                    between = ",\n ";
+                    if !self.more_of.is_empty() {
+                        let key = EntryKey { callback: *callback, domain: domain.clone(), family };
+                        text.insert_str(text.len() - 1, self.more_of.get(&key).map_or("", String::as_str));
+                    }
                 }
             }
             text += "}";
@@ -87,20 +105,28 @@ impl State {
     /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
     /// no entries: everything is sent once more.
     pub fn from_text(text: &str) -> Option<Self> {
+        Self::from_parts(text).or_else(|| Self::from_document(text))
+    }
+
+    /// Reads the very form that [`State::to_text`] writes. None for any other text.
+    pub(super) fn from_parts(text: &str) -> Option<Self> {
         // Only the last of them ends so: without them nothing is searched for.
         let has_streaks = text.ends_with("]}}\n");
         let (rest, streaks) = if has_streaks { parted(text, STREAKS)? } else { (Cow::Borrowed(text), Vec::new()) };
         let (rest, holds) = parted(&rest, HOLDS)?;
-        let mut state = Self::from_lines(&rest).or_else(|| Self::from_document(&rest))?;
+        let mut state = Self::from_lines(&rest)?;
+        state.take_values(&holds, &streaks)?;
+        Some(state)
+    }
+
+    fn take_values(&mut self, holds: &[Member], streaks: &[Member]) -> Option<()> {
         for member in holds {
-            let key = key_of(&member.key)?;
-            state.set_hold(&key, Hold::from_value(&member.node.value)?);
+            self.set_hold(&key_of(&member.key)?, Hold::from_value(&member.node.value)?);
         }
         for member in streaks {
-            let key = key_of(&member.key)?;
-            state.set_streak(&key, Streak::from_value(&member.node.value)?);
+            self.set_streak(&key_of(&member.key)?, Streak::from_value(&member.node.value)?);
         }
-        Some(state)
+        Some(())
     }
 
     /// Whether a text is the cache of NewFuture/DDNS: an object of addresses, with keys such as `home.example.com:A`.
@@ -115,14 +141,13 @@ impl State {
         })
     }
 
-    /// Reads the very form that [`State::to_text`] writes, line by line: as a tree, the entries of a large file would need
-    /// several times the memory of all else. None for any other text.
-    pub(super) fn from_lines(text: &str) -> Option<Self> {
+    /// The entries, line by line: as a tree, those of a large file would need several times the memory of all else.
+    fn from_lines(text: &str) -> Option<Self> {
         let (header, lines) = text.strip_suffix("}}\n")?.split_once('\n')?;
         let salt = header.strip_prefix("{\"version\":")?.strip_prefix(VERSION)?.strip_prefix(",\"salt\":\"")?;
         let salt = hex::bytes(salt.strip_suffix("\",\"callbacks\":{")?).filter(|salt| !salt.is_empty())?;
         let mut state = Self::new(salt);
-        let mut entries: Option<&mut Entries> = None;
+        let mut claims: Option<&mut Claims> = None;
         let mut left = lines.len() / LEAST_LINE;
         for line in lines.lines() {
             if let Some(line) = line.strip_prefix(" \"") {
@@ -130,7 +155,7 @@ impl State {
                 let (parts, end) = parts.split_once(']')?;
                 let (domain, record_type) = name.rsplit_once(' ').filter(|_| !name.contains(['\\', '"']))?;
                 let family = Family::of_record(record_type)?;
-                let entries = &mut entries.as_mut()?[family.index()];
+                let entries = &mut claims.as_mut()?.entries[family.index()];
                 if entries.is_empty() {
                     entries.reserve(left);
                     left = 0;
@@ -138,8 +163,16 @@ impl State {
                 entries.insert(Domain::parse(domain).ok()?, entry_in_line(parts, family)?);
                 matches!(end, "," | "}" | "},").then_some(())?;
             } else {
-                let callback = Fingerprint::parse(line.strip_prefix('"')?.strip_suffix("\":{")?)?;
-                entries = Some(state.callbacks.entry(callback).or_default());
+                let (callback, by) = line.strip_prefix('"')?.split_once("\":{")?;
+                let known = state.callbacks.entry(Fingerprint::parse(callback)?).or_default();
+                // Versions before this one wrote none.
+                if !by.is_empty() {
+                    let maker = |hash: &str| Fingerprint::parse(hash.strip_prefix('"')?.strip_suffix('"')?);
+                    let makers =
+                        by.strip_prefix("\"by\":[")?.strip_suffix("],")?.split(',').filter(|hash| !hash.is_empty());
+                    known.by = makers.map(maker).collect::<Option<_>>()?;
+                }
+                claims = Some(known);
             }
         }
         Some(state)
@@ -147,28 +180,62 @@ impl State {
 
     fn from_document(text: &str) -> Option<Self> {
         let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
-        let (mut state, mut is_old) = (None, None);
-        for member in members {
-            match (member.key.as_str(), member.node.value) {
+        let (mut state, mut is_old) = (Self::new(Vec::new()), None);
+        for member in &members {
+            match (member.key.as_str(), &member.node.value) {
                 ("version", Value::Number(version)) if version == VERSION || version == OLD_VERSION => {
                     is_old = Some(version == OLD_VERSION);
                 }
-                ("salt", Value::String(salt)) => state = Some(Self::new(hex::bytes(&salt)?)),
+                ("salt", Value::String(salt)) => state.salt = hex::bytes(salt)?,
                 ("callbacks", Value::Object(callbacks)) => {
-                    let state = state.as_mut()?;
                     for callback in callbacks {
-                        let fingerprint = Fingerprint::parse(&callback.key)?;
-                        state.callbacks.insert(fingerprint, entries_of(callback.node.value)?);
+                        state.take_claims(Fingerprint::parse(&callback.key)?, &callback.node.value)?;
                     }
                 }
-                _ => return None,
+                ("holds", Value::Object(holds)) => state.take_values(holds, &[])?,
+                ("streaks", Value::Object(streaks)) => state.take_values(&[], streaks)?,
+                ("version" | "salt" | "callbacks" | "holds" | "streaks", _) => return None,
+                _ => push_more(&mut state.more, member),
             }
         }
-        let mut state = state.filter(|state| !state.salt.is_empty())?;
+        if state.salt.is_empty() {
+            return None;
+        }
         if is_old? {
             state.callbacks.clear();
         }
         Some(state)
+    }
+
+    fn take_claims(&mut self, callback: Fingerprint, value: &Value) -> Option<()> {
+        let members = value.members()?;
+        let mut claims = Claims::default();
+        for (at, member) in members.iter().enumerate() {
+            match (member.key.rsplit_once(' '), &member.node.value) {
+                (Some((domain, record_type)), Value::Array(parts)) => {
+                    let (domain, family) = (Domain::parse(domain).ok()?, Family::of_record(record_type)?);
+                    let is_more = |part: &Node| matches!(part.value, Value::Object(_));
+                    let (known, more) = parts.split_at(parts.iter().position(is_more).unwrap_or(parts.len()));
+                    if !more.is_empty() {
+                        let more = more.iter().flat_map(|part| [",".to_owned(), one_line(&part.value)]).collect();
+                        self.more_of.insert(EntryKey { callback, domain: domain.clone(), family }, more);
+                    }
+                    let entries = &mut claims.entries[family.index()];
+                    if entries.is_empty() {
+                        entries.reserve(members.len() - at);
+                    }
+                    entries.insert(domain, entry_of(known, family)?);
+                }
+                (None, Value::Array(makers)) if member.key == "by" => {
+                    let maker = |node: &Node| Fingerprint::parse(node.value.text()?);
+                    claims.by = makers.iter().map(maker).collect::<Option<_>>()?;
+                }
+                (None, _) if member.key != "by" => push_more(&mut claims.more, member),
+                _ => return None,
+            }
+        }
+        self.callbacks.insert(callback, claims);
+        Some(())
     }
 }
 
@@ -214,21 +281,17 @@ pub(super) fn key_of(text: &str) -> Option<EntryKey> {
     Some(EntryKey { callback, domain, family: Family::of_record(name.next()?)? })
 }
 
-fn entries_of(value: Value) -> Option<Entries> {
-    let Value::Object(members) = value else { return None };
-    let mut families = Entries::default();
-    let mut left = members.len();
-    for member in members {
-        let (domain, record_type) = member.key.rsplit_once(' ')?;
-        let family = Family::of_record(record_type)?;
-        let entries = &mut families[family.index()];
-        if entries.is_empty() {
-            entries.reserve(left);
-        }
-        entries.insert(Domain::parse(domain).ok()?, entry_of(&member.node, family)?);
-        left -= 1;
-    }
-    Some(families)
+/// Adds a member that is not known to what is written back.
+pub(in crate::update) fn push_more(more: &mut String, member: &Member) {
+    more.push(',');
+    push_string(more, &member.key);
+    more.push(':');
+    *more += &one_line(&member.node.value);
+}
+
+fn one_line(value: &Value) -> String {
+    // Line ends inside of texts are escaped.
+    pretty(value).replace('\n', "")
 }
 
 pub(super) fn text_of(entry: &Entry) -> String {
@@ -278,8 +341,7 @@ fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
     parts.next().is_none().then_some(Entry { accepted, in_doubt })
 }
 
-pub(super) fn entry_of(node: &Node, family: Family) -> Option<Entry> {
-    let Value::Array(parts) = &node.value else { return None };
+pub(super) fn entry_of(parts: &[Node], family: Family) -> Option<Entry> {
     let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
     let ip = |text: &str| text.parse().ok().filter(|ip| Family::of(*ip) == Some(family));
     let accepted = match parts.get(..2)? {

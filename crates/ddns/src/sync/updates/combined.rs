@@ -1,5 +1,6 @@
 //! Updates that go in one request.
 
+use ddns_core::address::observation::Observation;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::Sendable;
@@ -42,7 +43,7 @@ impl<'a> Updates<'a> {
     }
 
     /// The updates of one request as they are to be sent now, and their sender; none where there is no address. A family
-    /// that has none now is left out, where something stands in its place.
+    /// that was looked for and has none now is left out, where something stands in its place.
     pub(in crate::sync) fn batch(&self, job: Job) -> Option<(usize, Batch<'a>)> {
         let at = self.sender_of(job);
         if !self.is_combined(at) {
@@ -52,7 +53,11 @@ impl<'a> Updates<'a> {
         let batch: Batch<'a> = members.iter().filter_map(|job| Some((*job, self.update(*job)?.1))).collect();
         let combine = self.senders[at].entry.callback.variables.combine();
         let may_lack = combine.is_some_and(|combine| combine.missing.is_some());
-        let is_whole = batch.len() == members.len() || may_lack;
+        let is_unavailable = |job: &Job| {
+            let (at, _, family) = self.about(*job);
+            *self.observed(at, family) != Observation::Off
+        };
+        let is_whole = batch.len() == members.len() || may_lack && members.iter().all(is_unavailable);
         (is_whole && !batch.is_empty()).then_some((at, batch))
     }
 
@@ -70,20 +75,16 @@ impl<'a> Updates<'a> {
             }
             return (verdict, stopped.into_iter().collect());
         }
+        let (updates, verdicts): (Vec<_>, Vec<_>) =
+            batch.iter().map(|(_, update)| (**update, self.judge(at, update))).unzip();
+        let (verdict, carried) = together(&updates, &verdicts);
+        let mut carried = carried.into_iter().zip(verdicts);
         let mut stopped = Vec::new();
-        let mut verdicts = Vec::with_capacity(batch.len());
-        batch.retain(|(job, update)| match self.judge(at, update) {
-            verdict @ Verdict::Stopped(..) => {
-                stopped.push((*job, *update, verdict));
-                false
-            }
-            verdict => {
-                verdicts.push(verdict);
-                true
-            }
+        batch.retain(|(job, update)| {
+            let Some((false, verdict)) = carried.next() else { return true };
+            stopped.push((*job, *update, verdict));
+            false
         });
-        let first_stopped = || stopped.first().map(|(_, _, verdict)| verdict.clone());
-        let verdict = together(verdicts).or_else(first_stopped).unwrap_or(Verdict::UpToDate(0));
         (verdict, stopped)
     }
 }

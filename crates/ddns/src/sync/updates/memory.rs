@@ -1,27 +1,29 @@
 //! What is remembered of every update: in a cache file, in memory, or in the store of the group.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::time::{Duration, Instant};
 
 use ddns_core::callback::expect::Expect;
 use ddns_core::callback::{Callback, Moment};
 use ddns_core::config::Cache;
-use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::{Hold, Stopped};
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Reason, Verdict, after_given_up, judge};
-use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, State};
+use ddns_core::update::state::{Entry, EntryKey, Fingerprint, InDoubt, Memory, Sending, State};
 use ddns_core::update::{Sendable, Update};
 
 use super::Updates;
 use crate::clock::unix_time;
 use crate::group::Permit;
+use crate::load::OUTSIDE;
 use crate::sync::caches::cache_path;
+use crate::sync::sender::Batch;
 use crate::sync::store::{Durability, Store};
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
@@ -54,9 +56,11 @@ pub(super) struct Before {
     in_doubt: Option<InDoubt>,
     /// When it was last sent.
     sent: u64,
+    /// The claims that its request replaces.
+    replaced: Vec<EntryKey>,
 }
 
-impl Updates<'_> {
+impl<'a> Updates<'a> {
     /// Where the failures in a row of an entry are kept.
     pub(in crate::sync) fn streaks(&mut self, at: usize) -> &mut Store {
         match self.states[at].memory {
@@ -99,36 +103,6 @@ impl Updates<'_> {
             }
         }
         all
-    }
-
-    /// What these callbacks accepted is in doubt where the next configurations do not have them with the same cache: others may send
-    /// to the same endpoints until they are back.
-    pub(in crate::sync) fn doubt_all_but(&mut self, next: &[Valid]) {
-        let entries: Vec<_> = next.iter().flat_map(|(config, _)| &config.entries).collect();
-        for at in 0..self.senders.len() {
-            let Some((store, _)) = self.states[at].memory.filter(|_| !self.is_of_group(at)) else { continue };
-            let path = cache_path(self.senders[at].entry, self.environment);
-            let salt = self.stores[store].store.state().salt();
-            let mut kept = HashSet::new();
-            for entry in entries.iter().filter(|entry| cache_path(entry, self.environment) == path) {
-                let callback = entry.callback.fingerprint(salt);
-                for family in Family::ALL {
-                    let of = |domain| entry.callback.fingerprint_of(callback, domain, family);
-                    kept.extend(entry.domains_of(family).iter().map(of));
-                }
-            }
-            for family in Family::ALL {
-                for domain in self.senders[at].entry.domains_of(family) {
-                    let update = Update { domain, family, ip: family.documentation() };
-                    let Some((store, key)) = self.key(at, &update).filter(|(_, key)| !kept.contains(&key.callback))
-                    else {
-                        continue;
-                    };
-                    store.set(key.clone(), store.state().entry(&key).doubted());
-                }
-            }
-        }
-        self.save(Durability::Process);
     }
 
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
@@ -186,8 +160,7 @@ impl Updates<'_> {
             self.open_cache(at);
             for family in Family::ALL {
                 for domain in self.senders[at].entry.domains_of(family) {
-                    let update = Update { domain, family, ip: family.documentation() };
-                    own.extend(self.key(at, &update).map(|(_, key)| key));
+                    own.extend(self.key(at, domain, family).map(|(_, key)| key));
                 }
             }
         }
@@ -200,9 +173,10 @@ impl Updates<'_> {
     pub(in crate::sync) fn forget(&mut self) {
         self.stores.clear();
         self.before.clear();
+        self.replaced.clear();
         self.memory = None;
         for state in &mut self.states {
-            state.memory = None;
+            (state.memory, state.maker) = (None, None);
         }
     }
 
@@ -216,7 +190,8 @@ impl Updates<'_> {
     ) -> Option<IpAddr> {
         let before = self.before.remove(&job).unwrap_or_default();
         let now = self.now();
-        let (store, key) = self.key(at, update)?;
+        self.settle_replaced(at, before.replaced, outcome.may_have_reached());
+        let (store, key) = self.key(at, update.domain, update.family)?;
         let known = store.state().entry(&key);
         let previous = known.accepted.map(|accepted| accepted.ip);
         let entry = known.settled(outcome, update, before.in_doubt, now);
@@ -248,48 +223,128 @@ impl Updates<'_> {
     }
 
     /// Marks updates in doubt and saves that: from the moment an address is sent, nobody knows which one the endpoint has.
-    /// One that another process is sending is left alone.
-    pub(in crate::sync) fn mark(&mut self, jobs: impl IntoIterator<Item = Job>) {
-        let (own, now) = (self.own, self.now());
-        for job in jobs {
-            let Some((at, update)) = self.update(job) else { continue };
-            if matches!(self.judge(at, &update), Verdict::Held(..) | Verdict::Stopped(..)) {
-                continue;
+    /// What starts soon is marked in the same write, unless it is held back; one that another process is sending is left alone.
+    pub(in crate::sync) fn mark(&mut self, at: usize, batch: &Batch<'a>, soon: Vec<Job>) {
+        let mut sending = Vec::new();
+        self.mark_batch(at, batch, &mut sending);
+        for job in soon {
+            let Some((at, mut batch)) = self.batch(job) else { continue };
+            if !matches!(self.judge_batch(at, &mut batch).0, Verdict::Held(..) | Verdict::Stopped(..)) {
+                self.mark_batch(at, &batch, &mut sending);
             }
-            let has_interval = !self.senders[at].entry.min_interval.is_zero();
-            let until = now + (self.senders[at].entry.timeout + AHEAD).as_secs();
-            let is_signed = !self.senders[at].entry.callback.sign.is_empty();
-            let is_of_group = self.is_of_group(at);
-            let Some((store, key)) = self.key(at, &update) else { continue };
-            let Some((mut marked, in_doubt)) = store.state().entry(&key).marked(&update, until, own, now) else {
+        }
+        for store in 0..self.stores.len() {
+            let is_here = |at: usize| self.states[at].memory.is_some_and(|(of, _)| of == store);
+            let here = sending.extract_if(.., |(_, at, _)| is_here(*at)).map(|(job, _, one)| (job, one));
+            let (jobs, sending): (Vec<Job>, Vec<Sending>) = here.unzip();
+            if !jobs.is_empty() {
+                self.mark_replaced(store, &jobs, &sending);
+            }
+        }
+        self.save(Durability::Process);
+    }
+
+    /// Marks the updates of one request, and adds what it puts in the place of what endpoints have.
+    fn mark_batch(&mut self, at: usize, batch: &Batch<'a>, sending: &mut Vec<(Job, usize, Sending)>) {
+        let (own, now, entry) = (self.own, self.now(), self.senders[at].entry);
+        let until = now + (entry.timeout + AHEAD).as_secs();
+        let is_of_group = self.is_of_group(at);
+        let Some(by) = self.maker(at) else { return };
+        for (job, update) in batch {
+            let Some((store, key)) = self.key(at, update.domain, update.family) else { continue };
+            let Some((mut marked, in_doubt)) = store.state().entry(&key).marked(update, until, own, now) else {
                 continue;
             };
             // In a group the lease says who sends, and a try after the first changes nothing.
             if is_of_group && let Some(doubt) = &mut marked.in_doubt {
                 (doubt.by, doubt.until) = (0, 0);
             }
-            let mut before = Before { in_doubt, sent: 0 };
-            if has_interval {
+            let mut sent = 0;
+            if !entry.min_interval.is_zero() {
                 let hold = store.state().hold(&key);
-                before.sent = hold.sent;
+                sent = hold.sent;
                 store.set_hold(&key, Hold { sent: now, ..hold });
             }
-            store.set(key, if is_signed { marked.numbered(new_message()) } else { marked });
+            let is_signed = !entry.callback.sign.is_empty();
+            store.mark(key.clone(), if is_signed { marked.numbered(new_message()) } else { marked }, by);
+            if store.state().has_several() {
+                sending.push((*job, at, Sending { key, ip: Some(update.ip), by }));
+            }
             if is_of_group {
-                self.before.entry(job).or_insert(before);
-            } else if before.in_doubt.is_some() || before.sent > 0 {
-                self.before.insert(job, before);
+                self.before.entry(*job).or_insert(Before { in_doubt, sent, ..Before::default() });
+            } else if in_doubt.is_some() || sent > 0 {
+                let before = self.before.entry(*job).or_default();
+                (before.in_doubt, before.sent) = (in_doubt, sent);
             }
         }
-        self.save(Durability::Process);
+        let Some((first, _)) = batch.first().filter(|_| self.is_combined(at)) else { return };
+        for job in self.members(*first) {
+            let (_, domain, family) = self.about(job);
+            if self.update(job).is_none()
+                && let Some((_, key)) = self.key(at, domain, family)
+            {
+                sending.push((*first, at, Sending { key, ip: None, by }));
+            }
+        }
+    }
+
+    /// Puts in doubt what callbacks claim that are no longer configured (E3), and what was accepted of a family that has no address now
+    /// (H7): these requests replace it.
+    fn mark_replaced(&mut self, store: usize, jobs: &[Job], sending: &[Sending]) {
+        let present = (0..self.senders.len()).filter(|at| self.states[*at].memory.is_some_and(|(of, _)| of == store));
+        let present = present.flat_map(|at| {
+            let (entry, callback) = (self.senders[at].entry, self.states[at].memory.map(|(_, callback)| callback));
+            Family::ALL.into_iter().flat_map(move |family| {
+                let of = move |domain| Some((entry.callback.fingerprint_of(callback?, domain, family), domain, family));
+                entry.domains_of(family).iter().filter_map(of)
+            })
+        });
+        let missing = sending.iter().enumerate().filter(|(_, one)| one.ip.is_none());
+        let missing = missing.map(|(place, one)| (place, one.key.clone()));
+        let store = &mut self.stores[store].store;
+        let replaced = store.state().replaced_by(sending, present);
+        for (place, key) in replaced.into_iter().chain(missing) {
+            let count = self.replaced.get(&key).copied().unwrap_or(0);
+            match store.state().entry(&key).doubted() {
+                Some(doubted) => store.set(key.clone(), doubted),
+                None if count == 0 => continue,
+                None => {}
+            }
+            let replaced = &mut self.before.entry(jobs[place]).or_default().replaced;
+            if !replaced.contains(&key) {
+                self.replaced.insert(key.clone(), count + 1);
+                replaced.push(key);
+            }
+        }
+    }
+
+    /// A request has ended that would replace these claims: where nothing of it was sent, nor of any other, they count again.
+    fn settle_replaced(&mut self, at: usize, keys: Vec<EntryKey>, was_sent: bool) {
+        for key in keys {
+            let Some((store, count)) = self.states[at].memory.zip(self.replaced.remove(&key)) else { continue };
+            let store = &mut self.stores[store.0].store;
+            if !was_sent && count > 1 {
+                self.replaced.insert(key, count - 1);
+            } else if !was_sent && let Some(before) = store.state().entry(&key).undoubted() {
+                store.set(key, before);
+            }
+        }
+    }
+
+    /// Who makes the claims of a sender: its configuration file and the origin (E3). None where nothing is remembered.
+    fn maker(&mut self, at: usize) -> Option<Fingerprint> {
+        let (store, _) = self.states[at].memory?;
+        let salt = self.stores[store].store.state().salt();
+        let sender = &self.senders[at];
+        let maker = || sender.entry.callback.maker(salt, &identity(sender.file));
+        Some(*self.states[at].maker.get_or_insert_with(maker))
     }
 
     /// The store of an update and its key there; none where nothing is remembered.
-    fn key(&mut self, at: usize, update: &Update<'_>) -> Option<(&mut Store, EntryKey)> {
+    fn key(&mut self, at: usize, domain: &Domain, family: Family) -> Option<(&mut Store, EntryKey)> {
         let (store, callback) = self.states[at].memory?;
-        let callback = self.senders[at].entry.callback.fingerprint_of(callback, update.domain, update.family);
-        let key = EntryKey { callback, domain: update.domain.clone(), family: update.family };
-        Some((&mut self.stores[store].store, key))
+        let callback = self.senders[at].entry.callback.fingerprint_of(callback, domain, family);
+        Some((&mut self.stores[store].store, EntryKey { callback, domain: domain.clone(), family }))
     }
 
     /// Whether what its service says can be remembered where it must be (H6).
@@ -314,13 +369,14 @@ impl Updates<'_> {
             }
             let ip = self.update(job).map_or(refused.ip, |(_, update)| update.ip);
             let stopped = Stopped::by(outcome, ip, now);
-            let Some((store, key)) = self.key(at, &Update { domain, family, ip }) else { continue };
+            let Some((store, key)) = self.key(at, domain, family) else { continue };
             let hold = store.state().hold(&key);
             store.set_hold(&key, Hold { stopped, ..hold });
             // Without a cache each round sends what was accepted, too.
-            if entry.cache == Cache::Off {
-                let known = store.state().entry(&key);
-                store.set(key, known.doubted());
+            if entry.cache == Cache::Off
+                && let Some(doubted) = store.state().entry(&key).doubted()
+            {
+                store.set(key, doubted);
             }
         }
     }
@@ -340,8 +396,7 @@ impl Updates<'_> {
             self.open_cache(at);
             for family in Family::ALL {
                 for domain in self.senders[at].entry.domains_of(family) {
-                    let update = Update { domain, family, ip: family.documentation() };
-                    let Some((store, key)) = self.key(at, &update) else { continue };
+                    let Some((store, key)) = self.key(at, domain, family) else { continue };
                     let hold = store.state().hold(&key);
                     if hold.stopped.is_some() {
                         store.set_hold(&key, Hold { stopped: None, ..hold });
@@ -374,6 +429,14 @@ impl Updates<'_> {
         for SharedStore { store, user, .. } in &mut self.stores {
             store.save(now, durability, self.senders[*user].log);
         }
+    }
+}
+
+/// A configuration, however it is named: by its path, unless it was fetched or is no file.
+fn identity(file: &str) -> Cow<'_, str> {
+    match path::absolute(file) {
+        Ok(path) if file != OUTSIDE && !file.contains("://") => Cow::Owned(path.to_string_lossy().into_owned()),
+        _ => Cow::Borrowed(file),
     }
 }
 
