@@ -231,7 +231,9 @@ mod tests {
         assert_eq!(config_of(&more).entries.len(), 3);
         let inserted = |new: &str, old: &str| {
             let mut left = old.bytes().peekable();
-            new.bytes().for_each(|byte| drop(left.next_if_eq(&byte)));
+            for byte in new.bytes() {
+                left.next_if_eq(&byte);
+            }
             left.peek().is_none()
         };
         assert!(inserted(&more, &text), "{more}");

@@ -31,7 +31,7 @@ fn filled(most: usize, item: impl Fn(usize) -> Value) -> Vec<Value> {
         left = left.saturating_sub(value.to_string().len() + 1);
         left > 0
     };
-    (0..).map(item).take_while(fits).collect()
+    (0..most).map(item).take_while(fits).collect()
 }
 
 fn object(most: usize, member: impl Fn(usize) -> (String, Value)) -> Value {
@@ -104,7 +104,7 @@ fn configuration(random: &mut Random, most: usize) -> String {
         }
         2 => {
             config["providers"] =
-                filled(most - 200, |at| json!({"provider": "callback", "ipv6": format!("d{at}")})).into()
+                filled(most - 200, |at| json!({"provider": "callback", "ipv6": format!("d{at}")})).into();
         }
         _ => config[field] = large(random, most - 200),
     }
@@ -135,7 +135,7 @@ fn form(random: &mut Random, most: usize) -> String {
         }
     }
     if random.below(4) == 0 {
-        text += &(0..most / 20).map(|at| format!("&answer.r{at}=v")).collect::<String>();
+        (0..most / 20).for_each(|at| text += &format!("&answer.r{at}=v"));
     }
     text += &format!("&{name}={}", encoded(&value));
     text.truncate(most);
