@@ -148,7 +148,12 @@ mod group {
     mod signals;
     mod single_runs;
     mod slow_store;
+    mod store_goes_back;
     mod tls;
+}
+
+mod invariants {
+    mod store_goes_back;
 }
 
 mod commands {

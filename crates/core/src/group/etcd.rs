@@ -104,6 +104,23 @@ pub struct Transaction {
     pub is_repeatable: bool,
 }
 
+/// Which store responds, and how far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which store.
+    pub cluster: u64,
+    /// Its revision.
+    pub revision: i64,
+}
+
+impl Stamp {
+    /// Whether the store lost what it had (J7): it was known to be further, or is another one. True of responses by the whole
+    /// store, to calls that were made when this much was known; one node alone may be behind the others.
+    pub fn went_back(self, known: Option<Self>) -> bool {
+        known.is_some_and(|known| known.cluster != self.cluster || known.revision > self.revision)
+    }
+}
+
 /// What came of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {

@@ -1,6 +1,6 @@
 //! The protocol of one member: an event comes in, actions go out. It has no clock and no chance of its own.
 //!
-//! Two facts carry it. The store keeps the holder's key exactly as long as the holder's lease, unless the holder itself deletes
+//! Two facts carry it, as long as the store does not go back (J7). The store keeps the holder's key exactly as long as the holder's lease, unless the holder itself deletes
 //! it; so whoever knows that its lease is alive, and did not resign, holds. And a lease lives at least its time to live after
 //! the renewal was *sent*; so before that moment, less a margin for clocks and elections, nobody else can hold.
 
@@ -57,10 +57,11 @@ pub enum Call {
     Register(LeaseId, Entry),
     /// Put the holder's key, attached to this lease, by a transaction on its absence; read it where it is there.
     Campaign(LeaseId),
-    /// Read the state; the number is that of [`Holder::created`].
-    Load(i64),
-    /// Delete the holder's key by a transaction on its creation at this revision.
-    Resign(i64),
+    /// Read the state; the number is that of [`Holder::created`]. Where it is true, what the state claims is in doubt, and is
+    /// written so before it is answered.
+    Load(i64, bool),
+    /// Delete the holder's key of this lease by a transaction on its creation at this revision.
+    Resign(LeaseId, i64),
     /// Revoke this lease.
     Revoke(LeaseId),
 }
@@ -103,6 +104,8 @@ pub enum Event {
         /// Why, without secrets.
         why: String,
     },
+    /// The store went back ([`Stamp::went_back`](super::etcd::Stamp::went_back)). All calls under way were dropped, the watch too.
+    WentBack,
     /// The group as the store shows it.
     Viewed(View),
     /// Whether the sources of this host give any address; false until it is told.
@@ -140,12 +143,15 @@ pub struct Machine {
     /// What the store has of this member, and the revision at which it was put.
     registered: Option<(Entry, i64)>,
     held: Option<Held>,
-    /// The newest holder's key that was given back: it is never taken up again, however old the news of it are.
+    /// The newest holder's key that was given back: it is never taken up again, however old the news of it are. One that is
+    /// still there is given back again.
     resigned: i64,
     /// Since when nobody holds.
     vacant_since: Duration,
     /// Whoever gave the lease back lets others go first until then.
     stand_back_until: Duration,
+    /// The store went back, and whoever held before may not know it until then; none where the state was read since.
+    unsafe_until: Option<Duration>,
     /// What is under way is not waited for any longer than until then.
     drain_until: Duration,
     readiness: Readiness,
@@ -235,6 +241,7 @@ impl Machine {
             resigned: 0,
             vacant_since: now,
             stand_back_until: now,
+            unsafe_until: None,
             drain_until: now,
             readiness: Readiness { without_since: now, ..Readiness::default() },
             preferred: None,

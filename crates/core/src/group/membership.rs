@@ -25,12 +25,13 @@ impl Membership {
     /// Why this member does not do its work, in a few words without a name; none where it does. One that stands by does, as
     /// long as it sees the store; and so does one that holds the lease, as long as it may send.
     pub fn objection(&self) -> Option<&'static str> {
-        let Standing { role, store, trouble, .. } = &self.standing;
+        let Standing { role, holder, store, trouble, .. } = &self.standing;
         match (role, store) {
             _ if trouble.is_some() => Some("the group needs attention"),
             (Role::Unconfirmed, _) => Some("the lease of the group is not confirmed"),
+            (Role::Joining | Role::StandBy, Ok(())) if holder.is_none() => Some("nobody holds the lease of the group"),
             (Role::Holder | Role::HandingOver, _) | (_, Ok(())) => None,
-            _ => Some("the store of the group does not answer"),
+            _ => Some("the store of the group cannot be used"),
         }
     }
 
@@ -181,8 +182,6 @@ pub(crate) mod tests {
                 Some("a"),
                 "stands by: a member of the same name holds the lease, this host before its last start or another",
             ),
-            (Role::StandBy, None, "stands by: nobody holds the lease"),
-            (Role::Joining, None, "joins the group: nothing is sent yet"),
             (Role::TakingOver, Some("a"), "takes over: reads what was accepted"),
             (Role::HandingOver, Some("a"), "gives the lease back when what is under way has ended"),
             (Role::Left, None, "left the group: nothing is sent"),
@@ -191,6 +190,14 @@ pub(crate) mod tests {
             let membership = membership(role, holder);
             assert_eq!((membership.sentence().as_str(), membership.remarks().len()), (expected, 0));
             assert!(membership.is_good(), "{role:?}");
+        }
+        for (role, expected) in [
+            (Role::StandBy, "stands by: nobody holds the lease"),
+            (Role::Joining, "joins the group: nothing is sent yet"),
+        ] {
+            let membership = membership(role, None);
+            let objection = Some("nobody holds the lease of the group");
+            assert_eq!((membership.sentence().as_str(), membership.objection()), (expected, objection));
         }
     }
 
@@ -208,7 +215,7 @@ pub(crate) mod tests {
         assert_eq!(stand_by.remarks(), expected);
         assert_eq!(stand_by.objection(), Some("the group needs attention"));
         stand_by.standing.trouble = None;
-        assert_eq!(stand_by.objection(), Some("the store of the group does not answer"));
+        assert_eq!(stand_by.objection(), Some("the store of the group cannot be used"));
         let store = stand_by.standing.store.clone();
         stand_by.standing.holder = Some("b".to_owned());
         assert_eq!(stand_by.sentence(), "stands by: b held the lease when the store last answered");

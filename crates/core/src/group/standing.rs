@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Why a store cannot be used that went back (J7).
+pub const WENT_BACK: &str = "it went back (was it wiped, or restored from a snapshot?): who held before may still send";
+
 /// What a member does in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {

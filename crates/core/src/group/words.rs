@@ -1,6 +1,6 @@
 //! What a member says when it stands differently in its group: each thing once.
 
-use super::standing::{Role, Standing};
+use super::standing::{Role, Standing, WENT_BACK};
 use crate::text::duration::duration;
 use crate::text::log_format::Level;
 
@@ -18,7 +18,10 @@ pub fn news(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Leve
 }
 
 fn of_store(group: &str, before: Option<&Standing>, now: &Standing) -> Option<(Level, String)> {
-    match (before.is_none_or(|before| before.store.is_ok()), &now.store) {
+    // Connections break first: that it went back is news all the same.
+    let is_back = |store: &Result<(), String>| store.as_ref().is_err_and(|why| why == WENT_BACK);
+    let is_news = |before: &Standing| before.store.is_ok() || is_back(&now.store) && !is_back(&before.store);
+    match (before.is_none_or(is_news), &now.store) {
         (true, Err(why)) => {
             let effect = match (now.role, now.lease_left) {
                 (Role::Holder | Role::HandingOver, Some(left)) => {
@@ -117,6 +120,9 @@ mod tests {
         let other = Standing { store: Err("timeout".to_owned()), ..stand_by.clone() };
         assert_eq!(lines(Some(&refused(&stand_by)), &other), [""; 0]);
         assert_eq!(lines(Some(&other), &stand_by), ["the store of group home can be used again"]);
+        let back = Standing { store: Err(WENT_BACK.to_owned()), ..stand_by.clone() };
+        assert_eq!(lines(Some(&other), &back).len(), 1, "J7: another reason is no news, this one is");
+        assert_eq!(lines(Some(&back), &back), [""; 0]);
         let line = "the store of group home cannot be used: refused; this host holds the lease for 8 s at most";
         assert_eq!(lines(Some(&holder), &refused(&holder)), [line]);
         let late = "could not renew the lease of group home in time: nothing is sent until the store confirms it";

@@ -175,7 +175,7 @@ fn i3_a_host_that_stands_by_is_ready_while_it_sees_the_store() {
     let mut member = membership(Role::StandBy, Some("b"));
     assert_eq!(objection(member.clone()), None);
     member.standing.store = Err("refused by 10.0.0.1".to_owned());
-    assert_eq!(objection(member.clone()).as_deref(), Some("the store of the group does not answer"));
+    assert_eq!(objection(member.clone()).as_deref(), Some("the store of the group cannot be used"));
     member.standing.role = Role::Holder;
     assert_eq!(objection(member), None, "its lease has not ended");
 }

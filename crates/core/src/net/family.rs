@@ -46,6 +46,15 @@ impl Family {
         }
     }
 
+    /// An address of the internet; which one does not matter, only that it is reached as most of the internet is. A root server
+    /// of the DNS: no host has a route of its own to it.
+    pub fn far(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::new(198, 41, 0, 4).into(),
+            Self::V6 => Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30).into(),
+        }
+    }
+
     /// The family's place in a pair.
     pub fn index(self) -> usize {
         self as usize

@@ -22,12 +22,16 @@ impl Network {
     /// The same of its two parts; without bits it is one address.
     pub fn new(ip: &str, bits: Option<&str>) -> Option<Self> {
         let ip: IpAddr = ip.parse().ok()?;
+        match bits {
+            None => Self::of(ip, if ip.is_ipv4() { 32 } else { 128 }),
+            Some(bits) => Self::of(ip, bits.parse().ok()?),
+        }
+    }
+
+    /// None where an address has not so many bits.
+    pub fn of(ip: IpAddr, bits: u32) -> Option<Self> {
         let most = if ip.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            None => most,
-            Some(bits) => bits.parse().ok().filter(|bits| *bits <= most)?,
-        };
-        Some(Self { ip, bits })
+        (bits <= most).then_some(Self { ip, bits })
     }
 
     /// Whether an address belongs to it.

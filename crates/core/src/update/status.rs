@@ -414,7 +414,7 @@ mod tests {
         let mut alone = stand_by();
         alone.standing.store = Err("refused".to_owned());
         let alone = status.clone().in_group(Some(alone));
-        let summary = "2 records stand by: the store of the group does not answer";
+        let summary = "2 records stand by: the store of the group cannot be used";
         assert_eq!((alone.summary().as_str(), alone.is_good()), (summary, false), "nobody knows who sends");
         let missing = Status { rows: [Phase::Sending, Phase::NoAddress].map(row).into(), ..Status::default() };
         let missing = missing.in_group(Some(stand_by()));

@@ -9,6 +9,7 @@ use ddns_core::update::state::State;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::etcd::{Error, Etcd};
+use super::write::{MOST_PAIRS, Own, Write, Wrote};
 
 /// A group has fewer members.
 const MOST_MEMBERS: u32 = 10_000;
@@ -52,9 +53,10 @@ pub(super) async fn answer(store: &Etcd, keys: &Keys, settings: &Settings, call:
         Call::Campaign(lease) => {
             Answer::Campaigned(*lease, campaign(store, keys, &settings.member, *lease, limit).await?)
         }
-        Call::Resign(created) => {
+        Call::Resign(lease, created) => {
+            let own = Own { created: *created, text: Holder::text(&settings.member, *lease) };
             let transaction = Transaction {
-                compares: vec![Compare::Created(keys.holder(), *created)],
+                compares: own.compares(keys),
                 then: vec![Operation::Delete(Range::key(&keys.holder()))],
                 otherwise: Vec::new(),
                 is_repeatable: true,
@@ -66,7 +68,7 @@ pub(super) async fn answer(store: &Etcd, keys: &Keys, settings: &Settings, call:
             store.revoke(*lease, limit).await?;
             Answer::Revoked(*lease)
         }
-        Call::Watch | Call::Load(_) => unreachable!("they have functions of their own"),
+        Call::Watch | Call::Load(..) => unreachable!("they have functions of their own"),
     })
 }
 
@@ -145,6 +147,7 @@ async fn watched(
     let _ = views.send(view.clone());
     loop {
         let batch = changes.next().await?;
+        store.saw(batch.revision);
         view.revision = batch.revision;
         for change in batch.changes {
             match change {
@@ -156,25 +159,43 @@ async fn watched(
     }
 }
 
-/// Reads what the group remembers. The first holder of all makes the salt.
-pub(super) async fn load(store: &Etcd, keys: &Keys, created: i64, limit: Duration) -> Result<Loaded, Error> {
+/// Reads what the group remembers; where that is doubtful, all of it is in doubt, in the store too. The first holder of all
+/// makes the salt.
+pub(super) async fn load(
+    store: &Etcd,
+    keys: &Keys,
+    (own, is_doubtful): (&Own, bool),
+    limit: Duration,
+) -> Result<Loaded, Error> {
     let (found, _) = store.range(&Range::prefix(&keys.state()), limit).await?;
     let text = |key: &str| found.iter().find(|pair| pair.key == key).map(|pair| pair.value.as_str());
     let entries = entries(keys);
     let pairs = found.iter().filter_map(|pair| Some((pair.key.strip_prefix(&entries)?, pair.value.as_str())));
     let known = text(&salt(keys)).and_then(State::read_salt);
     let is_new = known.is_none();
-    let state = State::from_pairs(known.unwrap_or_else(new_salt), pairs);
+    let mut state = State::from_pairs(known.unwrap_or_else(new_salt), pairs);
     if is_new {
         let transaction = Transaction {
-            compares: vec![Compare::Created(keys.holder(), created)],
+            compares: own.compares(keys),
             then: vec![Operation::Put(salt(keys), state.salt_text(), None)],
             otherwise: Vec::new(),
             is_repeatable: true,
         };
         store.transaction(&transaction, limit).await?;
     }
-    Ok(Loaded { state, last: text(&written(keys)).map(str::to_owned) })
+    let mut last = text(&written(keys)).map(str::to_owned);
+    if is_doubtful {
+        for (number, pairs) in state.doubt_all().chunks(MOST_PAIRS).enumerate() {
+            let name = format!("{}-doubt-{number}", own.created);
+            let write = Write { own: own.clone(), last, name: name.clone(), pairs: pairs.to_vec() };
+            match write.run(store, keys, limit).await? {
+                Wrote::Done => last = Some(name),
+                // Another write of ours came late, or the lease is lost: what is remembered is read again, or not at all.
+                Wrote::Behind(_) | Wrote::Refused => return Err(Error::Other("the group's state changed".to_owned())),
+            }
+        }
+    }
+    Ok(Loaded { state, last })
 }
 
 fn new_salt() -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ddns_core::group::machine::{Action, Answer, Call, Event, Settings};
 use ddns_core::group::standing::{Role, Seen, Standing};
-use ddns_core::group::view::{Keys, View};
+use ddns_core::group::view::{Holder, Keys, LeaseId, View};
 use ddns_core::update::state::State;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::calls::{self, Loaded};
 use super::etcd::{Error, Etcd};
 use super::member::{Member, Permit};
-use super::write::{MOST_PAIRS, Write, Wrote};
+use super::write::{MOST_PAIRS, Own, Write, Wrote};
 use crate::clock::steady_time;
 
 /// What could not be written is written again after this time, as long as the lease lasts.
@@ -70,7 +70,7 @@ struct Watching {
 }
 
 /// The number up to which everything is written where it is done, which write it was, and what came of it.
-type Written = (u64, String, Wrote);
+type Written = (u64, String, Result<Wrote, Error>);
 
 /// What of a [`Standing`] is news: not the time that passes.
 type Said = (Role, Option<String>, Result<(), String>, Result<(), String>, Option<String>, Vec<Seen>);
@@ -117,7 +117,7 @@ impl Driver {
                 Next::Viewed(view) => self.take(Event::Viewed(view)),
                 Next::Unwatched(error) => {
                     self.watching = None;
-                    self.take(Event::Failed { call: Call::Watch, why: error.to_string() });
+                    self.failed(Call::Watch, &error);
                 }
                 Next::Written(written) => self.wrote(written),
                 Next::Woken => {
@@ -226,14 +226,18 @@ impl Driver {
 
     fn call(&self, call: Call) {
         let (store, keys, settings) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.clone());
+        let load = match call {
+            Call::Load(created, is_doubtful) => Some((created, self.own(created), is_doubtful)),
+            _ => None,
+        };
         let sent = steady_time();
         self.calls.push(Box::pin(async move {
-            let answer = match call {
-                Call::Load(created) => {
-                    let loaded = calls::load(&store, &keys, created, settings.lease).await;
+            let answer = match load {
+                Some((created, own, is_doubtful)) => {
+                    let loaded = calls::load(&store, &keys, (&own, is_doubtful), settings.lease).await;
                     loaded.map(|loaded| (Answer::Loaded(created), Some(loaded)))
                 }
-                _ => calls::answer(&store, &keys, &settings, &call).await.map(|answer| (answer, None)),
+                None => calls::answer(&store, &keys, &settings, &call).await.map(|answer| (answer, None)),
             };
             Ended { call, sent, answer }
         }));
@@ -248,8 +252,29 @@ impl Driver {
                 }
                 self.take(Event::Answered { sent, answer });
             }
-            Err(error) => self.take(Event::Failed { call, why: error.to_string() }),
+            Err(error) => self.failed(call, &error),
         }
+    }
+
+    fn failed(&mut self, call: Call, error: &Error) {
+        if *error == Error::WentBack {
+            self.went_back();
+        } else {
+            self.take(Event::Failed { call, why: error.to_string() });
+        }
+    }
+
+    /// What is under way was asked of a store that is not there any more.
+    fn went_back(&mut self) {
+        self.calls.clear();
+        (self.watching, self.writing) = (None, None);
+        self.take(Event::WentBack);
+    }
+
+    /// The holder's key of this host, which was created at this revision.
+    fn own(&self, created: i64) -> Own {
+        let lease = self.member.machine(|machine| machine.lease()).unwrap_or(LeaseId(0));
+        Own { created, text: Holder::text(&self.settings.member, lease) }
     }
 
     /// Writes what is to be written, one transaction at a time.
@@ -261,11 +286,11 @@ impl Driver {
         let Some((number, pairs)) = self.member.unwritten(MOST_PAIRS) else { return };
         self.writes += 1;
         let name = format!("{created}-{}", self.writes);
-        let write = Write { created, last: self.last_write.clone(), name, pairs };
+        let write = Write { own: self.own(created), last: self.last_write.clone(), name, pairs };
         let (store, keys, limit) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.call_limit());
         self.writing = Some(Box::pin(async move {
-            let result = write.run(&store, &keys, limit).await.unwrap_or(Wrote::Refused);
-            if matches!(result, Wrote::Refused) {
+            let result = write.run(&store, &keys, limit).await;
+            if !matches!(result, Ok(Wrote::Done | Wrote::Behind(_)) | Err(Error::WentBack)) {
                 sleep(WRITE_AGAIN).await;
             }
             (number, write.name, result)
@@ -275,14 +300,15 @@ impl Driver {
     fn wrote(&mut self, (number, name, result): Written) {
         self.writing = None;
         match result {
-            Wrote::Done => {
+            Ok(Wrote::Done) => {
                 self.last_write = Some(name);
                 self.member.committed(number);
                 // Whoever has nothing under way any more waits for it.
                 self.told();
             }
-            Wrote::Behind(last) => self.last_write = last,
-            Wrote::Refused => {}
+            Ok(Wrote::Behind(last)) => self.last_write = last,
+            Err(Error::WentBack) => self.went_back(),
+            Ok(Wrote::Refused) | Err(_) => {}
         }
     }
 

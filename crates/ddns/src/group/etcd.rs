@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::config::group::{FileText, Group, Password, Server, Store};
-use ddns_core::group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Transaction, path};
+use ddns_core::group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Stamp, Transaction, path};
 use ddns_core::group::view::{KeyValue, LeaseId};
 use ddns_core::net::url::Url;
 use tokio::time::Instant;
@@ -41,6 +41,8 @@ pub(crate) struct Etcd {
     /// The endpoint that the next call begins with.
     at: Cell<usize>,
     left: Rc<Left>,
+    /// Which store it is, and how far it was seen to be.
+    seen: Cell<Option<Stamp>>,
 }
 
 impl Etcd {
@@ -63,6 +65,7 @@ impl Etcd {
             token: RefCell::default(),
             at: Cell::new(0),
             left: Rc::default(),
+            seen: Cell::default(),
         })
     }
 
@@ -74,20 +77,27 @@ impl Etcd {
 
     /// Renews a lease: how many seconds it lasts from now on; none where it is gone.
     pub(crate) async fn renew(&self, lease: LeaseId, limit: Duration) -> Result<Option<u64>, Error> {
-        let body = etcd::lease_body(lease);
+        let (body, known) = (etcd::lease_body(lease), self.seen.get());
         self.attempt(limit, true, async |at, limit| {
             let response = self.ask(at, path::RENEW, &body, limit).await?;
             let renewed = self.read(at, etcd::renewal(&response))?;
-            renewed.map_err(|problem| self.refused(at, &problem))
+            let (seconds, stamp) = renewed.map_err(|problem| self.refused(at, &problem))?;
+            // It says how far this one node is.
+            if stamp.went_back(known) {
+                return Err(self.behind(at));
+            }
+            self.saw(stamp.revision);
+            Ok(seconds)
         })
         .await
     }
 
     /// Gives a lease back, and with it the keys that are attached to it. One that is gone already is no failure.
     pub(crate) async fn revoke(&self, lease: LeaseId, limit: Duration) -> Result<(), Error> {
-        match self.call(path::REVOKE, &etcd::lease_body(lease), (limit, true), |_| Ok(())).await {
-            Err(Error::LeaseGone) => Ok(()),
-            result => result,
+        let body = etcd::lease_body(lease);
+        match self.attempt(limit, true, async |at, limit| self.ask(at, path::REVOKE, &body, limit).await).await {
+            Ok(_) | Err(Error::LeaseGone) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -129,19 +139,33 @@ impl Etcd {
         }
     }
 
-    /// One call, and what its response says.
+    /// The store showed this revision.
+    pub(crate) fn saw(&self, revision: i64) {
+        let further = |seen: Stamp| Stamp { revision: seen.revision.max(revision), ..seen };
+        self.seen.set(self.seen.get().map(further));
+    }
+
+    /// One call that the whole store responds to, and what the response says.
     async fn call<T>(
         &self,
         path: &str,
         body: &str,
         (limit, is_repeatable): (Duration, bool),
-        read: impl Fn(&[u8]) -> Result<T, Malformed>,
+        read: impl Fn(&[u8]) -> Result<(T, Stamp), Malformed>,
     ) -> Result<T, Error> {
-        self.attempt(limit, is_repeatable, async |at, limit| {
+        let known = self.seen.get();
+        let asked = self.attempt(limit, is_repeatable, async |at, limit| {
             let response = self.ask(at, path, body, limit).await?;
             self.read(at, read(&response))
-        })
-        .await
+        });
+        let (value, stamp) = asked.await?;
+        if stamp.went_back(known) {
+            self.seen.set(Some(stamp));
+            return Err(Error::WentBack);
+        }
+        self.seen.set(self.seen.get().or(Some(stamp)));
+        self.saw(stamp.revision);
+        Ok(value)
     }
 
     /// Asks one endpoint after the other until one responds, each for its part of the time.
@@ -187,6 +211,12 @@ impl Etcd {
             self.at.set((at + 1) % self.endpoints.len());
             self.left.note();
         }
+    }
+
+    /// An endpoint is not as far as the store was: it goes on in a moment, or the store went back, which the next call shows.
+    fn behind(&self, at: usize) -> Refusal {
+        let why = format!("{} is behind what the store showed before", self.endpoints[at].origin());
+        Refusal::Failed { why, reached: true }
     }
 
     /// What a response says; fails where it is not etcd's.

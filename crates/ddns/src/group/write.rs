@@ -13,10 +13,25 @@ use super::etcd::{Error, Etcd};
 /// So much is written at once: one operation says which write it is.
 pub(super) const MOST_PAIRS: usize = MOST_OPERATIONS - 1;
 
+/// The holder's key of this host. Its revision alone may be that of another's, in a store that went back (J7).
+#[derive(Clone)]
+pub(super) struct Own {
+    /// The revision at which it was created.
+    pub(super) created: i64,
+    /// Its text.
+    pub(super) text: String,
+}
+
+impl Own {
+    /// What must be so for it to be there.
+    pub(super) fn compares(&self, keys: &Keys) -> Vec<Compare> {
+        vec![Compare::Created(keys.holder(), self.created), Compare::Value(keys.holder(), self.text.clone())]
+    }
+}
+
 /// A write.
 pub(super) struct Write {
-    /// The revision at which the holder's key was created.
-    pub(super) created: i64,
+    pub(super) own: Own,
     /// Which write came before; none where this is the first of all.
     pub(super) last: Option<String>,
     /// Which one this is.
@@ -45,7 +60,9 @@ impl Write {
         Ok(if last.as_ref() == Some(&self.name) {
             // It was done by a try whose answer was lost.
             Wrote::Done
-        } else if holder.is_some_and(|holder| holder.created == self.created) {
+        } else if holder
+            .is_some_and(|holder| (holder.created, holder.value) == (self.own.created, self.own.text.clone()))
+        {
             Wrote::Behind(last)
         } else {
             Wrote::Refused
@@ -65,7 +82,7 @@ impl Write {
         let mut then: Vec<Operation> = self.pairs.iter().map(operation).collect();
         then.push(Operation::Put(place.clone(), self.name.clone(), None));
         Transaction {
-            compares: vec![Compare::Created(keys.holder(), self.created), before],
+            compares: [self.own.compares(keys), vec![before]].concat(),
             then,
             otherwise: vec![Operation::Get(Range::key(&keys.holder()), 1), Operation::Get(Range::key(&place), 1)],
             is_repeatable: true,

@@ -9,18 +9,13 @@ use ddns_core::net::family::Family;
 
 use super::interfaces;
 
-/// An address of the internet; which one does not matter, only that it is reached by the default route. A root server of the
-/// DNS: no host has a route of its own to it.
-const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4));
-const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30));
-
 pub(super) fn ask(family: Family) -> Result<Choice, String> {
-    let (own, far) = match family {
-        Family::V4 => (IpAddr::V4(Ipv4Addr::UNSPECIFIED), FAR_V4),
-        Family::V6 => (IpAddr::V6(Ipv6Addr::UNSPECIFIED), FAR_V6),
+    let own = match family {
+        Family::V4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     };
     let asked = UdpSocket::bind((own, 0)).and_then(|socket| {
-        socket.connect((far, 53))?;
+        socket.connect((family.far(), 53))?;
         socket.local_addr()
     });
     let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();

@@ -1,6 +1,9 @@
 //! A real etcd on loopback. Like [`super::programs`] it needs nothing else of `support`.
 
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tempfile::TempDir;
@@ -13,6 +16,7 @@ pub struct Etcd {
     pub port: u16,
     folder: TempDir,
     secure: bool,
+    options: Vec<String>,
 }
 
 impl Etcd {
@@ -28,33 +32,53 @@ impl Etcd {
             return None;
         };
         let folder = TempDir::new().expect("a folder");
-        let scheme = if secure { "https" } else { "http" };
-        let (server, port) = started(|port| {
-            let mut command = Command::new(&etcd);
-            let (url, nobody) = (format!("{scheme}://127.0.0.1:{port}"), "http://127.0.0.1:0");
-            command.arg("--data-dir").arg(folder.path().join(port.to_string()));
-            command.args(["--listen-client-urls", &url, "--advertise-client-urls", &url, "--listen-peer-urls", nobody]);
-            command.args(["--initial-advertise-peer-urls", nobody, "--initial-cluster", "default=http://127.0.0.1:0"]);
-            // It keeps nothing, and elects itself at once.
-            command.args(["--unsafe-no-fsync", "--heartbeat-interval", "10", "--election-timeout", "100"]);
-            // A password takes it a moment, and many times that on a busy machine.
-            command.args(["--bcrypt-cost", "4"]);
-            command.args(options);
-            command
-        });
-        Some(Self { server, port, folder, secure })
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        let (server, port) =
+            started(|port| command(&etcd, port, secure, &folder.path().join(port.to_string()), &options));
+        Some(Self { server, port, folder, secure, options })
+    }
+
+    /// Where it keeps its data.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join(self.port.to_string())
+    }
+
+    /// Ends it, lets its data change meanwhile, and starts it on the same port; returns when it answers.
+    pub fn restart(&mut self, meanwhile: impl FnOnce(&Path)) {
+        self.server.0.kill().expect("it runs");
+        self.server.0.wait().expect("it ends");
+        meanwhile(&self.data());
+        let etcd = tool("etcd").expect("it was there a moment ago");
+        let mut command = command(&etcd, self.port, self.secure, &self.data(), &self.options);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let begun = Instant::now();
+        loop {
+            // Somebody may have the port for a moment.
+            if self.server.0.try_wait().expect("its state").is_some() {
+                self.server = Ended(command.spawn().expect("it starts"));
+            }
+            if self.run(&["--command-timeout", "1s", "get", "nothing"]).status.success() {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "etcd does not start");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Runs `etcdctl`; what it prints.
     #[track_caller]
     pub fn control(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "etcdctl {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
         assert!(!self.secure, "etcdctl would need certificates");
         let endpoint = format!("http://127.0.0.1:{}", self.port);
         let mut command = Command::new(tool("etcdctl").expect("it was there a moment ago"));
         command.env("ETCDCTL_API", "3").args(["--endpoints", &endpoint]).args(args);
-        let output = command.output().expect("etcdctl starts");
-        assert!(output.status.success(), "etcdctl {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        command.output().expect("etcdctl starts")
     }
 
     /// Stops the process, as a machine that hangs does: its connections stay open.
@@ -76,4 +100,19 @@ impl Etcd {
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
+}
+
+fn command(etcd: &Path, port: u16, secure: bool, data: &Path, options: &[String]) -> Command {
+    let mut command = Command::new(etcd);
+    let scheme = if secure { "https" } else { "http" };
+    let (url, nobody) = (format!("{scheme}://127.0.0.1:{port}"), "http://127.0.0.1:0");
+    command.arg("--data-dir").arg(data);
+    command.args(["--listen-client-urls", &url, "--advertise-client-urls", &url, "--listen-peer-urls", nobody]);
+    command.args(["--initial-advertise-peer-urls", nobody, "--initial-cluster", "default=http://127.0.0.1:0"]);
+    // It keeps nothing, and elects itself at once.
+    command.args(["--unsafe-no-fsync", "--heartbeat-interval", "10", "--election-timeout", "100"]);
+    // A password takes it a moment, and many times that on a busy machine.
+    command.args(["--bcrypt-cost", "4"]);
+    command.args(options);
+    command
 }

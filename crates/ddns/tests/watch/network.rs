@@ -374,3 +374,37 @@ fn watch_no_network_at_the_start_is_waited_out_and_logged_once() {
     assert!(first.at.saturating_duration_since(came) < ms(3000), "{:?}", first.at - came);
     watch.stop();
 }
+
+/// A VPN takes the internet in two halves, which win over the default route without touching it.
+#[test]
+fn watch_the_two_halves_of_a_vpn_are_noticed_at_once() {
+    let name = "watch::network::watch_the_two_halves_of_a_vpn_are_noticed_at_once";
+    if !inside(name, &interfaces(&["d0", "tun0"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0; ip addr add 10.8.0.2/24 dev tun0");
+    let sandbox = host();
+    let (endpoint, watch) = watching(&sandbox, "default");
+    sh("ip route add 0.0.0.0/1 dev tun0; ip route add 128.0.0.0/1 dev tun0");
+    assert_eq!(endpoint.wait(2, SOON).ip(), "10.8.0.2");
+    sh("ip route del 0.0.0.0/1 dev tun0; ip route del 128.0.0.0/1 dev tun0");
+    assert_eq!(endpoint.wait(3, SOON).ip(), "203.0.113.1");
+    watch.stop();
+}
+
+#[test]
+fn watch_a_rule_that_chooses_another_table_is_noticed_at_once() {
+    let name = "watch::network::watch_a_rule_that_chooses_another_table_is_noticed_at_once";
+    if !inside(name, &interfaces(&["d0", "d1"])) {
+        return;
+    }
+    sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0; ip addr add 198.51.100.1/24 dev d1
+        ip route add default dev d1 table 100");
+    let sandbox = host();
+    let (endpoint, watch) = watching(&sandbox, "default");
+    sh("ip rule add pref 1000 lookup 100");
+    assert_eq!(endpoint.wait(2, SOON).ip(), "198.51.100.1");
+    sh("ip rule del pref 1000");
+    assert_eq!(endpoint.wait(3, SOON).ip(), "203.0.113.1");
+    watch.stop();
+}

@@ -89,7 +89,7 @@ fn message(response: &Value) -> Option<&str> {
 
 /// The number of gRPC.
 fn code(response: &Value) -> Option<i64> {
-    ["grpc_code", "code"].iter().find_map(|name| number(response, name).ok().filter(|code| *code != 0))
+    ["grpc_code", "code"].iter().find_map(|name| number(response, name).ok().filter(|code: &i64| *code != 0))
 }
 
 impl Problem {

@@ -1,12 +1,13 @@
 //! What etcd responds.
 
 use std::fmt;
+use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::problem::{Problem, in_stream};
-use super::{Done, KeyValue, LeaseId};
+use super::{Done, KeyValue, LeaseId, Stamp};
 use crate::text::json::{Dialect, Node, Value, parse};
 
 /// A message of a watch is not longer: a transaction with the most operations and the largest request that etcd takes
@@ -46,8 +47,8 @@ pub struct Page {
 /// One message of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// One of the ranges is watched from now on.
-    Created,
+    /// One of the ranges is watched from now on. The node that does it is at this revision.
+    Created(i64),
     /// Nothing but the present revision.
     Progress,
     /// What changed.
@@ -75,46 +76,46 @@ pub enum Change {
 }
 
 /// Reads the response to a range.
-pub fn page(body: &[u8]) -> Result<Page, Malformed> {
+pub fn page(body: &[u8]) -> Result<(Page, Stamp), Malformed> {
     let response = object(body)?;
-    let revision = revision(&response)?;
+    let at = stamp(&response)?;
     let keys = list(&response, "kvs");
     let has_more = matches!(field(&response, "more"), Some(Value::Bool(true)));
     let last = keys.last().filter(|_| has_more).map(|last| bytes(&last.value, "key")).transpose()?;
-    Ok(Page { found: key_values(keys)?, revision, last })
+    Ok((Page { found: key_values(keys)?, revision: at.revision, last }, at))
 }
 
 /// Reads the response to a transaction.
-pub fn transaction(body: &[u8]) -> Result<Done, Malformed> {
+pub fn transaction(body: &[u8]) -> Result<(Done, Stamp), Malformed> {
     let response = object(body)?;
+    let at = stamp(&response)?;
     let succeeded = matches!(field(&response, "succeeded"), Some(Value::Bool(true)));
     let found = list(&response, "responses").iter().map(|of_one| match field(&of_one.value, "response_range") {
         Some(range) => key_values(list(range, "kvs")),
         None => Ok(Vec::new()),
     });
-    Ok(Done { succeeded, revision: revision(&response)?, found: found.collect::<Result<_, _>>()? })
+    Ok((Done { succeeded, revision: at.revision, found: found.collect::<Result<_, _>>()? }, at))
 }
 
 /// Reads the response to a grant.
-pub fn grant(body: &[u8]) -> Result<Grant, Malformed> {
+pub fn grant(body: &[u8]) -> Result<(Grant, Stamp), Malformed> {
     let response = object(body)?;
-    let (id, seconds) = (number(&response, "ID")?, number(&response, "TTL")?);
-    match u64::try_from(seconds) {
-        Ok(seconds) if seconds > 0 && id != 0 => Ok(Grant { lease: LeaseId(id), seconds }),
+    match (number(&response, "ID")?, u64::try_from(number::<i64>(&response, "TTL")?)) {
+        (id, Ok(seconds)) if seconds > 0 && id != 0 => Ok((Grant { lease: LeaseId(id), seconds }, stamp(&response)?)),
         _ => Err(Malformed),
     }
 }
 
 /// Reads the response to a renewal: how many seconds the lease lasts from now on; none where it is gone. A stream of one
 /// message, which may be an error.
-pub fn renewal(body: &[u8]) -> Result<Result<Option<u64>, Problem>, Malformed> {
+pub fn renewal(body: &[u8]) -> Result<Result<(Option<u64>, Stamp), Problem>, Malformed> {
     let response = object(body)?;
     if let Some(error) = field(&response, "error") {
         return Ok(Err(in_stream(error)));
     }
     let result = field(&response, "result").ok_or(Malformed)?;
-    revision(result)?;
-    Ok(Ok(u64::try_from(number(result, "TTL")?).ok().filter(|seconds| *seconds > 0)))
+    let seconds = u64::try_from(number::<i64>(result, "TTL")?).ok().filter(|seconds| *seconds > 0);
+    Ok(Ok((seconds, stamp(result)?)))
 }
 
 /// Reads the response to user and password.
@@ -135,14 +136,14 @@ pub fn watched(message: &[u8]) -> Result<Event, Malformed> {
     let result = field(&message, "result").ok_or(Malformed)?;
     let is = |name| matches!(field(result, name), Some(Value::Bool(true)));
     if is("canceled") {
-        if number(result, "compact_revision")? > 0 {
+        if number::<i64>(result, "compact_revision")? > 0 {
             return Ok(Event::Ended(Problem::Compacted));
         }
         let reason = field(result, "cancel_reason").and_then(Value::text);
         return Ok(Event::Ended(Problem::of(reason.unwrap_or("the watch was cancelled"), None)));
     }
     if is("created") {
-        return Ok(Event::Created);
+        return Ok(Event::Created(stamp(result)?.revision));
     }
     let mut batch = Batch { revision: 0, changes: Vec::new() };
     for event in list(result, "events") {
@@ -218,9 +219,9 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Node] {
 }
 
 /// A number, in quotes or without; what is left out is zero.
-pub(super) fn number(value: &Value, name: &str) -> Result<i64, Malformed> {
+pub(super) fn number<T: Default + FromStr>(value: &Value, name: &str) -> Result<T, Malformed> {
     match field(value, name) {
-        None => Ok(0),
+        None => Ok(T::default()),
         Some(Value::String(text) | Value::Number(text)) => text.parse().map_err(|_| Malformed),
         Some(_) => Err(Malformed),
     }
@@ -237,10 +238,11 @@ fn text(value: &Value, name: &str) -> Result<String, Malformed> {
     })
 }
 
-/// The revision of the store: every response has it.
-fn revision(response: &Value) -> Result<i64, Malformed> {
-    match number(field(response, "header").ok_or(Malformed)?, "revision")? {
-        revision if revision > 0 => Ok(revision),
+/// Every response has it.
+fn stamp(response: &Value) -> Result<Stamp, Malformed> {
+    let header = field(response, "header").ok_or(Malformed)?;
+    match (number(header, "cluster_id")?, number(header, "revision")?) {
+        (cluster, revision) if revision > 0 => Ok(Stamp { cluster, revision }),
         _ => Err(Malformed),
     }
 }

@@ -57,9 +57,23 @@ fn pair(key: &str, value: &str, lease: Option<i64>, created: i64) -> KeyValue {
     KeyValue { key: key.to_owned(), value: value.to_owned(), lease: lease.map(LeaseId), created }
 }
 
+fn at(cluster: u64, revision: i64) -> Stamp {
+    Stamp { cluster, revision }
+}
+
+#[test]
+fn j7_a_store_that_was_further_or_is_another_one_went_back() {
+    let known = Some(at(1, 7));
+    let cases = [(None, at(1, 1), false), (known, at(1, 7), false), (known, at(1, 8), false)];
+    let back = [(known, at(1, 6), true), (known, at(2, 8), true)];
+    for (known, now, expected) in cases.into_iter().chain(back) {
+        assert_eq!(now.went_back(known), expected, "{known:?} {now:?}");
+    }
+}
+
 #[test]
 fn what_etcd_leaves_out_is_zero_and_what_is_not_known_is_passed_over() {
-    let text = br#"{"header":{"revision":"7","raft_term":"2"},"kvs":[
+    let text = br#"{"header":{"cluster_id":"14841639068965178418","revision":"7","raft_term":"2"},"kvs":[
         {"key":"YQ==","create_revision":"2","mod_revision":"3","version":"2","value":"Yg==","lease":"5"},
         {"key":"/w==","create_revision":4}],"more":true,"count":"9","new":{"x":[1]}}"#;
     let expected = Page {
@@ -67,23 +81,23 @@ fn what_etcd_leaves_out_is_zero_and_what_is_not_known_is_passed_over() {
         revision: 7,
         last: Some(vec![255]),
     };
-    assert_eq!(page(text), Ok(expected));
+    assert_eq!(page(text), Ok((expected, at(14_841_639_068_965_178_418, 7))));
     let empty = Page { found: Vec::new(), revision: 1, last: None };
-    assert_eq!(page(br#"{"header":{"revision":"1"},"kvs":null}"#), Ok(empty));
+    assert_eq!(page(br#"{"header":{"revision":"1"},"kvs":null}"#), Ok((empty, at(0, 1))));
     let done = transaction(br#"{"header":{"revision":"2"},"succeeded":true,"responses":[{"response_put":{}}]}"#);
-    assert_eq!(done, Ok(Done { succeeded: true, revision: 2, found: vec![Vec::new()] }));
+    assert_eq!(done, Ok((Done { succeeded: true, revision: 2, found: vec![Vec::new()] }, at(0, 2))));
     let text = br#"{"header":{"revision":"2"},"responses":[{"response_range":{"kvs":[{"key":"YQ=="}],"count":"1"}}]}"#;
     let expected = Done { succeeded: false, revision: 2, found: vec![vec![pair("a", "", None, 0)]] };
-    assert_eq!(transaction(text), Ok(expected));
+    assert_eq!(transaction(text), Ok((expected, at(0, 2))));
     let lease = Grant { lease: LeaseId(8), seconds: 15 };
-    assert_eq!(grant(br#"{"header":{},"ID":"8","TTL":"15"}"#), Ok(lease));
+    assert_eq!(grant(br#"{"header":{"revision":"3"},"ID":"8","TTL":"15"}"#), Ok((lease, at(0, 3))));
     assert_eq!(token(br#"{"header":{},"token":"abc.7"}"#), Ok("abc.7".to_owned()));
 }
 
 #[test]
 fn a_renewal_tells_a_lease_that_is_gone_from_one_that_lasts() {
-    assert_eq!(renewal(br#"{"result":{"header":{"revision":"2"},"ID":"8","TTL":"15"}}"#), Ok(Ok(Some(15))));
-    assert_eq!(renewal(br#"{"result":{"header":{"revision":"2"},"ID":"8"}}"#), Ok(Ok(None)));
+    assert_eq!(renewal(br#"{"result":{"header":{"revision":"2"},"ID":"8","TTL":"15"}}"#), Ok(Ok((Some(15), at(0, 2)))));
+    assert_eq!(renewal(br#"{"result":{"header":{"revision":"2"},"ID":"8"}}"#), Ok(Ok((None, at(0, 2)))));
     let stream = br#"{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader","http_status":"x"}}"#;
     assert_eq!(renewal(stream), Ok(Err(Problem::Unavailable("no leader".to_owned()))));
     assert_eq!(renewal(br#"{"result":{}}"#), Err(Malformed));
@@ -116,7 +130,7 @@ fn what_another_server_sends_is_not_taken_for_etcd() {
 #[test]
 fn messages_of_a_watch_are_changes_or_its_end() {
     let event = |text: &str| watched(text.as_bytes());
-    assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"created":true}}"#), Ok(Event::Created));
+    assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"created":true}}"#), Ok(Event::Created(5)));
     assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"watch_id":"-1"}}"#), Ok(Event::Progress));
     let changes = r#"{"result":{"header":{"revision":"9"},"events":[
         {"kv":{"key":"YQ==","create_revision":"6","mod_revision":"6","version":"1","value":"Yg=="}},
@@ -213,6 +227,6 @@ proptest! {
         let sent = json(&transaction_body(&transaction));
         let put = &sent["success"][0]["request_put"];
         let text = format!(r#"{{"header":{{"revision":"1"}},"kvs":[{{"key":{},"value":{}}}]}}"#, put["key"], put["value"]);
-        prop_assert_eq!(page(text.as_bytes()).expect("a page").found, vec![pair(&key, &value, None, 0)]);
+        prop_assert_eq!(page(text.as_bytes()).expect("a page").0.found, vec![pair(&key, &value, None, 0)]);
     }
 }

@@ -33,8 +33,8 @@ impl Kind {
             Call::Watch => Self::Watch,
             Call::Register(..) => Self::Register,
             Call::Campaign(_) => Self::Campaign,
-            Call::Load(_) => Self::Load,
-            Call::Resign(_) => Self::Resign,
+            Call::Load(..) => Self::Load,
+            Call::Resign(..) => Self::Resign,
             Call::Revoke(_) => Self::Revoke,
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Machine, Stage};
-use crate::group::standing::{Role, Seen, Standing};
+use crate::group::standing::{Role, Seen, Standing, WENT_BACK};
 use crate::group::view::{LeaseId, VERSION, View};
 use crate::text::duration::duration;
 
@@ -65,6 +65,9 @@ impl Machine {
     }
 
     fn store(&self, now: Duration) -> Result<(), String> {
+        if self.unsafe_until.is_some_and(|until| now < until) {
+            return Err(WENT_BACK.to_owned());
+        }
         match self.calls.why(now) {
             Some(why) => Err(why.to_owned()),
             None => Ok(()),

@@ -27,8 +27,16 @@ impl Machine {
         self.hand_over(now, actions);
         self.register(now, actions);
         match self.held.map(|held| (held.stage, held.created)) {
-            Some((Stage::Loading, created)) => self.call(Call::Load(created), now, actions),
-            Some((Stage::Resigning, created)) => self.call(Call::Resign(created), now, actions),
+            Some((Stage::Loading, created)) => {
+                if self.is_due(self.unsafe_until.unwrap_or_default(), now) {
+                    self.call(Call::Load(created, self.unsafe_until.is_some()), now, actions);
+                }
+            }
+            Some((Stage::Resigning, created)) => {
+                if let Some(lease) = self.lease {
+                    self.call(Call::Resign(lease.id, created), now, actions);
+                }
+            }
             Some(_) => {}
             None => self.campaign(now, actions),
         }
@@ -133,7 +141,7 @@ impl Machine {
         }
         let Some(rank) = view.order().iter().position(|member| member.lease == lease.id) else { return };
         let turn = self.vacant_since + RANK.saturating_mul(rank.try_into().unwrap_or(u32::MAX));
-        if self.is_due(turn.max(self.stand_back_until), now) {
+        if self.is_due(turn.max(self.stand_back_until).max(self.unsafe_until.unwrap_or_default()), now) {
             self.call(Call::Campaign(lease.id), now, actions);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::calls::Kind;
+use super::calls::{Calls, Kind};
 use super::{Action, Answer, Event, Held, Lease, Machine, Stage, margin};
 use crate::group::view::{Holder, View};
 
@@ -16,6 +16,7 @@ impl Machine {
                 self.calls.failed(kind, why, now, jitter);
                 self.is_watch_doubted |= kind != Kind::Watch;
             }
+            Event::WentBack => self.went_back(now, actions),
             Event::Viewed(view) => self.viewed(view, now, actions),
             Event::Address(has_address) => {
                 if self.readiness.has_address && !has_address {
@@ -99,6 +100,7 @@ impl Machine {
     }
 
     fn loaded(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        self.unsafe_until = None;
         if !self.is_confirmed(now) {
             self.change(Stage::Loading, Stage::Unconfirmed);
         } else if self.stage() == Some(Stage::Loading) {
@@ -117,6 +119,21 @@ impl Machine {
             view.holder = Some(holder);
         }
         self.see_holder(now, actions);
+    }
+
+    /// Nothing that was known of the store counts any more (J7). The lease may be there or not: only the store can say. Who held
+    /// before may send until the last renewal before this has ended, and does not wait for anybody.
+    fn went_back(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        self.lose(actions);
+        self.calls = Calls::default();
+        (self.view, self.registered, self.seen_holder, self.preferred) = (None, None, None, None);
+        (self.resigned, self.is_watch_doubted) = (0, false);
+        if let Some(lease) = &mut self.lease {
+            (lease.renewed, lease.until) = (Duration::ZERO, now);
+        }
+        let lease = self.settings.lease;
+        // Half of the margin is enough for clocks that are wrong.
+        self.unsafe_until = Some(now + lease.saturating_sub(margin(lease) / 2));
     }
 
     fn viewed(&mut self, mut view: View, now: Duration, actions: &mut Vec<Action>) {
@@ -148,8 +165,9 @@ impl Machine {
             return;
         }
         self.lose(actions);
-        if let Some(created) = own.filter(|created| *created > self.resigned) {
-            self.held = Some(Held { created, stage: Stage::Loading });
+        if let Some(created) = own {
+            let stage = if created > self.resigned { Stage::Loading } else { Stage::Resigning };
+            self.held = Some(Held { created, stage });
             self.readiness.unreached_since = None;
         }
     }

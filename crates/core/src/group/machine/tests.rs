@@ -143,7 +143,7 @@ fn j1_a_member_joins_campaigns_reads_the_state_and_sends() {
     assert_eq!(play.see(), [call(Call::Campaign(OWN))]);
     assert_eq!(play.role(), Role::StandBy);
     let holder = Holder { member: "a".to_owned(), lease: OWN, created: 3 };
-    assert_eq!(play.answer(Answer::Campaigned(OWN, Some(holder))), [call(Call::Load(3))]);
+    assert_eq!(play.answer(Answer::Campaigned(OWN, Some(holder))), [call(Call::Load(3, false))]);
     assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::TakingOver, false));
     assert_eq!(play.answer(Answer::Loaded(3)), [Action::Open]);
     assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::Holder, true));
@@ -206,7 +206,7 @@ fn j3_a_holder_that_cannot_renew_stops_in_time_and_goes_on_only_when_confirmed()
     assert_eq!(play.machine.deadline(), None);
     // The answer came too late to count for long, but the lease was never another's.
     let actions = play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
-    assert_eq!(actions, [call(Call::Watch), call(Call::Load(20))]);
+    assert_eq!(actions, [call(Call::Watch), call(Call::Load(20, false))]);
     assert!(!play.machine.may_send(play.now));
     assert_eq!(play.answer(Answer::Loaded(20)), [Action::Open]);
 }
@@ -247,11 +247,11 @@ fn j3_after_a_pause_nothing_is_sent_although_nobody_said_so() {
 fn j3_a_state_that_was_read_too_late_is_read_again() {
     let mut play = Play::joined();
     play.put_holder(OWN, 20);
-    assert_eq!(play.see(), [call(Call::Load(20))]);
+    assert_eq!(play.see(), [call(Call::Load(20, false))]);
     play.pass(14.0);
     assert_eq!(play.answer(Answer::Loaded(20)), []);
     assert!(!play.machine.may_send(play.now));
-    assert_eq!(play.answer(Answer::Renewed(OWN, Some(LEASE))), [call(Call::Load(20))]);
+    assert_eq!(play.answer(Answer::Renewed(OWN, Some(LEASE))), [call(Call::Load(20, false))]);
 }
 
 #[test]
@@ -271,14 +271,52 @@ fn j3_a_key_that_was_given_back_is_never_taken_up_again() {
     play.on(Event::Address(false));
     let actions = play.pass_renewed(15.5);
     assert!(actions.contains(&Action::Drain), "{actions:?}");
-    assert_eq!(play.on(Event::Drained), [call(Call::Resign(20))]);
+    assert_eq!(play.on(Event::Drained), [call(Call::Resign(OWN, 20))]);
     play.answer(Answer::Resigned(20));
-    // A watch that is late still shows the old holder.
-    play.see();
-    assert_eq!((play.machine.created(), play.machine.may_send(play.now)), (None, false));
+    // A watch that is late still shows the old holder: should it be there, it is given back again.
+    assert_eq!(play.see(), [call(Call::Resign(OWN, 20))]);
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::HandingOver, false));
+    play.answer(Answer::Resigned(20));
     play.on(Event::Address(true));
     play.put_holder(OWN, 40);
-    assert_eq!(play.see(), [call(Call::Load(40))]);
+    assert_eq!(play.see(), [call(Call::Load(40, false))]);
+}
+
+#[test]
+fn j7_after_the_store_went_back_nothing_of_it_is_believed_and_who_held_before_is_waited_for() {
+    let mut play = Play::holder();
+    let actions = play.on(Event::WentBack);
+    assert_eq!(actions, [Action::Stop, call(Call::Renew(OWN)), call(Call::Watch)], "the lease may be there or not");
+    assert!(play.machine.standing(play.now).store.is_err_and(|why| why.contains("went back")));
+    assert_eq!(play.answer(Answer::Renewed(OWN, None)), [call(Call::Grant)]);
+    assert_eq!(play.answer(Answer::Granted(OWN, LEASE)), []);
+    // It was wiped: revisions begin anew.
+    play.view = View::default();
+    assert_eq!(play.see(), [call(Call::Register(OWN, own_entry(true)))]);
+    play.put_member(OWN, own_entry(true));
+    assert_eq!(play.see(), []);
+    let actions = play.pass_renewed(14.0);
+    assert!(!actions.contains(&call(Call::Campaign(OWN))), "{actions:?}");
+    assert_eq!(play.pass(0.3), [call(Call::Campaign(OWN))]);
+    let holder = play.put_holder(OWN, 4);
+    assert_eq!(play.answer(Answer::Campaigned(OWN, Some(holder))), [call(Call::Load(4, true))]);
+    assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::TakingOver, false));
+    assert_eq!(play.answer(Answer::Loaded(4)), [Action::Open]);
+    assert_eq!(play.machine.standing(play.now).store, Ok(()));
+}
+
+#[test]
+fn j7_a_key_that_a_restored_store_still_has_is_taken_up_and_its_claims_are_in_doubt() {
+    let mut play = Play::holder();
+    play.machine.resigned = 20;
+    play.on(Event::WentBack);
+    play.answer(Answer::Renewed(OWN, Some(LEASE)));
+    play.view.revision = 19;
+    assert_eq!(play.see(), [], "at first it waits");
+    assert_eq!(play.role(), Role::TakingOver);
+    let actions = play.pass_renewed(14.3);
+    assert!(actions.contains(&call(Call::Load(20, true))), "{actions:?}");
+    assert_eq!(play.answer(Answer::Loaded(20)), [Action::Open]);
 }
 
 #[test]

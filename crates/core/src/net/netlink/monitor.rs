@@ -1,4 +1,5 @@
-//! The kernel's notifications to a program that listens: addresses, default routes and interfaces that come and go.
+//! The kernel's notifications to a program that listens: addresses, interfaces, and what leads to the internet (routes, and the
+//! rules that choose among their tables) that come and go.
 //!
 //! Many of them change nothing: lifetimes are renewed with every router advertisement. What they say is remembered, so
 //! that only a change counts.
@@ -6,17 +7,32 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::{Broken, FAMILY_V4, FAMILY_V6, Message, NEW_ADDRESS, NEW_LINK, UP, address, number};
+use super::{
+    ATTRIBUTE_HEADER, Broken, FAMILY_V4, FAMILY_V6, KIND_BITS, Message, NEW_ADDRESS, NEW_LINK, UP, address, cut, half,
+    ip_of, number,
+};
 use crate::net::family::Family;
 use crate::net::local_address::Flags;
+use crate::net::network::Network;
 
 const DELETE_LINK: u16 = 17;
 const DELETE_ADDRESS: u16 = 21;
 const NEW_ROUTE: u16 = 24;
 const DELETE_ROUTE: u16 = 25;
+const NEW_RULE: u16 = 32;
+const DELETE_RULE: u16 = 33;
 
-/// The groups to listen to: interfaces, and addresses and routes of both families.
-pub const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400;
+/// The network that a route or a rule is about.
+const DESTINATION: u16 = 1;
+
+/// A network that is no longer is a good part of the internet.
+const LARGE: u8 = 3;
+
+/// What comes before the attributes of a route, and of a rule.
+const HEAD: usize = 12;
+
+/// The groups to listen to: interfaces, and addresses, routes and rules of both families.
+pub const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x80 | 0x100 | 0x400 | 0x4_0000;
 
 /// What the kernel has notified so far.
 #[derive(Debug, Default)]
@@ -67,8 +83,11 @@ impl Monitor {
                 Ok(Family::ALL.map(|family| is_changed && Family::of(found.ip) == Some(family)))
             }
             // None comes for a route that is replaced, or goes with its interface: so each that comes counts.
-            NEW_ROUTE | DELETE_ROUTE => {
-                let changed = family_of_default_route(message.body)?;
+            NEW_ROUTE | DELETE_ROUTE | NEW_RULE | DELETE_RULE => {
+                // A rule about a source has no say in which source is chosen.
+                let is_about_source =
+                    matches!(message.kind, NEW_RULE | DELETE_RULE) && *message.body.get(2).ok_or(Broken)? > 0;
+                let changed = leads_far(message.body)?.filter(|_| !is_about_source);
                 Ok(Family::ALL.map(|family| changed == Some(family)))
             }
             NEW_LINK | DELETE_LINK => {
@@ -91,14 +110,27 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
-/// None where it is a route to somewhere in particular.
-fn family_of_default_route(body: &[u8]) -> Result<Option<Family>, Broken> {
-    let (&[family, length], _) = body.split_first_chunk().ok_or(Broken)?;
-    Ok(match family {
-        FAMILY_V4 if length == 0 => Some(Family::V4),
-        FAMILY_V6 if length == 0 => Some(Family::V6),
-        _ => None,
-    })
+/// The family in which a route or a rule leads to the internet, in whatever table: by default, or as the half of it that a VPN
+/// takes. None where it leads to somewhere in particular.
+fn leads_far(body: &[u8]) -> Result<Option<Family>, Broken> {
+    let (&[number, length], _) = body.split_first_chunk().ok_or(Broken)?;
+    let family = match number {
+        FAMILY_V4 => Family::V4,
+        FAMILY_V6 => Family::V6,
+        _ => return Ok(None),
+    };
+    let mut is_far = length <= LARGE;
+    let mut rest = body.get(HEAD..).ok_or(Broken)?;
+    while !rest.is_empty() {
+        let kind = half(rest, 2)?;
+        let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
+        rest = next;
+        if kind & KIND_BITS == DESTINATION {
+            let network = Network::of(ip_of(number, value)?, length.into()).ok_or(Broken)?;
+            is_far |= network.contains(family.far());
+        }
+    }
+    Ok(is_far.then_some(family))
 }
 
 #[cfg(test)]
@@ -127,9 +159,14 @@ mod tests {
 
     const GATEWAY: u16 = 5;
 
-    fn route(kind: u16, length: u8, gateway: [u8; 4]) -> Vec<u8> {
+    fn route(kind: u16, length: u8, to: [u8; 4], gateway: [u8; 4]) -> Vec<u8> {
         let head = [FAMILY_V4, length, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0];
-        message(kind, 0, &[&head[..], &attribute(GATEWAY, &gateway)].concat())
+        let to = if length == 0 { Vec::new() } else { attribute(DESTINATION, &to) };
+        message(kind, 0, &[&head[..], &to, &attribute(GATEWAY, &gateway)].concat())
+    }
+
+    fn rule(kind: u16, family: u8, (to, from): (u8, u8)) -> Vec<u8> {
+        message(kind, 0, &[family, to, from, 0, 100, 0, 0, 1, 0, 0, 0, 0])
     }
 
     fn link(kind: u16, flags: u32) -> Vec<u8> {
@@ -160,13 +197,36 @@ mod tests {
     }
 
     #[test]
-    fn only_default_routes_count() {
+    fn only_routes_to_the_internet_count() {
         let mut monitor = Monitor::default();
-        assert_eq!(monitor.take(&route(NEW_ROUTE, 24, [10, 0, 0, 1])), NOTHING);
-        assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 1])), V4_CHANGED);
-        assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 2])), V4_CHANGED);
-        assert_eq!(monitor.take(&route(NEW_ROUTE, 0, [10, 0, 0, 1])), V4_CHANGED, "there and back");
-        assert_eq!(monitor.take(&route(DELETE_ROUTE, 0, [10, 0, 0, 1])), V4_CHANGED);
+        let far = |kind, gateway| route(kind, 0, [0; 4], gateway);
+        assert_eq!(monitor.take(&far(NEW_ROUTE, [10, 0, 0, 1])), V4_CHANGED);
+        assert_eq!(monitor.take(&far(NEW_ROUTE, [10, 0, 0, 2])), V4_CHANGED);
+        assert_eq!(monitor.take(&far(NEW_ROUTE, [10, 0, 0, 1])), V4_CHANGED, "there and back");
+        assert_eq!(monitor.take(&far(DELETE_ROUTE, [10, 0, 0, 1])), V4_CHANGED);
+        let cases = [
+            ((1, [0, 0, 0, 0]), V4_CHANGED),
+            ((1, [128, 0, 0, 0]), V4_CHANGED),
+            ((2, [64, 0, 0, 0]), V4_CHANGED),
+            ((7, [198, 0, 0, 0]), V4_CHANGED),
+            ((24, [198, 41, 0, 0]), V4_CHANGED),
+            ((7, [12, 0, 0, 0]), NOTHING),
+            ((16, [172, 17, 0, 0]), NOTHING),
+            ((32, [203, 0, 113, 9]), NOTHING),
+        ];
+        for ((length, to), expected) in cases {
+            assert_eq!(monitor.take(&route(NEW_ROUTE, length, to, [10, 0, 0, 1])), expected, "{to:?}/{length}");
+        }
+    }
+
+    #[test]
+    fn rules_count_that_choose_the_table_of_the_way_to_the_internet() {
+        let mut monitor = Monitor::default();
+        assert_eq!(monitor.take(&rule(NEW_RULE, FAMILY_V4, (0, 0))), V4_CHANGED);
+        assert_eq!(monitor.take(&rule(DELETE_RULE, FAMILY_V6, (0, 0))), V6_CHANGED);
+        assert_eq!(monitor.take(&rule(NEW_RULE, FAMILY_V4, (0, 32))), NOTHING, "of one source");
+        assert_eq!(monitor.take(&rule(NEW_RULE, 128, (0, 0))), NOTHING, "of another family");
+        assert_eq!(monitor.take(&message(NEW_RULE, 0, &[FAMILY_V4])), [true; 2], "what is not understood");
     }
 
     #[test]
@@ -184,7 +244,7 @@ mod tests {
         fn whatever_comes_is_taken(bytes in vec(any::<u8>(), 0..200), cut in 0..100_usize) {
             let mut monitor = Monitor::default();
             monitor.take(&bytes);
-            let whole = [v6(NEW_ADDRESS, 0), route(NEW_ROUTE, 0, [1, 2, 3, 4]), link(NEW_LINK, UP)].concat();
+            let whole = [v6(NEW_ADDRESS, 0), route(NEW_ROUTE, 24, [1, 2, 3, 0], [1, 2, 3, 4]), link(NEW_LINK, UP)].concat();
             monitor.take(&whole[..whole.len() - cut.min(whole.len())]);
         }
     }

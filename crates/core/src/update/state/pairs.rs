@@ -37,6 +37,15 @@ impl State {
         state
     }
 
+    /// Nothing that was accepted is sure any more: the store of a group went back (J7). What changed by that.
+    pub fn doubt_all(&mut self) -> Vec<Pair> {
+        let keys: Vec<EntryKey> = keys_of(&self.callbacks).collect();
+        for key in &keys {
+            self.set(key, self.entry(key).doubted());
+        }
+        keys.iter().map(|key| self.pair(key)).collect()
+    }
+
     /// The text of the salt.
     pub fn salt_text(&self) -> String {
         hex::text(&self.salt)

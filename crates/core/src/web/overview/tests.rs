@@ -103,9 +103,9 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
         (Role::Unconfirmed, false, "Stands by: the lease of the group is not confirmed", State::Retrying),
         (Role::TakingOver, true, "Takes over", State::StandBy),
         (Role::Joining, true, "Joins the group", State::StandBy),
-        (Role::Joining, false, "Stands by: the store of the group does not answer", State::Retrying),
+        (Role::Joining, false, "Stands by: the store of the group cannot be used", State::Retrying),
         (Role::StandBy, true, "Stands by for b", State::StandBy),
-        (Role::StandBy, false, "Stands by: the store of the group does not answer", State::Retrying),
+        (Role::StandBy, false, "Stands by: the store of the group cannot be used", State::Retrying),
     ];
     // It gave the lease back, and the store has not said so yet.
     let mut resigned = status.clone();

@@ -22,6 +22,13 @@ pub(crate) enum Fault {
     Unstale,
     /// The way to the store that the members with this bit have leads to the old leader.
     Stale(u32),
+    /// The store is kept as it is now.
+    Keep,
+    /// It is again as it was kept, or empty where that is not wanted; perhaps as another cluster.
+    GoBack {
+        is_wiped: bool,
+        is_another: bool,
+    },
     Heal,
 }
 
@@ -49,6 +56,8 @@ impl World {
                 self.nodes.iter_mut().enumerate().for_each(|(at, node)| node.is_stale = bits & (1 << at) != 0);
             }
             Fault::Unstale => self.nodes.iter_mut().for_each(|node| node.is_stale = false),
+            Fault::Keep => self.kept = Some(self.store.clone()),
+            Fault::GoBack { is_wiped, is_another } => self.go_back(is_wiped, is_another),
             Fault::Heal => self.heal(),
         }
     }
@@ -65,12 +74,33 @@ impl World {
         (known.paused_until, known.wake_at) = (Duration::ZERO, None);
         known.pending.clear();
         known.watch = None;
+        known.seen = None;
+        (known.is_unaware, known.era) = (self.era > 0, self.era);
         known.sending = None;
         known.is_draining = false;
         // With the flaw it believes what it knew before it ended.
         known.known = known.known.filter(|_| self.flaw == Flaw::NotLoaded);
         let has_address = known.has_address;
         self.tell(node, Event::Address(has_address));
+    }
+
+    /// Connections to it break.
+    fn go_back(&mut self, is_wiped: bool, is_another: bool) {
+        let kept = self.kept.clone().filter(|_| !is_wiped);
+        self.store.go_back(kept, is_another, self.now);
+        (self.era, self.went_back) = (self.era + 1, self.now);
+        for node in 0..self.nodes.len() {
+            let (known, delay) = (&mut self.nodes[node], self.random.up_to(Duration::from_millis(500)));
+            let from = (node, known.life);
+            let (watch, mut calls): (_, Vec<u64>) = (known.watch.take(), known.pending.keys().copied().collect());
+            calls.sort_unstable();
+            for id in calls {
+                self.at(self.now + delay, What::GiveUp { from, id });
+            }
+            if let Some((watch, _)) = watch {
+                self.at(self.now + delay, What::Unwatch { to: from, watch });
+            }
+        }
     }
 
     fn heal(&mut self) {

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use ddns_core::group::etcd::Stamp;
 use ddns_core::group::machine::Machine;
-use ddns_core::group::view::View;
+use ddns_core::group::view::{LeaseId, View};
 
 use super::store::{Asked, Remembered};
 use crate::host::Random;
@@ -13,7 +14,10 @@ use crate::host::Random;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sending {
     pub(super) id: u64,
-    pub(super) created: i64,
+    /// The holder's key.
+    pub(super) own: (LeaseId, i64),
+    /// How often the store had gone back when it was marked.
+    pub(super) era: u64,
     pub(super) address: u32,
     pub(super) is_marked: bool,
 }
@@ -32,8 +36,17 @@ pub(crate) struct Node {
     pub(crate) reaches_endpoint: bool,
     pub(super) has_address: bool,
     pub(crate) address: u32,
-    pub(super) pending: HashMap<u64, Asked>,
-    pub(super) watch: Option<(u64, VecDeque<View>)>,
+    /// What was asked, and what was known of the store then.
+    pub(super) pending: HashMap<u64, (Asked, Option<Stamp>)>,
+    pub(super) watch: Option<(u64, VecDeque<(View, Stamp)>)>,
+    /// The watch that was asked for last.
+    pub(super) asked_watch: u64,
+    /// How far the store was seen to be.
+    pub(super) seen: Option<Stamp>,
+    /// The store went back, and was as far as before when this process looked again, or this one is new: it cannot know it.
+    pub(crate) is_unaware: bool,
+    /// The times that the store went back, when this one last looked.
+    pub(super) era: u64,
     /// What it knows of the state, and as of which revision.
     pub(super) known: Option<(Remembered, i64)>,
     pub(super) sending: Option<Sending>,
@@ -58,6 +71,10 @@ impl Node {
             address: number * 1000,
             pending: HashMap::new(),
             watch: None,
+            asked_watch: 0,
+            seen: None,
+            is_unaware: false,
+            era: 0,
             known: None,
             sending: None,
             retry_at: Duration::ZERO,
@@ -77,6 +94,10 @@ impl Node {
     pub(super) fn is_open(&self, now: Duration) -> bool {
         let deadline = self.machine.as_ref().and_then(Machine::deadline);
         deadline.is_some_and(|deadline| self.local(now) < deadline)
+    }
+
+    pub(crate) fn lease(&self) -> Option<LeaseId> {
+        self.machine.as_ref().and_then(Machine::lease)
     }
 
     pub(crate) fn may_send(&self, now: Duration) -> bool {

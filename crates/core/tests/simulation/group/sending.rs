@@ -20,8 +20,8 @@ impl World {
             known.is_draining = false;
             return self.tell(node, Event::Drained);
         }
-        let created = known.machine.as_ref().and_then(Machine::created);
-        let (Some(created), true) = (created, known.may_send(now) && known.has_address) else { return };
+        let own = known.machine.as_ref().and_then(|machine| machine.lease().zip(machine.created()));
+        let (Some(own), true) = (own, known.may_send(now) && known.has_address) else { return };
         if known.sending.is_some() || known.is_settled(now) || now < known.retry_at {
             return;
         }
@@ -31,8 +31,8 @@ impl World {
         };
         self.next += 1;
         let address = known.address;
-        known.sending = Some(Sending { id: self.next, created, address, is_marked: false });
-        self.ask(node, &Asked::Write(created, at, Remembered { is_in_doubt: true, ..remembered }));
+        known.sending = Some(Sending { id: self.next, own, era: self.era, address, is_marked: false });
+        self.ask(node, &Asked::Write(own, at, Remembered { is_in_doubt: true, ..remembered }));
     }
 
     /// Whether a write was done is not known, or it was not done: the state is read again.
@@ -60,7 +60,7 @@ impl World {
         remembered.is_in_doubt = true;
         known.known = Some((remembered, at));
         let machine = known.machine.as_ref();
-        let deadline = machine.filter(|machine| machine.created() == Some(sending.created)).and_then(Machine::deadline);
+        let deadline = machine.filter(|machine| machine.created() == Some(sending.own.1)).and_then(Machine::deadline);
         let (Some(deadline), true) = (deadline, known.may_send(now)) else {
             known.sending = None;
             return self.work(node);
@@ -73,7 +73,7 @@ impl World {
         let (arrival, way_back) = (self.random.up_to(most), self.random.up_to(Duration::from_millis(200)));
         let arrives = reaches && !self.is_lost();
         if arrives {
-            self.at(now + arrival, What::Accept { created: sending.created, address });
+            self.at(now + arrival, What::Accept { by: (sending.era, sending.own.1), address });
         }
         let is_ok = arrives && arrival + way_back < limit && !self.is_lost();
         let ends = if is_ok { arrival + way_back } else { limit };
@@ -88,7 +88,7 @@ impl World {
             // Until it is written, it stays in doubt in the store.
             known.known = Some((Remembered { is_in_doubt: true, ..accepted }, at));
             known.retry_at = self.now + self.lease;
-            self.ask(node, &Asked::Write(sending.created, at, accepted));
+            self.ask(node, &Asked::Write(sending.own, at, accepted));
         } else {
             known.retry_at = self.now + Duration::from_secs(1);
             let at = (known.retry_at, known.life);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ddns_core::group::etcd::Stamp;
 use ddns_core::group::machine::{Answer, Call};
 use ddns_core::group::view::{Entry, Holder, LeaseId, Member, VERSION, View};
 
@@ -20,9 +21,9 @@ pub(crate) struct Remembered {
 #[derive(Debug, Clone)]
 pub(crate) enum Asked {
     Call(Call),
-    /// A transaction on the holder's key of this revision, and on what was remembered as of this one: a write that is late must
-    /// not undo a newer one.
-    Write(i64, i64, Remembered),
+    /// A transaction on the holder's key of this lease and revision, and on what was remembered as of this one: a write that is
+    /// late must not undo a newer one.
+    Write((LeaseId, i64), i64, Remembered),
     /// Reads what is remembered.
     Read,
 }
@@ -38,8 +39,9 @@ pub(crate) enum Said {
     Watching,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Store {
+    cluster: u64,
     /// Seconds of its clock in a second.
     pub(crate) rate: f64,
     lease: Duration,
@@ -53,13 +55,16 @@ pub(crate) struct Store {
     pub(crate) remembered: Remembered,
     remembered_at: i64,
     pub(crate) has_majority: bool,
-    /// Leases that a leader without a majority still confirms, and until when.
-    stale: (Vec<LeaseId>, Duration),
+    /// Leases that a leader without a majority still confirms, how far it is, and until when.
+    stale: (Vec<LeaseId>, i64, Duration),
+    /// What is remembered is older than what was sent, and nobody has noticed.
+    pub(crate) is_older: bool,
 }
 
 impl Store {
     pub(crate) fn new(lease: Duration, rate: f64) -> Self {
         Self {
+            cluster: 1,
             rate,
             lease,
             revision: 1,
@@ -71,7 +76,8 @@ impl Store {
             remembered: Remembered::default(),
             remembered_at: 0,
             has_majority: true,
-            stale: (Vec::new(), Duration::ZERO),
+            stale: (Vec::new(), 0, Duration::ZERO),
+            is_older: false,
         }
     }
 
@@ -96,14 +102,33 @@ impl Store {
         }
     }
 
-    pub(crate) fn revision(&self) -> i64 {
-        self.revision
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp { cluster: self.cluster, revision: self.revision }
+    }
+
+    /// It is as it was once, or empty (J7). Leases count from the beginning; those that are granted have never been there.
+    pub(crate) fn go_back(&mut self, once: Option<Self>, is_another: bool, now: Duration) {
+        let is_older = once.is_some();
+        let once = once.unwrap_or_else(|| Self::new(self.lease, self.rate));
+        let cluster = self.cluster + u64::from(is_another);
+        *self = Self { cluster, next_lease: self.next_lease, is_older, stale: (Vec::new(), 0, Duration::ZERO), ..once };
+        self.elect(now);
+    }
+
+    /// Whether this is the holder's key.
+    fn is_held(&self, lease: LeaseId, created: i64) -> bool {
+        self.holder.as_ref().is_some_and(|holder| (holder.lease, holder.created) == (lease, created))
+    }
+
+    /// Whose the holder's key is.
+    pub(crate) fn holder(&self) -> Option<LeaseId> {
+        self.holder.as_ref().map(|holder| holder.lease)
     }
 
     /// The leader is lost: until the next one nothing is committed, but it still confirms renewals of those who reach it.
     pub(crate) fn lose_leader(&mut self, stale_until: Duration) {
         self.has_majority = false;
-        self.stale = (self.leases.keys().copied().collect(), stale_until);
+        self.stale = (self.leases.keys().copied().collect(), self.revision, stale_until);
     }
 
     /// A new leader: it counts every lease from the beginning.
@@ -114,10 +139,11 @@ impl Store {
     }
 
     /// What the leader without a majority says to a renewal.
-    pub(crate) fn stale_answer(&self, asked: &Asked, now: Duration) -> Option<Said> {
+    pub(crate) fn stale_answer(&self, asked: &Asked, now: Duration) -> Option<(Said, Stamp)> {
         match asked {
-            Asked::Call(Call::Renew(lease)) if now < self.stale.1 && self.stale.0.contains(lease) => {
-                Some(Said::Answer(Answer::Renewed(*lease, Some(self.lease))))
+            Asked::Call(Call::Renew(lease)) if now < self.stale.2 && self.stale.0.contains(lease) => {
+                let stamp = Stamp { revision: self.stale.1, ..self.stamp() };
+                Some((Said::Answer(Answer::Renewed(*lease, Some(self.lease))), stamp))
             }
             _ => None,
         }
@@ -146,9 +172,8 @@ impl Store {
         let call = match asked {
             Asked::Call(call) => call,
             Asked::Read => return Said::Read(None, self.remembered, self.remembered_at),
-            Asked::Write(created, known, remembered) => {
-                let is_held = self.holder.as_ref().is_some_and(|holder| holder.created == *created);
-                if !is_held || self.remembered_at != *known {
+            Asked::Write((lease, created), known, remembered) => {
+                if !self.is_held(*lease, *created) || self.remembered_at != *known {
                     return Said::Written(None);
                 }
                 self.revision += 1;
@@ -158,7 +183,13 @@ impl Store {
         };
         Said::Answer(match call {
             Call::Watch => return Said::Watching,
-            Call::Load(created) => return Said::Read(Some(*created), self.remembered, self.remembered_at),
+            Call::Load(created, is_doubtful) => {
+                if *is_doubtful && self.holder.as_ref().is_some_and(|holder| holder.created == *created) {
+                    self.revision += 1;
+                    (self.remembered.is_in_doubt, self.remembered_at, self.is_older) = (true, self.revision, false);
+                }
+                return Said::Read(Some(*created), self.remembered, self.remembered_at);
+            }
             Call::Grant => {
                 self.next_lease += 1;
                 let (lease, end) = (LeaseId(self.next_lease), self.end(now));
@@ -191,9 +222,11 @@ impl Store {
                 }
                 Answer::Campaigned(*lease, self.holder.clone())
             }
-            Call::Resign(created) => {
-                let was_holder = self.holder.take_if(|holder| holder.created == *created).is_some();
-                self.revision += i64::from(was_holder);
+            Call::Resign(lease, created) => {
+                if self.is_held(*lease, *created) {
+                    self.holder = None;
+                    self.revision += 1;
+                }
                 Answer::Resigned(*created)
             }
             Call::Revoke(lease) => {

@@ -4,6 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
+use ddns_core::group::etcd::Stamp;
 use ddns_core::group::machine::{Action, Answer, Call, Event, Machine, margin};
 use ddns_core::group::view::View;
 
@@ -22,6 +23,10 @@ pub(crate) enum Flaw {
     FromAnswer,
     /// It is sent before the state is read.
     NotLoaded,
+    /// Revisions that fall are believed.
+    Falling,
+    /// Claims of a store that went back are believed.
+    NoDoubt,
 }
 
 /// What happens at a moment, to a member as it was started then (its life).
@@ -30,10 +35,11 @@ pub(crate) enum What {
     Check,
     Wake(usize, u32),
     Arrive { from: (usize, u32), id: u64, sent: Duration, asked: Asked },
-    Respond { to: (usize, u32), id: u64, sent: Duration, said: Said },
+    Respond { to: (usize, u32), id: u64, sent: Duration, said: Said, stamp: Stamp },
     GiveUp { from: (usize, u32), id: u64 },
     Deliver { to: (usize, u32), watch: u64 },
-    Accept { created: i64, address: u32 },
+    Unwatch { to: (usize, u32), watch: u64 },
+    Accept { by: (u64, i64), address: u32 },
     Ended { from: (usize, u32), id: u64, is_ok: bool },
     Work(usize, u32),
     Fault(Fault),
@@ -77,7 +83,11 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) nodes: Vec<Node>,
     /// The address that the endpoint has, and the newest holder that it was accepted from.
-    pub(crate) endpoint: (Option<u32>, i64),
+    pub(crate) endpoint: (Option<u32>, (u64, i64)),
+    /// The store as it was kept, how often it went back, and when last.
+    pub(super) kept: Option<Store>,
+    pub(crate) era: u64,
+    pub(super) went_back: Duration,
     /// How many messages of a hundred are lost.
     pub(crate) loss: u64,
     pub(crate) is_slow: bool,
@@ -108,7 +118,10 @@ impl World {
             next: 0,
             store,
             nodes,
-            endpoint: (None, 0),
+            endpoint: (None, (0, 0)),
+            kept: None,
+            era: 0,
+            went_back: Duration::ZERO,
             loss: 0,
             is_slow: false,
             healed: None,
@@ -144,11 +157,21 @@ impl World {
     /// Never two members that may send at the same moment.
     fn judge(&mut self) {
         if self.nodes.iter().filter(|node| node.is_open(self.now)).count() > 1 {
-            self.wrong = Some(format!("{:?}: two members may send at the same moment", self.now));
+            self.find("two members may send at the same moment");
         }
         let is_open = self.nodes.iter().any(|node| node.may_send(self.now));
         if is_open && self.healed.is_some() && self.open_after_heal.is_none() {
             self.open_after_heal = Some(self.now);
+        }
+    }
+
+    /// Two members send. That is wrong, unless the store went back a moment ago, and one of them cannot know it.
+    fn find(&mut self, what: &str) {
+        let is_fresh = self.era > 0 && self.now < self.went_back + self.lease;
+        if is_fresh && self.nodes.iter().any(|node| node.is_unaware) {
+            self.store.is_older = true;
+        } else {
+            self.wrong = Some(format!("{:?}: {what}", self.now));
         }
     }
 
@@ -169,7 +192,7 @@ impl World {
     fn happen(&mut self, what: What) {
         let whom = match &what {
             What::Wake(node, life) | What::Work(node, life) => Some((*node, *life)),
-            What::Respond { to, .. } | What::Deliver { to, .. } => Some(*to),
+            What::Respond { to, .. } | What::Deliver { to, .. } | What::Unwatch { to, .. } => Some(*to),
             What::GiveUp { from, .. } | What::Ended { from, .. } => Some(*from),
             What::Check | What::Arrive { .. } | What::Accept { .. } | What::Fault(_) => None,
         };
@@ -186,19 +209,19 @@ impl World {
             Some(What::Wake(node, _)) => self.wake(node),
             Some(What::Work(node, _)) => self.work(node),
             Some(What::Arrive { from, id, sent, asked }) => self.arrive(from, id, sent, &asked),
-            Some(What::Respond { to: (node, _), id, sent, said }) => self.respond(node, id, sent, said),
+            Some(What::Respond { to: (node, _), id, sent, said, stamp }) => self.respond(node, id, sent, said, stamp),
             Some(What::GiveUp { from: (node, _), id }) => match self.nodes[node].pending.remove(&id) {
-                Some(Asked::Call(call)) => self.tell(node, Event::Failed { call, why: "no answer".to_owned() }),
+                Some((Asked::Call(call), _)) => self.fail(node, call),
                 Some(_) => self.lose_track(node),
                 None => {}
             },
             Some(What::Deliver { to, watch }) => self.deliver(to, watch),
-            Some(What::Accept { created, address }) => {
-                if created < self.endpoint.1 {
-                    self.wrong =
-                        Some(format!("{:?}: a request of an older holder arrived after a newer one", self.now));
+            Some(What::Unwatch { to, watch }) => self.unwatch(to, watch),
+            Some(What::Accept { by, address }) => {
+                if by < self.endpoint.1 {
+                    self.find("a request of an older holder arrived after a newer one");
                 }
-                self.endpoint = (Some(address), created);
+                self.endpoint = (Some(address), by);
             }
             Some(What::Ended { from: (node, _), id, is_ok }) => self.ended(node, id, is_ok),
             Some(What::Fault(fault)) => self.fault(fault),
@@ -207,9 +230,9 @@ impl World {
 
     /// What happens in the store is seen by those who watch it.
     pub(super) fn change_store<T>(&mut self, change: impl FnOnce(&mut Store, Duration) -> T) -> T {
-        let before = self.store.revision();
+        let before = self.store.stamp();
         let result = change(&mut self.store, self.now);
-        if self.store.revision() != before {
+        if self.store.stamp() != before {
             let view = self.store.view();
             for node in 0..self.nodes.len() {
                 self.show(node, &view);
@@ -222,7 +245,7 @@ impl World {
         let delay = self.delay();
         let to = (node, self.nodes[node].life);
         if let Some((watch, views)) = &mut self.nodes[node].watch {
-            views.push_back(view.clone());
+            views.push_back((view.clone(), self.store.stamp()));
             let watch = *watch;
             self.at(self.now + delay, What::Deliver { to, watch });
         }
@@ -234,10 +257,46 @@ impl World {
         if !node.has_link {
             // The connection waits, and repeats what was lost.
             self.at(self.now + Duration::from_millis(200), What::Deliver { to, watch });
-        } else if let Some(view) = views.pop_front() {
-            node.pending.remove(&watch);
-            self.tell(to.0, Event::Viewed(view));
+        } else if let Some((view, stamp)) = views.pop_front() {
+            let known = node.pending.remove(&watch).and_then(|(_, known)| known);
+            if self.saw(to.0, known, stamp) {
+                self.tell(to.0, Event::Viewed(view));
+            }
         }
+    }
+
+    /// A connection broke.
+    fn unwatch(&mut self, to: (usize, u32), watch: u64) {
+        let node = &mut self.nodes[to.0];
+        if !node.has_link {
+            self.at(self.now + Duration::from_millis(200), What::Unwatch { to, watch });
+        } else if watch != 0 && node.asked_watch == watch {
+            node.pending.remove(&watch);
+            (node.watch, node.asked_watch) = (None, 0);
+            self.fail(to.0, Call::Watch);
+        }
+    }
+
+    fn fail(&mut self, node: usize, call: Call) {
+        self.tell(node, Event::Failed { call, why: "no answer".to_owned() });
+    }
+
+    /// The whole store showed how far it is. Whether that is as far as was known; where not, what is known of it is forgotten.
+    fn saw(&mut self, node: usize, known: Option<Stamp>, stamp: Stamp) -> bool {
+        let member = &mut self.nodes[node];
+        if std::mem::replace(&mut member.era, self.era) != self.era {
+            member.is_unaware = !stamp.went_back(known);
+        }
+        if !stamp.went_back(known) || self.flaw == Flaw::Falling {
+            let further = member.seen.is_none_or(|seen| !stamp.went_back(Some(seen)));
+            member.seen = if further { Some(stamp) } else { member.seen };
+            return true;
+        }
+        member.seen = Some(stamp);
+        member.pending.clear();
+        (member.watch, member.asked_watch, member.known) = (None, 0, None);
+        self.tell(node, Event::WentBack);
+        false
     }
 
     fn delay(&mut self) -> Duration {
@@ -263,9 +322,9 @@ impl World {
             _ => self.lease / 3,
         };
         let give_up = known.real(sent + limit);
-        known.pending.insert(id, asked.clone());
+        known.pending.insert(id, (asked.clone(), known.seen));
         if matches!(asked, Asked::Call(Call::Watch)) {
-            known.watch = None;
+            (known.watch, known.asked_watch) = (None, id);
         }
         self.at(give_up, What::GiveUp { from, id });
         let copies = u64::from(!self.is_lost()) + u64::from(self.random.below(100) < self.loss / 3);
@@ -285,23 +344,22 @@ impl World {
         } else if node.is_stale {
             self.store.stale_answer(asked, self.now)
         } else if self.store.has_majority {
-            Some(self.change_store(|store, now| store.apply(asked, &name, now)))
+            let said = self.change_store(|store, now| store.apply(asked, &name, now));
+            Some((said, self.store.stamp()))
         } else {
             None
         };
         match said {
-            Some(Said::Watching)
-                if self.nodes[from.0].life == from.1 && self.nodes[from.0].pending.contains_key(&id) =>
-            {
+            Some((Said::Watching, _)) if self.nodes[from.0].life == from.1 && self.nodes[from.0].asked_watch == id => {
                 self.nodes[from.0].watch = Some((id, VecDeque::new()));
                 let view = self.store.view();
                 self.show(from.0, &view);
             }
-            Some(Said::Watching) | None => {}
-            Some(said) => {
+            Some((Said::Watching, _)) | None => {}
+            Some((said, stamp)) => {
                 if !self.is_lost() {
                     let at = self.now + self.delay();
-                    self.at(at, What::Respond { to: from, id, sent, said });
+                    self.at(at, What::Respond { to: from, id, sent, said, stamp });
                 }
             }
         }
@@ -314,10 +372,24 @@ impl World {
         }
     }
 
-    fn respond(&mut self, node: usize, id: u64, sent: Duration, said: Said) {
-        if self.nodes[node].has_link && self.nodes[node].pending.remove(&id).is_some() {
-            self.answered(node, sent, said);
+    fn respond(&mut self, node: usize, id: u64, sent: Duration, said: Said, stamp: Stamp) {
+        if !self.nodes[node].has_link {
+            return;
         }
+        let Some((asked, known)) = self.nodes[node].pending.remove(&id) else { return };
+        match (asked, &said) {
+            // The node that answers may be behind the others: it is left, and with it the watch there.
+            (Asked::Call(call @ Call::Renew(_)), _) if stamp.went_back(known) && self.flaw != Flaw::Falling => {
+                let (life, watch) = (self.nodes[node].life, self.nodes[node].asked_watch);
+                self.unwatch((node, life), watch);
+                return self.fail(node, call);
+            }
+            // An error has no stamp.
+            (_, Said::Answer(Answer::Registered(_, None) | Answer::Campaigned(_, None) | Answer::Revoked(_))) => {}
+            _ if !self.saw(node, known, stamp) => return,
+            _ => {}
+        }
+        self.answered(node, sent, said);
     }
 
     fn answered(&mut self, node: usize, sent: Duration, said: Said) {
@@ -368,9 +440,12 @@ impl World {
     fn act(&mut self, node: usize, action: Action) {
         let known = &mut self.nodes[node];
         match action {
-            Action::Call(Call::Load(created)) if self.flaw == Flaw::NotLoaded => {
+            Action::Call(Call::Load(created, _)) if self.flaw == Flaw::NotLoaded => {
                 let (sent, answer) = (known.local(self.now), Answer::Loaded(created));
                 self.tell(node, Event::Answered { sent, answer });
+            }
+            Action::Call(Call::Load(created, true)) if self.flaw == Flaw::NoDoubt => {
+                self.ask(node, &Asked::Call(Call::Load(created, false)));
             }
             Action::Call(call) => self.ask(node, &Asked::Call(call)),
             Action::Open => {}

@@ -15,6 +15,8 @@ pub(crate) enum Error {
     Denied(String),
     /// The store does not keep the revision any more from which changes were wanted: everything must be read again.
     Compacted,
+    /// It lost what it had: nothing that is known of it counts any more.
+    WentBack,
     /// The lease is gone.
     LeaseGone,
     /// Anything else.
@@ -26,6 +28,7 @@ impl fmt::Display for Error {
         match self {
             Self::Unreachable { why, .. } | Self::Denied(why) | Self::Other(why) => f.write_str(why),
             Self::Compacted => f.write_str("the store does not keep the changes any more that were asked for"),
+            Self::WentBack => f.write_str("the store went back: was it wiped, or restored from a snapshot?"),
             Self::LeaseGone => f.write_str("the store does not have the lease any more"),
         }
     }

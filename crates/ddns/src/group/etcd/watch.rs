@@ -62,14 +62,14 @@ impl Etcd {
         let body = etcd::watch_body(ranges, from);
         self.attempt(limit, true, async |at, limit| {
             let end = Instant::now() + limit;
-            let problem = match self.watch_at(at, &body, ranges.len(), end).await? {
+            let problem = match self.watch_at(at, &body, (ranges.len(), from), end).await? {
                 Ok(watch) => return Ok(watch),
                 Err(problem) => problem,
             };
             if !self.renews_token(&problem) {
                 return Err(self.refused(at, &problem));
             }
-            self.watch_at(at, &body, ranges.len(), end).await?.map_err(|problem| self.refused(at, &problem))
+            self.watch_at(at, &body, (ranges.len(), from), end).await?.map_err(|problem| self.refused(at, &problem))
         })
         .await
     }
@@ -78,7 +78,7 @@ impl Etcd {
         &self,
         at: usize,
         body: &str,
-        ranges: usize,
+        (ranges, from): (usize, i64),
         end: Instant,
     ) -> Result<Result<Watch, Problem>, Refusal> {
         let count = self.left.count.get();
@@ -93,7 +93,9 @@ impl Etcd {
         let late = format!("{} did not begin to watch in time", watch.origin);
         let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(End::Broken(late)));
         match begun {
-            Ok(()) => Ok(Ok(watch)),
+            // It would hear nothing of what happens until then.
+            Ok(revision) if revision + 1 < from => Err(self.behind(at)),
+            Ok(_) => Ok(Ok(watch)),
             Err(End::Problem(problem)) => Ok(Err(problem)),
             Err(End::Broken(why)) => Err(failed(why)),
         }
@@ -127,20 +129,20 @@ impl Watch {
         }
     }
 
-    /// Waits until every range is watched.
-    async fn begin(&mut self, ranges: usize) -> Result<(), End> {
+    /// Waits until every range is watched, from the revision on that the node was at then.
+    async fn begin(&mut self, ranges: usize) -> Result<i64, End> {
         if self.streaming.status != 200 {
             return Err(End::Problem(self.problem().await));
         }
-        let mut created = 0;
+        let (mut created, mut first) = (0, i64::MAX);
         while created < ranges {
             match self.event().await? {
-                Event::Created => created += 1,
+                Event::Created(revision) => (created, first) = (created + 1, first.min(revision)),
                 Event::Changed(batch) => self.early.push_back(batch),
                 Event::Ended(_) | Event::Progress => {}
             }
         }
-        Ok(())
+        Ok(first)
     }
 
     /// What a response says that is none.
