@@ -51,10 +51,6 @@ mod services {
     mod webhook;
 }
 
-mod invariants {
-    mod right_address;
-}
-
 mod notify {
     mod commands;
     mod service;
@@ -111,6 +107,13 @@ mod trial {
     mod store;
 }
 
+mod invariants {
+    mod loop_goes_on;
+    mod right_address;
+    mod secrets_stay;
+    mod store_goes_back;
+}
+
 mod watch {
     mod control;
     mod failures;
@@ -152,10 +155,6 @@ mod group {
     mod tls;
 }
 
-mod invariants {
-    mod store_goes_back;
-}
-
 mod commands {
     mod addresses;
     mod check;
@@ -172,11 +171,6 @@ mod commands {
     mod service;
     mod service_of_host;
     mod terminal;
-}
-
-mod invariants {
-    mod loop_goes_on;
-    mod secrets_stay;
 }
 
 mod docs {
