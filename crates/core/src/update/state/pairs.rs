@@ -39,11 +39,14 @@ impl State {
 
     /// Nothing that was accepted is sure any more: the store of a group went back (J7). What changed by that.
     pub fn doubt_all(&mut self) -> Vec<Pair> {
-        let keys: Vec<EntryKey> = keys_of(&self.callbacks).collect();
-        for key in &keys {
-            self.set(key, self.entry(key).doubted());
+        let mut changed = Vec::new();
+        for key in self.claimed().collect::<Vec<_>>() {
+            if let Some(doubted) = self.entry(&key).doubted() {
+                self.set(&key, doubted);
+                changed.push(self.pair(&key));
+            }
         }
-        keys.iter().map(|key| self.pair(key)).collect()
+        changed
     }
 
     /// The text of the salt.
@@ -82,8 +85,11 @@ impl State {
 
     /// The keys of everything that is remembered; some may come twice.
     pub fn keys(&self) -> impl Iterator<Item = EntryKey> {
-        let claimed = self.callbacks.iter().map(|(callback, claims)| (callback, &claims.entries));
-        keys_of(claimed).chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
+        self.claimed().chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
+    }
+
+    fn claimed(&self) -> impl Iterator<Item = EntryKey> {
+        keys_of(self.callbacks.iter().map(|(callback, claims)| (callback, &claims.entries)))
     }
 }
 
