@@ -153,8 +153,7 @@ impl Client {
             let Some(next) = next else { return Ok(response) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
-            // A configuration or a page carries no keys.
-            if from != to && sending.how.want == Want::Status {
+            if from != to && (sending.how.want.is_update() || request.has_keys()) {
                 let warning = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
                 self.warn(sending, warning);
             }
@@ -277,14 +276,14 @@ impl Client {
         self.connector.look_up(host, over).await
     }
 
-    /// Notes a warning, once for all requests. Those that want a body do not count: a source reports no warnings.
+    /// Notes a warning, once for all requests. What is no update does not count: a source reports no warnings.
     fn warn(&self, sending: &Sending<'_>, warning: String) {
         let mut warned = self.warned.borrow_mut();
         // They name hosts, and an address in a host makes another one with every change.
         if warned.len() >= MOST_WARNINGS {
             warned.clear();
         }
-        if sending.how.want == Want::Body || warned.insert(warning.clone()) {
+        if !sending.how.want.is_update() || warned.insert(warning.clone()) {
             sending.warnings.borrow_mut().push(warning);
         }
     }

@@ -422,7 +422,8 @@ async fn send_once(
                 let all = expect.judge(response.status, &response.body, 1, &addresses);
                 all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
             });
-            let body = String::from_utf8_lossy(&response.body);
+            let body = String::from_utf8_lossy(&response.body).into_owned();
+            let body = response.warnings.into_iter().chain([body]).collect::<Vec<_>>().join("\n");
             Responded { is_accepted, status: with_reason(response.status), body: secrets.mask(&body).into_owned() }
         }
     }

@@ -315,6 +315,7 @@ fn is_agreed() -> Result<bool, Broken> {
 async fn sent(inquiry: &Inquiry, proxies: &Proxies, client: &Client) -> Result<String, String> {
     let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies, ssl: &Ssl::Auto, from: None };
     let response = client.send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
+    complain(&response.warnings.iter().map(|why| Diagnostic::warning(Place::Nowhere, why)).collect::<Vec<_>>());
     if !(200..300).contains(&response.status) {
         return Err(format!("the service responded with {}", report::with_reason(response.status)));
     }
