@@ -5,8 +5,10 @@ use std::time::Duration;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::recipe::Inquiry;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::output::complain;
 use crate::output::report::with_reason;
 
 /// How long a service may take to answer.
@@ -20,6 +22,7 @@ pub(crate) async fn send(
 ) -> Result<String, String> {
     let how = How { limit: LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     let response = client.send(&inquiry.request, how).await.map_err(|failure| failure.why)?;
+    complain(&response.warnings.iter().map(|why| Diagnostic::warning(Place::Nowhere, why)).collect::<Vec<_>>());
     if !(200..300).contains(&response.status) {
         return Err(format!("the service responded with {}", with_reason(response.status)));
     }

@@ -368,7 +368,7 @@ pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
     let needs_body = notification.callback.expect.as_ref().is_some_and(Expect::needs_body);
     How {
         limit,
-        want: if needs_body { Want::Body } else { Want::Status },
+        want: if needs_body { Want::Verdict } else { Want::Status },
         over: Over::Any,
         proxies: &notification.proxies,
         ssl: &notification.ssl,

@@ -77,6 +77,8 @@ pub(crate) struct Sync<'a> {
     uncounted: HashSet<(usize, Family)>,
     /// By configuration.
     tallies: Vec<Tally>,
+    /// When to look next whether requests hang, by both clocks.
+    hanging: Option<(Duration, Instant)>,
     /// Whether nothing new is started any more.
     is_closing: bool,
     /// Begun by whoever wants it to be seen.
@@ -118,6 +120,7 @@ impl<'a> Sync<'a> {
             held: BTreeMap::new(),
             uncounted: HashSet::new(),
             tallies: vec![Tally::default(); configs],
+            hanging: None,
             is_closing: false,
             progress: Rc::default(),
             news: None,
@@ -155,13 +158,14 @@ impl<'a> Sync<'a> {
         let was_done = self.is_done();
         self.recheck();
         self.release();
-        self.start();
+        let may_start = self.start();
         // Another process may have sent what was waited for: then nothing would end this step.
         if !was_done && self.is_done() {
             return None;
         }
         let save_by = self.updates.save_by();
-        let wake = save_by.into_iter().chain(self.progress.due()).chain(self.recheck_at).min();
+        let hang_at = if may_start { self.hang_at() } else { None };
+        let wake = save_by.into_iter().chain(self.progress.due()).chain(self.recheck_at).chain(hang_at).min();
         let next = poll_fn(|context| {
             if let Poll::Ready(finished) = self.lookups.poll(context) {
                 return Poll::Ready(Ended::Lookup(finished));
@@ -270,6 +274,15 @@ impl<'a> Sync<'a> {
         &self.tallies
     }
 
+    /// When another may start beside requests that hang.
+    fn hang_at(&mut self) -> Option<Instant> {
+        let at = self.queue.hang_at()?;
+        if self.hanging.is_none_or(|(known, _)| known != at) {
+            self.hanging = Some((at, Instant::now() + at.saturating_sub(steady_time())));
+        }
+        self.hanging.map(|(_, at)| at)
+    }
+
     fn tally(&self) -> Tally {
         self.tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally))
     }
@@ -297,15 +310,16 @@ impl<'a> Sync<'a> {
         }
     }
 
-    fn start(&mut self) {
+    /// Starts what may start; false where nothing may.
+    fn start(&mut self) -> bool {
         if self.is_closing {
-            return;
+            return false;
         }
         let permit = match &self.gate {
             None => None,
             Some(gate) => match gate.permit() {
                 Some(permit) => Some(permit),
-                None => return,
+                None => return false,
             },
         };
         let now = steady_time();
@@ -347,6 +361,7 @@ impl<'a> Sync<'a> {
                 self.sending.push(Box::pin(ready(Sent::unsent(batch, start, UNREMEMBERED))));
             }
         }
+        true
     }
 
     fn sent(&mut self, sent: &Sent<'a>) {

@@ -75,6 +75,11 @@ impl Request {
         Self { url, method, headers: Vec::new(), body, format: Format::Json, is_signed: false }
     }
 
+    /// Whether anything but its path and query may hold keys.
+    pub fn has_keys(&self) -> bool {
+        self.body.is_some() || !self.headers.is_empty() || self.url.credentials.is_some()
+    }
+
     /// Whether the user set a header.
     fn sets(&self, name: &str) -> bool {
         self.headers.iter().any(|(known, _)| known == name)

@@ -5,8 +5,12 @@
 //! while the endpoint takes its time: with a quick one they would wait in another place, and cost memory here.
 //!
 //! An endpoint that is slow to take a connection has a short line for new ones (five places, with many small servers), and
-//! whoever finds it full waits. That halves the number too, and from there it grows by one a round. While connections are
-//! being made, the number grows slowly: they may be those that found the line full.
+//! whoever finds it full waits. That halves the number too; and a server of one thread, where new connections wait as long as
+//! it keeps another, gets one at a time. From there the number grows by one a round, and a round is eight times as long each
+//! time that this was in vain.
+//! While connections are being made, the number grows slowly: they may be those that found the line full.
+//!
+//! Requests that hang must not hold the others back (A6): then one more may start beside them.
 
 use std::time::Duration;
 
@@ -26,15 +30,25 @@ const FEW: usize = 4;
 /// After this time it is known whether a connection was taken.
 const SETTLE: Duration = Duration::from_millis(25);
 
+/// After this time a request that had no response is slow by itself.
+const SLOW: Duration = Duration::from_millis(250);
+
+/// A round is never longer than so many times the limit.
+const LONGEST_ROUND: usize = 512;
+
 /// How the line of new connections at an endpoint was when one of the requests ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
     /// Nobody waits in it, as far as we know.
     Free,
-    /// Connections are being made.
+    /// Connections are being made, or had no response yet.
     Busy,
+    /// The same, and this request went on another one: more at once may not help.
+    Ahead,
     /// The connection of this request was not taken at first.
     Full,
+    /// The request waited for the end of another connection: the endpoint serves one at a time.
+    Single,
 }
 
 /// The limiter toward one origin.
@@ -47,10 +61,14 @@ pub struct Limiter {
     since: Duration,
     /// From here on the limit grows by one a round.
     careful_from: usize,
-    /// When the line was full last.
+    /// When the line was full last; none where the limit has grown since.
     full_at: Option<Duration>,
-    /// Whether connections are being made.
-    is_busy: bool,
+    /// So many times the limit make a round.
+    patience: usize,
+    /// How the line was when the last request ended.
+    line: Line,
+    /// So many may be under way because some hang.
+    beside: usize,
 }
 
 impl Limiter {
@@ -60,23 +78,49 @@ impl Limiter {
             Concurrency::Auto => (1, Some(0)),
             Concurrency::Fixed(number) => (number.get().into(), None),
         };
-        Self { limit, clean, since: Duration::ZERO, careful_from: MOST, full_at: None, is_busy: false }
+        let (since, careful_from, patience, line) = (Duration::ZERO, MOST, 1, Line::Free);
+        Self { limit, clean, since, careful_from, full_at: None, patience, line, beside: 0 }
     }
 
-    /// How many requests may be under way now; at least one.
+    /// How many requests an endpoint takes at once, as far as is known; at least one.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Takes in how one of them ended, and when.
-    pub fn learn(&mut self, outcome: &Outcome, now: Duration) {
+    /// Whether one more may start beside so many that are under way.
+    pub fn has_room(&self, under_way: usize) -> bool {
+        under_way < self.limit.max(self.beside)
+    }
+
+    /// Whether one more could start beside so many, if they hang.
+    pub fn could_hang(&self, under_way: usize) -> bool {
+        self.clean.is_some() && (1..MOST).contains(&under_way)
+    }
+
+    /// So many are under way and hang: one more may start.
+    pub fn hang(&mut self, under_way: usize) {
+        self.beside = under_way + 1;
+    }
+
+    /// Takes in how one of them ended, when, and how many are left.
+    pub fn learn(&mut self, outcome: &Outcome, now: Duration, under_way: usize) {
         let Some(clean) = &mut self.clean else { return };
+        if under_way == 0 || outcome.is_overload() {
+            self.beside = 0;
+        } else if outcome.is_trouble() {
+            self.beside = self.beside.saturating_sub(1);
+        }
         if outcome.is_accepted() {
             *clean += 1;
             let (clean, took) = (*clean, now.saturating_sub(self.since));
-            let is_settled = self.limit < FEW || !self.is_busy || took >= SETTLE;
-            if clean >= self.limit && is_settled {
-                self.limit = self.next_limit(took < QUICK);
+            let is_settled = match self.line {
+                Line::Free => true,
+                // Those that had no response by then are slow, or hang.
+                Line::Ahead => took >= SLOW,
+                Line::Busy | Line::Full | Line::Single => self.limit < FEW || took >= SETTLE,
+            };
+            if clean >= self.limit * self.patience && is_settled {
+                self.grow(took.as_micros() * (self.limit as u128) < QUICK.as_micros() * (clean as u128));
                 (self.clean, self.since) = (Some(0), now);
             }
             return;
@@ -90,22 +134,36 @@ impl Limiter {
 
     /// Takes in how the line of new connections was when a request ended. What is full within a moment is full once.
     pub fn note(&mut self, line: Line, now: Duration) {
-        self.is_busy = line != Line::Free;
+        self.line = line;
         let is_known = self.full_at.is_some_and(|at| now.saturating_sub(at) < 2 * SETTLE);
-        if line == Line::Full && self.clean.is_some() && !is_known {
-            self.limit = (self.limit / 2).max(1);
-            self.careful_from = self.limit;
+        let limit = match line {
+            Line::Full if !is_known => (self.limit / 2).max(1),
+            Line::Single if self.limit > 1 => 1,
+            _ => return,
+        };
+        if self.clean.is_some() {
+            (self.limit, self.careful_from) = (limit, limit);
+            self.patience = (8 * self.patience).min(LONGEST_ROUND);
             (self.clean, self.since, self.full_at) = (Some(0), now, Some(now));
         }
     }
 
-    /// The limit after a clean round.
-    fn next_limit(&self, is_quick: bool) -> usize {
-        match self.limit {
+    /// A clean round is over.
+    fn grow(&mut self, is_quick: bool) {
+        let limit = match self.limit {
             limit @ ENOUGH.. if is_quick => (limit / 2).max(ENOUGH),
+            // Those that get a connection each are quick enough: more would find the line full.
+            limit @ FEW.. if is_quick && self.line != Line::Free => limit,
             limit if limit >= self.careful_from => (limit + 1).min(MOST),
             limit => (limit * 2).min(self.careful_from),
+        };
+        if self.limit > self.careful_from {
+            self.patience = (self.patience / 8).max(1);
         }
+        if limit > self.limit {
+            self.full_at = None;
+        }
+        self.limit = limit;
     }
 }
 
@@ -126,7 +184,7 @@ mod tests {
         let mut limits = Vec::new();
         for number in 1..2000 {
             limits.push(limiter.limit());
-            limiter.learn(&Outcome::Accepted(204), pause * number);
+            limiter.learn(&Outcome::Accepted(204), pause * number, 0);
         }
         limits.dedup();
         limits
@@ -136,11 +194,11 @@ mod tests {
     fn a_clean_round_doubles_and_an_overload_halves() {
         let mut limiter = Limiter::new(Concurrency::Auto);
         assert_eq!(limits(&mut limiter, Duration::from_millis(1)), [1, 2, 4, 8, 16, 32, 64]);
-        limiter.learn(&Outcome::Refused(429), Duration::ZERO);
+        limiter.learn(&Outcome::Refused(429), Duration::ZERO, 0);
         assert_eq!(limiter.limit(), 32);
-        limiter.learn(&failed(), Duration::ZERO);
+        limiter.learn(&failed(), Duration::ZERO, 0);
         assert_eq!(limiter.limit(), 16);
-        limiter.learn(&Outcome::Refused(404), Duration::ZERO);
+        limiter.learn(&Outcome::Refused(404), Duration::ZERO, 0);
         assert_eq!(limiter.limit(), 16);
     }
 
@@ -149,25 +207,77 @@ mod tests {
         let mut limiter = Limiter::new(Concurrency::Auto);
         let pause = Duration::from_millis(10);
         for number in 1..=15 {
-            limiter.learn(&Outcome::Accepted(204), pause * number);
+            limiter.learn(&Outcome::Accepted(204), pause * number, 0);
         }
         assert_eq!(limiter.limit(), 16);
         limiter.note(Line::Full, pause * 16);
         limiter.note(Line::Full, pause * 17);
         assert_eq!(limiter.limit(), 8, "two connections that found it full together");
-        for number in 18..=34 {
-            limiter.learn(&Outcome::Accepted(204), pause * number);
-        }
-        assert_eq!(limiter.limit(), 10);
-        limiter.learn(&failed(), pause * 35);
+        limiter.note(Line::Free, pause * 18);
+        let accept = |limiter: &mut Limiter, times: usize| {
+            (0..times).for_each(|_| limiter.learn(&Outcome::Accepted(204), pause * 18, 0));
+            limiter.limit()
+        };
+        assert_eq!((accept(&mut limiter, 63), accept(&mut limiter, 1)), (8, 9), "after a longer round");
+        assert_eq!((accept(&mut limiter, 71), accept(&mut limiter, 1)), (9, 10));
+        assert_eq!(accept(&mut limiter, 10), 11, "it was not in vain: rounds are as long as before");
+        limiter.learn(&failed(), pause * 35, 0);
         assert_eq!(limiter.limit(), 5);
-        for number in 36..=40 {
-            limiter.learn(&Outcome::Accepted(204), pause * number);
-        }
-        assert_eq!(limiter.limit(), 8, "doubled, up to where care began");
+        assert_eq!(accept(&mut limiter, 5), 8, "doubled, up to where care began");
         let mut fixed = Limiter::new(Concurrency::Fixed(NonZeroU16::MAX));
         fixed.note(Line::Full, pause);
         assert_eq!(fixed.limit(), usize::from(u16::MAX));
+    }
+
+    #[test]
+    fn where_new_connections_get_no_response_the_limit_waits() {
+        let mut limiter = Limiter::new(Concurrency::Auto);
+        limiter.note(Line::Ahead, Duration::ZERO);
+        for (now, limit) in [(1, 1), (249, 1), (250, 2), (251, 2), (499, 2), (500, 4)] {
+            limiter.learn(&Outcome::Accepted(204), Duration::from_millis(now), 1);
+            assert_eq!(limiter.limit(), limit, "{now}");
+        }
+        limiter.note(Line::Free, Duration::ZERO);
+        (0..4).for_each(|_| limiter.learn(&Outcome::Accepted(204), Duration::from_millis(501), 1));
+        assert_eq!(limiter.limit(), 8);
+    }
+
+    #[test]
+    fn an_endpoint_that_takes_one_at_a_time_is_asked_ever_more_seldom_whether_it_takes_another() {
+        let mut limiter = Limiter::new(Concurrency::Auto);
+        let mut rounds = Vec::new();
+        for round in 1..=5 {
+            let now = Duration::from_millis(1) * round;
+            let mut times = 0;
+            while limiter.limit() == 1 {
+                limiter.learn(&Outcome::Accepted(204), now, 0);
+                times += 1;
+            }
+            rounds.push(times);
+            (0..2).for_each(|_| limiter.note(Line::Single, now));
+        }
+        assert_eq!(rounds, [1, 8, 64, 512, 512]);
+    }
+
+    #[test]
+    fn a6_one_more_may_start_beside_those_that_hang_until_they_end() {
+        let mut limiter = Limiter::new(Concurrency::Auto);
+        for hanging in 1..MOST {
+            assert!(!limiter.has_room(hanging) && limiter.could_hang(hanging), "{hanging}");
+            limiter.hang(hanging);
+            assert!(limiter.has_room(hanging) && !limiter.has_room(hanging + 1), "{hanging}");
+        }
+        assert!(!limiter.could_hang(MOST) && !limiter.could_hang(0));
+        limiter.learn(&failed(), Duration::ZERO, MOST - 1);
+        assert!(!limiter.has_room(MOST - 1), "its place went with it");
+        limiter.learn(&Outcome::Accepted(204), Duration::ZERO, MOST - 2);
+        assert!(limiter.has_room(MOST - 2), "the next one takes the place of one that was accepted");
+        limiter.learn(&Outcome::Refused(503), Duration::ZERO, 9);
+        assert!(!limiter.has_room(9), "an overload takes all of them");
+        limiter.hang(9);
+        limiter.learn(&Outcome::Accepted(204), Duration::ZERO, 0);
+        assert!(!limiter.has_room(3), "nothing hangs");
+        assert!(!Limiter::new(Concurrency::Fixed(NonZeroU16::MIN)).could_hang(1), "strict order stays");
     }
 
     #[test]
@@ -176,7 +286,7 @@ mod tests {
         let mut limit_at = |line, number: u32| {
             let now = Duration::from_millis(1) * number;
             limiter.note(line, now);
-            limiter.learn(&Outcome::Accepted(204), now);
+            limiter.learn(&Outcome::Accepted(204), now, 0);
             limiter.limit()
         };
         let busy: Vec<usize> = (1..=28).map(|number| limit_at(Line::Busy, number)).collect();
@@ -198,7 +308,7 @@ mod tests {
     fn a_wrong_key_never_brings_more_than_one_request_under_way() {
         let mut limiter = Limiter::new(Concurrency::Auto);
         for _ in 0..100 {
-            limiter.learn(&Outcome::Refused(403), Duration::ZERO);
+            limiter.learn(&Outcome::Refused(403), Duration::ZERO, 0);
             assert_eq!(limiter.limit(), 1);
         }
     }
@@ -211,11 +321,11 @@ mod tests {
             for (number, outcome) in (0u32..).zip(outcomes) {
                 let now = Duration::from_millis(20) * number;
                 match outcome {
-                    0 => limiter.learn(&Outcome::Refused(503), now),
-                    1 => limiter.learn(&failed(), now),
-                    2 => limiter.learn(&Outcome::Refused(404), now),
+                    0 => limiter.learn(&Outcome::Refused(503), now, 0),
+                    1 => limiter.learn(&failed(), now, 0),
+                    2 => limiter.learn(&Outcome::Refused(404), now, 0),
                     3 => limiter.note(Line::Full, now),
-                    _ => limiter.learn(&Outcome::Accepted(200), now),
+                    _ => limiter.learn(&Outcome::Accepted(200), now, 0),
                 }
                 match concurrency {
                     Concurrency::Auto => prop_assert!((1..=MOST).contains(&limiter.limit())),

@@ -29,6 +29,9 @@ const MANY: usize = 256;
 /// ...and from so many on, none starts at all.
 const MOST: usize = 768;
 
+/// Where requests hang, another starts beside them each time that this has passed (A6).
+const HANGING: Duration = Duration::from_millis(250);
+
 /// However long a pause an endpoint asks for, it counts as no more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
@@ -74,6 +77,8 @@ pub struct Queue {
     /// Lanes that have room of their own, but too many requests are under way in all.
     crowded: Vec<Lane>,
     paused: BTreeSet<(Duration, Lane)>,
+    /// Lanes that are full, and when to look whether they hang.
+    watched: BTreeSet<(Duration, Lane)>,
     stages: Vec<Stage>,
     retries: BTreeMap<Job, Retry>,
     /// The same by time.
@@ -93,6 +98,7 @@ impl Queue {
             listed: VecDeque::new(),
             crowded: Vec::new(),
             paused: BTreeSet::new(),
+            watched: BTreeSet::new(),
             stages: vec![Stage::Idle; updates],
             retries: BTreeMap::new(),
             retry_times: BTreeSet::new(),
@@ -202,7 +208,17 @@ impl Queue {
             }
             // Whatever keeps it from starting puts it on the list again when it ends.
             if !state.has_room() {
-                continue;
+                if !state.could_hang() {
+                    continue;
+                }
+                let at = state.moved + HANGING;
+                if at > now {
+                    if !std::mem::replace(&mut state.is_watched, true) {
+                        self.watched.insert((at, lane));
+                    }
+                    continue;
+                }
+                state.limiter.hang(state.sending);
             }
             if self.sending >= MOST || (self.sending >= MANY && state.sending > 0) {
                 self.crowded.push(lane);
@@ -210,6 +226,7 @@ impl Queue {
             }
             let job = state.queued.pop_front()?;
             state.sending += 1;
+            state.moved = now;
             self.sending += 1;
             self.queued -= 1;
             self.set(job, Stage::Sending);
@@ -250,7 +267,7 @@ impl Queue {
                 let requested =
                     requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
-                self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
+                self.change_pause(lane, |state| state.fail(job, outcome, requested, backoff, now, jitter));
             }
             _ => {
                 self.retries.remove(&job);
@@ -290,7 +307,12 @@ impl Queue {
         }
     }
 
-    /// When to ask for a start again, if nothing else happens before.
+    /// When to ask for a start again because requests may hang.
+    pub fn hang_at(&self) -> Option<Duration> {
+        self.watched.first().map(|(at, _)| *at)
+    }
+
+    /// When to ask for a start again, if nothing else happens before. For those that hang see [`Queue::hang_at`].
     pub fn wake_at(&self) -> Option<Duration> {
         let has_work = |lane: Lane| !self.lanes[lane].queued.is_empty();
         let lane = self.paused.iter().find(|(_, lane)| has_work(*lane)).map(|(until, _)| *until);
@@ -358,8 +380,13 @@ impl Queue {
         }
     }
 
-    /// Lines up what has waited long enough.
+    /// Lines up what has waited long enough, and lanes that may hang.
     fn release(&mut self, now: Duration) {
+        while self.hang_at().is_some_and(|at| at <= now) {
+            let Some((_, lane)) = self.watched.pop_first() else { break };
+            self.lanes[lane].is_watched = false;
+            self.list(lane);
+        }
         while let Some((until, lane)) = self.paused.first().copied().filter(|(until, _)| *until <= now) {
             self.paused.remove(&(until, lane));
             self.lanes[lane].pause = None;

@@ -78,7 +78,12 @@ impl Outcome {
 
     /// Whether the endpoint is overloaded or out of reach: other updates would fare no better now.
     pub fn is_trouble(&self) -> bool {
-        matches!(self, Self::Refused(429 | 503) | Self::Failed { .. })
+        self.is_overload() || matches!(self, Self::Failed { .. })
+    }
+
+    /// Whether the endpoint says that it is overloaded.
+    pub fn is_overload(&self) -> bool {
+        matches!(self, Self::Refused(429 | 503))
     }
 
     /// Whether the endpoint may have taken the update, whatever it responded.

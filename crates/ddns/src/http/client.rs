@@ -33,19 +33,17 @@ use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use connect::Connector;
+use exchange::Next;
 pub(crate) use exchange::{BODY_LIMIT, Response};
 use how::endpoint;
 pub(crate) use how::{How, Over, USER_AGENT, Want};
-use pool::{Idle, Purpose, Room};
+use pool::{Idle, PROOF, Purpose, Room};
 pub(crate) use probe::Step;
 use stream::{Connection, Spoken};
 pub(crate) use streaming::Streaming;
 pub(crate) use tls::{Pem, Trust, WANTS_CERTIFICATE, read_ca};
 
 use crate::clock::steady_time;
-
-/// Kept connections are closed where a response on another one takes longer.
-const UNBLOCK_AFTER: Duration = Duration::from_millis(100);
 
 /// A request that takes longer than this is not left to the system if this process ends: nobody would know whether and when it
 /// is delivered (E4a). Two calls to the system, so not for those that are quick.
@@ -109,8 +107,6 @@ pub(crate) struct Client {
     idle: Idle,
     /// Asked for at the first request.
     room: OnceCell<Room>,
-    /// Origins that broke a kept connection without a response: none is kept for them until the next rest.
-    fickle: RefCell<HashSet<Rc<str>>>,
     /// The warnings that were given, so that each is given once.
     warned: RefCell<HashSet<String>>,
 }
@@ -153,8 +149,7 @@ impl Client {
             let Some(next) = next else { return Ok(response) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
-            // A configuration or a page carries no keys.
-            if from != to && sending.how.want == Want::Status {
+            if from != to && (sending.how.want.is_update() || request.has_keys()) {
                 let warning = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
                 self.warn(sending, warning);
             }
@@ -182,7 +177,7 @@ impl Client {
             let limits = (deadline, &sending.is_slow);
             let exchange = exchange::exchange(&mut connection.stream, request, relay, how.want, limits);
             let exchanged = self.unblocked(exchange, is_alone, &purpose).await;
-            let (mut response, can_be_kept) = match exchanged {
+            let (mut response, next) = match exchanged {
                 Ok(exchanged) => exchanged,
                 Err(fault) => {
                     if !fault.is_sent {
@@ -193,8 +188,7 @@ impl Client {
                     }
                     // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
                     if was_kept {
-                        self.idle.close(&purpose);
-                        self.fickle.borrow_mut().insert(origin.clone());
+                        self.idle.broke(&purpose, connection.via.as_ref());
                     }
                     return Err(fault.describe(&endpoint(&origin, connection.via.as_deref())));
                 }
@@ -203,9 +197,10 @@ impl Client {
                 return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
             }
             response.via.clone_from(&connection.via);
-            response.line = connection.line();
-            if can_be_kept && !self.fickle.borrow().contains(&origin) {
-                self.idle.keep(purpose, connection, self.room().idle, steady_time());
+            let makes_way;
+            (response.line, makes_way) = connection.responded();
+            if next != Next::Never && !makes_way {
+                self.idle.keep(purpose, connection, next == Next::Said, self.room().idle, steady_time());
             }
             return Ok(response);
         }
@@ -219,9 +214,9 @@ impl Client {
             return exchange.await;
         }
         loop {
-            match timeout(UNBLOCK_AFTER, exchange.as_mut()).await {
+            match timeout(PROOF, exchange.as_mut()).await {
                 Ok(exchanged) => return exchanged,
-                Err(_) => self.idle.close(purpose),
+                Err(_) => self.idle.close(purpose, steady_time()),
             }
         }
     }
@@ -260,10 +255,9 @@ impl Client {
         self.connector.limit_unsent(limit);
     }
 
-    /// Closes what is kept, and forgets who broke it: nothing will be sent for a while.
+    /// Closes what is kept: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
         self.idle.clear();
-        self.fickle.borrow_mut().clear();
         self.refresh();
     }
 
@@ -277,14 +271,14 @@ impl Client {
         self.connector.look_up(host, over).await
     }
 
-    /// Notes a warning, once for all requests. Those that want a body do not count: a source reports no warnings.
+    /// Notes a warning, once for all requests. What is no update does not count: a source reports no warnings.
     fn warn(&self, sending: &Sending<'_>, warning: String) {
         let mut warned = self.warned.borrow_mut();
         // They name hosts, and an address in a host makes another one with every change.
         if warned.len() >= MOST_WARNINGS {
             warned.clear();
         }
-        if sending.how.want == Want::Body || warned.insert(warning.clone()) {
+        if !sending.how.want.is_update() || warned.insert(warning.clone()) {
             sending.warnings.borrow_mut().push(warning);
         }
     }
@@ -347,7 +341,7 @@ mod tests {
             open.push(stream);
         }
         for stream in &mut open {
-            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.expect("it reads");
+            stream.write_all(b"HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=5\r\n\r\n").await.expect("it reads");
         }
         let ends = open.into_iter().map(|mut stream| async move { request_of(&mut stream).await });
         let others = async {

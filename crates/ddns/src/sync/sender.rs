@@ -263,7 +263,7 @@ impl<'a> Sender<'a> {
         How {
             limit: self.entry.timeout,
             want: if self.entry.callback.expect.as_ref().is_some_and(Expect::needs_body) {
-                Want::Body
+                Want::Verdict
             } else {
                 Want::Status
             },

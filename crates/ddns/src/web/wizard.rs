@@ -451,7 +451,9 @@ async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2]
                 let all = expect.judge(response.status, &response.body, 1, &addresses);
                 all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
             });
-            let body = secrets.mask(&String::from_utf8_lossy(&response.body)).into_owned();
+            let body = String::from_utf8_lossy(&response.body).into_owned();
+            let body = response.warnings.into_iter().chain([body]).collect::<Vec<_>>().join("\n");
+            let body = secrets.mask(&body).into_owned();
             Responded::Response { is_accepted, status: with_reason(response.status), body }
         }
     }

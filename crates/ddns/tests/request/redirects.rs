@@ -87,6 +87,30 @@ fn d3_another_origin_gets_no_credentials() {
     assert!(receiver.callbacks()[1].header("authorization").is_some(), "the same origin keeps them");
 }
 
+/// With `expect` too, which reads the body of the response; once, however many requests are sent on.
+#[test]
+fn d3_a_request_with_keys_that_goes_to_another_origin_says_so_whoever_judges_the_response() {
+    let other = Receiver::new();
+    let reject = json!({"reject": "no such key"});
+    for (token, expect) in
+        [(json!({"key": "k3y-of-mine"}), reject.clone()), (json!({}), reject), (json!({}), json!({}))]
+    {
+        let receiver = sending_on(307, &other.url("/end"));
+        let mut config = config(&receiver.url("/start"), &token);
+        config["ipv4"] = json!(["a.example.com", "b.example.com"]);
+        config["expect"] = expect;
+        let run = Sandbox::new().sync(&config).expect(0).never_prints("k3y-of-mine");
+        let warning = format!("{} sends requests on to {}, keys and all", receiver.url(""), other.url(""));
+        assert_eq!(run.stderr.matches(&warning).count(), 1, "{config:#}\n{}", run.stderr);
+    }
+    // A page has no keys.
+    let page = Receiver::responding(|_| Response::with_body(200, "203.0.113.7"));
+    let receiver = sending_on(302, &page.url("/address"));
+    let mut config = config(&other.url("/"), &json!({}));
+    config["index4"] = json!(format!("url:{}", receiver.url("/start")));
+    Sandbox::new().sync(&config).expect(0).never_prints("sends requests on");
+}
+
 #[test]
 fn d3_a_location_that_is_no_address_is_a_failure() {
     for location in ["ftp://h/x", "http://", "http://h:99999/", "http://[::1/"] {

@@ -228,7 +228,7 @@ fn converse(socket: Arc<TcpStream>, shared: &Shared) {
     }
     while let Some((target, length)) = read_head(&mut reader) {
         shared.seen.lock().expect("no test thread failed").push(target.clone());
-        let good = [TakeBody, say("HTTP/1.1 204 No Content\r\n\r\n")];
+        let good = [TakeBody, say("HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n")];
         let steps = if is_mended() { good.to_vec() } else { (shared.script)(&target) };
         if !steps.iter().all(|step| take_step(step, &mut reader, length)) {
             return;

@@ -11,11 +11,14 @@ use serde_json::{Value, json};
 use crate::support::Sandbox;
 use crate::support::authority::{Authority, params_for};
 use crate::support::given::{SOURCE, home, with};
-use crate::support::scripted::Step::{Close, Pause, Reset, Stall};
+use crate::support::scripted::Step::{Close, Pause, Reset, Stall, TakeBody};
 use crate::support::scripted::bounded;
 use crate::support::scripted::{Server, Step, say};
 
-const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok";
+
+/// The same from a server that does not say what it does with the connection.
+const UNSAID: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// So many domains, updated one after another or as many at once as the program likes.
 fn many(server: &Server, count: usize, concurrency: &Value) -> Value {
@@ -134,12 +137,57 @@ fn a4_a_body_after_204_or_304_is_not_the_next_response() {
     }
 }
 
+/// It gets a connection for each request, so that nothing is lost and nothing is sent twice.
+#[test]
+fn a7_a_server_that_closes_a_moment_after_its_response_gets_every_update_once() {
+    for (wait, token) in [(0, json!({})), (1, json!({"ip": "__IP__"})), (5, json!({})), (5, json!({"ip": "__IP__"}))] {
+        for concurrency in modes() {
+            for count in [2, 10, 60] {
+                let end = Pause(Duration::from_millis(wait));
+                let steps = vec![TakeBody, say(UNSAID), end, Close];
+                let server = Server::always(steps);
+                let config = with(&many(&server, count, &concurrency), &json!({"token": token}));
+                bounded(&Sandbox::new(), &config, "closing").expect(0).prints(&format!("{count} accepted, 0 failed"));
+                assert_eq!(server.take(), each_once(count), "{wait} ms, {concurrency}");
+                assert_eq!(server.take_connections(), count, "{wait} ms, {concurrency}");
+            }
+        }
+    }
+}
+
+/// What stays open for 50 ms is kept, though nobody said so; the requests until then have connections of their own.
+#[test]
+fn a7_a_server_that_keeps_its_connections_without_a_word_is_known_by_that() {
+    let server = Server::always(vec![Pause(Duration::from_millis(30)), say(UNSAID)]);
+    bounded(&Sandbox::new(), &many(&server, 12, &json!(1)), "keeping").expect(0);
+    let connections = server.take_connections();
+    assert_eq!(server.take(), each_once(12));
+    assert!((2..=4).contains(&connections), "{connections} connections");
+}
+
+/// Who says that it keeps the connection and does not is not believed again: one update pays for that.
+#[test]
+fn a7_a_server_that_says_it_keeps_connections_and_does_not_costs_one_update_at_most() {
+    for concurrency in modes() {
+        let server = Server::always(vec![say(ACCEPTED), Pause(Duration::from_millis(5)), Close]);
+        let sandbox = Sandbox::new();
+        let run = bounded(&sandbox, &many(&server, 20, &concurrency), "a wrong promise");
+        let failed = run.stderr.matches(": failed").count();
+        // Those that were under way at the same moment are believed together.
+        let most = if concurrency == json!(20) { 20 } else { 2 };
+        assert!(failed <= most, "{concurrency}: {}", run.stderr);
+        assert!(server.take().values().all(|count| *count == 1), "{concurrency}");
+    }
+}
+
 /// Bytes without a length cost at most the update that meets them.
 #[test]
 fn a7_a_stray_body_that_comes_late_costs_one_update_at_most() {
     let late = Pause(Duration::from_millis(100));
     let server = Server::start(Vec::new(), move |target| match target {
-        "/h0.example.com" => vec![say("HTTP/1.1 204 No Content\r\n\r\n"), late.clone(), say("hello")],
+        "/h0.example.com" => {
+            vec![say("HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n"), late.clone(), say("hello")]
+        }
         _ => vec![say(ACCEPTED)],
     });
     let (sandbox, config) = (Sandbox::new(), many(&server, 5, &json!(1)));

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use crate::support::given::{home, with};
 use crate::support::odd_server::stalling;
+use crate::support::scripted::{Server, Step, say};
 use crate::support::tools::{skipped, tool};
+use crate::support::watching::{host, until};
 use crate::support::{Received, Receiver, Response, Sandbox};
 
 fn names(count: usize) -> Vec<String> {
@@ -61,6 +63,34 @@ fn a6_an_endpoint_that_hangs_does_not_hold_the_others() {
         }
         child.kill().expect("the program still waits for the one that hangs");
         child.wait().expect("it ended");
+    }
+}
+
+/// Some names hang, and those behind them in the same lane arrive all the same.
+#[test]
+fn a6_names_that_hang_do_not_hold_the_others_of_their_origin() {
+    for (hanging, good, timeout, limit) in [(1, 4, 3, 2), (10, 1, 8, 6)] {
+        for command in [&["-c", "config.json"][..], &["watch", "-c", "config.json"]] {
+            let accepted = say("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok");
+            let server = Server::start(Vec::new(), move |target| {
+                vec![if target.starts_with("/good") { accepted.clone() } else { Step::Stall }]
+            });
+            let names = names(hanging).into_iter().chain((0..good).map(|number| format!("good{number}.example.com")));
+            let more = json!({"ipv4": names.collect::<Vec<_>>(), "timeout": timeout});
+            let sandbox = host();
+            sandbox.write("config.json", with(&home(&server.url("/__DOMAIN__")), &more).to_string());
+            let mut child = sandbox.command(command).stderr(Stdio::null()).spawn().expect("the program starts");
+            let mut seen = server.take();
+            until(Duration::from_secs(limit), &format!("{good} behind {hanging} that hang"), || {
+                for (target, count) in server.take() {
+                    *seen.entry(target).or_default() += count;
+                }
+                seen.keys().filter(|target| target.starts_with("/good")).count() == good
+            });
+            assert!(seen.values().all(|count| *count == 1) && seen.len() == hanging + good, "{seen:?}");
+            child.kill().expect("the program still waits for those that hang");
+            child.wait().expect("it ended");
+        }
     }
 }
 

@@ -133,7 +133,7 @@ fn d6_auto_lets_a_local_endpoint_pass_through_a_tunnel_too() {
 
 #[test]
 fn d5_a_connection_to_a_proxy_is_kept() {
-    let proxy = Receiver::new();
+    let proxy = Receiver::responding(|_| Response::status(204).header("Connection", "keep-alive"));
     let port = proxy.port();
     let connections = Proxy::serving(move |stream, seen| {
         seen.lock().expect("no test thread failed").push(String::new());

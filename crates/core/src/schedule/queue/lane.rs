@@ -40,6 +40,10 @@ pub struct Pause {
 pub(super) struct LaneState {
     pub(super) limiter: Limiter,
     pub(super) sending: usize,
+    /// When a request started or ended last.
+    pub(super) moved: Duration,
+    /// Whether it is looked at again after a while, because its requests may hang.
+    pub(super) is_watched: bool,
     pub(super) queued: VecDeque<Job>,
     /// Whether it stands among those that may have something to start.
     pub(super) is_listed: bool,
@@ -48,8 +52,9 @@ pub(super) struct LaneState {
     pub(super) pause: Option<Pause>,
     /// Overloads and broken connections since the last acceptance, or the last pause.
     trouble: usize,
-    /// Pauses since the last acceptance.
+    /// Pauses since the last acceptance, and whose failure began the last of them.
     pauses: u32,
+    paused_by: Option<Job>,
 }
 
 impl LaneState {
@@ -57,12 +62,15 @@ impl LaneState {
         Self {
             limiter: Limiter::new(concurrency),
             sending: 0,
+            moved: Duration::ZERO,
+            is_watched: false,
             queued: VecDeque::new(),
             is_listed: false,
             is_kept: false,
             pause,
             trouble: 0,
             pauses: 0,
+            paused_by: None,
         }
     }
 
@@ -73,7 +81,12 @@ impl LaneState {
 
     /// Whether its own limits let one more start.
     pub(super) fn has_room(&self) -> bool {
-        self.pause.is_none() && self.sending < self.limiter.limit() && !self.queued.is_empty()
+        !self.is_held() && self.limiter.has_room(self.sending)
+    }
+
+    /// Whether those that are under way keep others from starting, if they hang.
+    pub(super) fn could_hang(&self) -> bool {
+        !self.is_held() && self.limiter.could_hang(self.sending)
     }
 
     /// Whether nothing can start before a pause ends, or at all.
@@ -84,17 +97,20 @@ impl LaneState {
     /// Takes in how one of its updates ended.
     pub(super) fn finish(&mut self, outcome: &Outcome, now: Duration) {
         self.sending -= 1;
-        self.limiter.learn(outcome, now);
+        self.moved = now;
+        self.limiter.learn(outcome, now, self.sending);
         if outcome.is_accepted() {
             self.trouble = 0;
             self.pauses = 0;
+            self.paused_by = None;
         }
     }
 
     /// Begins or prolongs a pause where a failure is one of the endpoint as a whole: it asked for one, or as many in a row
-    /// failed as are sent at once.
+    /// failed as are sent at once. One that fails alone, over and over, waits alone.
     pub(super) fn fail(
         &mut self,
+        job: Job,
         outcome: &Outcome,
         requested: Option<Duration>,
         backoff: Backoff,
@@ -107,9 +123,11 @@ impl LaneState {
         self.trouble += 1;
         let until = match requested {
             Some(requested) => now + requested,
+            None if self.paused_by == Some(job) => return,
             None if self.pause.is_none() && self.trouble >= self.limiter.limit() => {
                 self.trouble = 0;
                 self.pauses += 1;
+                self.paused_by = Some(job);
                 now + backoff.delay(self.pauses, jitter)
             }
             None => return,

@@ -88,6 +88,65 @@ fn an_origin_that_hangs_holds_its_own_places_only() {
     assert_eq!(sent, 1000);
 }
 
+/// What starts at which millisecond while the first ones hang; each of the others is accepted at once.
+fn beside_hanging(hanging: u32, jobs: u32, concurrency: Concurrency) -> Vec<(u64, Job)> {
+    let (mut queue, lane) = one_lane(jobs, concurrency, WATCH);
+    let mut starts = Vec::new();
+    for now in 0..20_000 {
+        let now = Duration::from_millis(now);
+        while let Some((job, _)) = queue.start(now) {
+            starts.push((u64::try_from(now.as_millis()).expect("a small number"), job));
+            if job >= hanging {
+                queue.finish((job, lane), &accepted(), None, now, 0.5);
+            }
+        }
+        assert!(queue.hang_at().is_none_or(|at| at > now));
+    }
+    starts
+}
+
+#[test]
+fn a6_beside_requests_that_hang_another_starts_each_quarter_of_a_second() {
+    assert_eq!(beside_hanging(1, 4, Concurrency::Auto), [(0, 0), (250, 1), (250, 2), (250, 3)]);
+    let expected: Vec<(u64, Job)> = (0..10).map(|job| (250 * u64::from(job), job)).chain([(2500, 10)]).collect();
+    assert_eq!(beside_hanging(10, 11, Concurrency::Auto), expected);
+    assert_eq!(beside_hanging(100, 100, Concurrency::Auto).len(), 64, "no more than `auto` allows");
+    assert_eq!(beside_hanging(1, 4, fixed(1)), [(0, 0)]);
+    assert_eq!(beside_hanging(2, 4, fixed(2)), [(0, 0), (0, 1)]);
+}
+
+#[test]
+fn a6_nothing_starts_beside_requests_that_hang_during_a_pause() {
+    let (mut queue, lane) = one_lane(4, Concurrency::Auto, WATCH);
+    let at = Duration::from_millis;
+    assert_eq!(started(&mut queue, at(0)), [0]);
+    assert_eq!(started(&mut queue, at(250)), [1]);
+    queue.finish((1, lane), &Outcome::Refused(503), Some(seconds(60)), at(300), 0.0);
+    for now in [500, 1000, 59_000, 60_299] {
+        assert!(started(&mut queue, at(now)).is_empty(), "{now}");
+    }
+    assert_eq!(started(&mut queue, at(60_300)), [2], "the first one hangs still");
+}
+
+#[test]
+fn a6_an_update_that_fails_alone_over_and_over_does_not_hold_the_others_back() {
+    let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
+    let mut now = Duration::ZERO;
+    for job in [1, 0] {
+        assert!(queue.start(now).is_some());
+        queue.finish((1 - job, lane), &if job == 0 { cut() } else { accepted() }, None, now, 0.5);
+    }
+    for _ in 0..10 {
+        now = queue.wake_at().expect("a retry");
+        assert_eq!(started(&mut queue, now), [1]);
+        queue.finish((1, lane), &cut(), None, now, 0.5);
+        queue.push(0, lane);
+        assert_eq!(started(&mut queue, now), [0]);
+        queue.finish((0, lane), &Outcome::Refused(404), None, now, 0.5);
+        queue.withdraw(0);
+    }
+}
+
 #[test]
 fn never_more_than_the_most_are_under_way() {
     let mut queue = Queue::new(5000, None);
@@ -436,7 +495,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    /// In any sequence of events: an update is never under way twice, never lost, and starts only when pushed.
+    /// In any sequence of events: an update is never under way twice, never lost, and starts only when pushed; never during a
+    /// pause, nor beside more than is configured.
     #[test]
     fn no_update_is_lost_and_none_is_sent_without_cause(
         events in events(),
@@ -486,6 +546,9 @@ proptest! {
                 prop_assert!(under_way.iter().all(|(job, _)| *job != start.0), "under way twice");
                 let key = keys[start.0 as usize].as_ref().expect("it was pushed");
                 prop_assert_eq!(queue.lanes.numbers.get(key), Some(&start.1), "in another lane");
+                prop_assert!(queue.lanes[start.1].pause.is_none(), "during a pause");
+                let beside = under_way.iter().filter(|(_, lane)| *lane == start.1).count();
+                prop_assert!(number == 0 || beside < usize::from(number), "more at once than configured");
                 under_way.push(start);
             }
         }

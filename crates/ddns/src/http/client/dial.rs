@@ -19,17 +19,13 @@ use tokio::time::{Instant, timeout_at};
 use super::exchange::ByteStream as _;
 use super::how::Over;
 use super::names::Names;
-use super::stream::{Connection, Host};
+use super::stream::{Connection, Host, LATE};
 
 /// A host gets so long at most to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// An address gets so long before the next one is tried besides it.
 const HEAD_START: Duration = Duration::from_millis(250);
-
-/// A connection that takes so much longer than others to its address was not taken: the line of new connections there is
-/// full. The system itself would try again after a second.
-const LATE: Duration = Duration::from_millis(15);
 
 /// Opens sockets.
 #[derive(Default)]
@@ -170,7 +166,7 @@ impl Dialer {
     /// anew.
     async fn open(&self, address: SocketAddr, from: Option<IpAddr>, end: Instant) -> Option<io::Result<Connection>> {
         let host = self.hosts.borrow_mut().entry(address).or_default().clone();
-        let _opening = host.opening.clone();
+        let opening = Some(host.open());
         let mut late = host.usual.get().map(|usual| LATE + 4 * usual);
         let mut is_late = false;
         loop {
@@ -181,7 +177,11 @@ impl Dialer {
                     let took = begun.elapsed();
                     host.usual.set(Some(host.usual.get().map_or(took, |usual| (7 * usual + took) / 8)));
                 }
-                return Some(connected.map(|socket| Connection { is_late, ..Connection::plain(socket, host) }));
+                return Some(connected.map(|socket| Connection {
+                    is_late,
+                    opening,
+                    ..Connection::plain(socket, host)
+                }));
             }
             if until == end {
                 return None;

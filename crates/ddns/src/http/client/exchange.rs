@@ -14,7 +14,9 @@ use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
 use ddns_core::schedule::limiter::Line;
 use hyper::body::Incoming;
-use hyper::header::{self, ALLOW, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
+use hyper::header::{
+    self, ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
+};
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
@@ -29,6 +31,8 @@ use limits::LONG_BODY_LIMIT;
 
 /// How long the rest of a response is waited for whose status is known: it only decides whether the connection is kept.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// A response: its final status and the beginning of its body.
 #[derive(Debug)]
@@ -60,6 +64,17 @@ impl Response {
     }
 }
 
+/// Whether another request can follow on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// None can.
+    Never,
+    /// It can, as far as is known.
+    Possible,
+    /// The other side says so.
+    Said,
+}
+
 /// Sends a request and reads its response; returns whether another one can follow. A `relay` is a proxy that hands the
 /// request on: it gets the whole address, and its own user and password.
 pub(super) async fn exchange<S: ByteStream>(
@@ -68,7 +83,7 @@ pub(super) async fn exchange<S: ByteStream>(
     relay: Option<&Server>,
     want: Want,
     (deadline, is_slow): (Instant, &Cell<bool>),
-) -> Result<(Response, bool), Fault> {
+) -> Result<(Response, Next), Fault> {
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
@@ -103,7 +118,14 @@ pub(super) async fn exchange<S: ByteStream>(
         is_relayed: relay.is_some(),
         line: Line::Free,
     };
-    Ok((response, is_idle && !is_odd(&head)))
+    let next = if !is_idle || is_odd(&head) {
+        Next::Never
+    } else if says_kept(&head) {
+        Next::Said
+    } else {
+        Next::Possible
+    };
+    Ok((response, next))
 }
 
 /// Sends a request and waits for the head of its response.
@@ -178,6 +200,15 @@ fn with_head(
 /// Whether the head says where the body ends. Otherwise it ends with the connection.
 fn has_length(head: &Parts) -> bool {
     head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING)
+}
+
+/// Whether the other side says that it keeps the connection. HTTP/1.1 means so without a word, but not all servers do.
+fn says_kept(head: &Parts) -> bool {
+    let words = |value: &HeaderValue| {
+        let mut words = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        words.any(|word| word.eq_ignore_ascii_case(b"keep-alive"))
+    };
+    head.headers.get_all(CONNECTION).into_iter().any(words) || head.headers.contains_key(KEEP_ALIVE)
 }
 
 /// Whether no other response may follow on its connection. A body where none may be, or one with two ends: what comes next

@@ -43,10 +43,19 @@ pub(crate) enum Over {
 pub(crate) enum Want {
     /// The status decides; the body is read as far as it comes at once.
     Status,
+    /// The body decides too (H4).
+    Verdict,
     /// The body is what was asked for.
     Body,
     /// The same, and it may be long.
     LongBody,
+}
+
+impl Want {
+    /// Whether an update or a notification wants it: its keys are in the address too, and its warnings are reported.
+    pub(super) fn is_update(self) -> bool {
+        matches!(self, Self::Status | Self::Verdict)
+    }
 }
 
 /// Who got a request, and through which proxy.

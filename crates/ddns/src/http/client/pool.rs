@@ -1,10 +1,13 @@
-//! Connections that are kept for the next requests: few, and not for long. And how many requests have room at once.
+//! Connections that are kept for the next requests: few, not for long, and used only where the endpoint keeps them too (A7).
+//! And how many requests have room at once.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ddns_core::net::proxy::Server;
 use ddns_core::net::ssl::Ssl;
 use tokio::sync::Semaphore;
 
@@ -18,6 +21,12 @@ const MOST: usize = 128;
 /// nowhere, and may not be sent again (A7). A new connection costs less than that.
 const LONGEST: Duration = Duration::from_secs(15);
 
+/// One that stayed open for so long after a response is kept by the endpoint.
+pub(super) const PROOF: Duration = Duration::from_millis(50);
+
+/// Of so many endpoints it is remembered whether they keep connections.
+const MOST_KNOWN: usize = 1000;
+
 /// So many files are open in any run: standard streams, what waits for the network, the cache.
 const OTHERS: usize = 16;
 
@@ -29,46 +38,115 @@ pub(super) type Purpose = (Rc<str>, Ssl);
 #[derive(Default)]
 pub(super) struct Idle {
     kept: RefCell<VecDeque<Kept>>,
+    known: Known,
 }
 
 struct Kept {
     purpose: Purpose,
     connection: Box<Spoken>,
     since: Duration,
+    /// Whether the endpoint said that it keeps it.
+    is_said: bool,
 }
 
 impl Kept {
+    fn age(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.since)
+    }
+
     fn is_old(&self, now: Duration) -> bool {
-        now.saturating_sub(self.since) > LONGEST
+        self.age(now) > LONGEST
+    }
+
+    fn goes(&self, purpose: &Purpose, via: Option<&Arc<Server>>) -> bool {
+        self.purpose == *purpose && self.connection.via.as_ref() == via
+    }
+}
+
+/// Endpoints that turned out to keep their connections, or not to, by origin and proxy. What is not here counts as it says.
+#[derive(Default)]
+struct Known(RefCell<HashMap<Endpoint, bool>>);
+
+type Endpoint = (Rc<str>, Option<Arc<Server>>);
+
+impl Known {
+    fn keeps(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, is_said: bool) -> bool {
+        let known = self.0.borrow();
+        if known.is_empty() { is_said } else { known.get(&(origin.clone(), via.cloned())).copied().unwrap_or(is_said) }
+    }
+
+    fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: bool) {
+        let mut known = self.0.borrow_mut();
+        // An address in a host makes another origin with every change.
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert((origin.clone(), via.cloned()), keeps);
     }
 }
 
 impl Idle {
-    /// Keeps a connection. Where there is room for no more than `room`, the oldest ones go.
-    pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, room: usize, now: Duration) {
+    /// Keeps a connection; of those that the endpoint may not keep, one, to find out. Where there is room for no more than
+    /// `room`, the oldest ones go.
+    pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, is_said: bool, room: usize, now: Duration) {
         let mut kept = self.kept.borrow_mut();
-        kept.push_back(Kept { purpose, connection, since: now });
+        let via = connection.via.as_ref();
+        if !self.known.keeps(&purpose.0, via, is_said) && kept.iter().any(|kept| kept.goes(&purpose, via)) {
+            return;
+        }
+        kept.push_back(Kept { purpose, connection, since: now, is_said });
         while kept.len() > room || kept.front().is_some_and(|oldest| oldest.is_old(now)) {
             kept.pop_front();
         }
     }
 
-    /// A kept connection that fits and is still open: the one that was used last.
+    /// A kept connection that fits, that the endpoint keeps too, and that is still open: the one that was used last.
     pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Box<Spoken>> {
         let mut kept = self.kept.borrow_mut();
         loop {
-            let fits = |kept: &Kept| kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection);
+            let fits = |kept: &Kept| {
+                let is_usable = || kept.age(now) >= PROOF || self.is_trusted(kept);
+                kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection) && is_usable()
+            };
             let at = kept.iter().rposition(fits)?;
-            let mut connection = kept.remove(at)?.connection;
-            if connection.is_open() {
-                return Some(connection);
+            let mut found = kept.remove(at)?;
+            if self.is_open(&mut found, now) {
+                return Some(found.connection);
             }
         }
     }
 
-    /// Closes those of one purpose.
-    pub(super) fn close(&self, purpose: &Purpose) {
-        self.kept.borrow_mut().retain(|kept| kept.purpose != *purpose);
+    /// Whether a kept connection is open; and what that says about the endpoint.
+    fn is_open(&self, kept: &mut Kept, now: Duration) -> bool {
+        let is_open = kept.connection.is_open();
+        // One that ended later may have ended for its age.
+        if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
+            self.known.learn(&kept.purpose.0, kept.connection.via.as_ref(), is_open);
+        }
+        is_open
+    }
+
+    fn is_trusted(&self, kept: &Kept) -> bool {
+        self.known.keeps(&kept.purpose.0, kept.connection.via.as_ref(), kept.is_said)
+    }
+
+    /// Closes those of one purpose, but for those of which it is still to be found out whether the endpoint keeps them.
+    pub(super) fn close(&self, purpose: &Purpose, now: Duration) {
+        self.kept.borrow_mut().retain_mut(|kept| {
+            kept.purpose != *purpose || {
+                let is_proved = kept.age(now) >= PROOF;
+                if is_proved {
+                    self.is_open(kept, now);
+                }
+                !is_proved && !self.is_trusted(kept)
+            }
+        });
+    }
+
+    /// A kept connection ended under a request: the others of its endpoint are as old.
+    pub(super) fn broke(&self, purpose: &Purpose, via: Option<&Arc<Server>>) {
+        self.kept.borrow_mut().retain(|kept| !kept.goes(purpose, via));
+        self.known.learn(&purpose.0, via, false);
     }
 
     /// Closes all.
@@ -129,7 +207,7 @@ mod tests {
             let (_listener, opened) = connections(4).await;
             let idle = Idle::default();
             for (number, connection) in opened.into_iter().enumerate() {
-                idle.keep(purpose(&number.to_string()), connection, 3, Duration::ZERO);
+                idle.keep(purpose(&number.to_string()), connection, true, 3, Duration::ZERO);
             }
             for (name, is_kept) in [("0", false), ("1", true), ("2", true), ("3", true), ("3", false)] {
                 assert_eq!(idle.take(&purpose(name), |_| true, Duration::ZERO).is_some(), is_kept, "{name}");
@@ -143,13 +221,46 @@ mod tests {
             let (_listener, opened) = connections(2).await;
             let idle = Idle::default();
             for connection in opened {
-                idle.keep(purpose("a"), connection, MOST, Duration::from_secs(100));
+                idle.keep(purpose("a"), connection, true, MOST, Duration::from_secs(100));
             }
             assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(100) + LONGEST).is_some());
             assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(101) + LONGEST).is_none());
             let (_listener, mut opened) = connections(1).await;
-            idle.keep(purpose("b"), opened.remove(0), MOST, Duration::from_secs(101) + LONGEST);
+            idle.keep(purpose("b"), opened.remove(0), true, MOST, Duration::from_secs(101) + LONGEST);
             assert_eq!(idle.kept.borrow().len(), 1, "the old one is closed with the next that is kept");
+        });
+    }
+
+    /// What one connection shows holds for the others of its endpoint.
+    #[test]
+    fn a7_whether_an_endpoint_keeps_connections_is_learned_from_those_that_were_open() {
+        run(async {
+            let ms = Duration::from_millis;
+            let (listener, opened) = connections(6).await;
+            let mut accepted = Vec::new();
+            for _ in 0..6 {
+                accepted.push(listener.accept().await.expect("a connection").0);
+            }
+            let (idle, a) = (Idle::default(), purpose("a"));
+            let mut opened = opened.into_iter();
+            let mut keep = |is_said, at| idle.keep(a.clone(), opened.next().expect("one more"), is_said, MOST, ms(at));
+            let take = |at| idle.take(&a, |_| true, ms(at));
+            keep(false, 0);
+            keep(false, 10);
+            assert_eq!(idle.kept.borrow().len(), 1, "one is enough to find out");
+            assert!(take(49).is_none());
+            let found = take(50).expect("it stayed open");
+            idle.keep(a.clone(), found, false, MOST, ms(51));
+            keep(false, 51);
+            assert_eq!(idle.kept.borrow().len(), 2, "it is known to keep them");
+            assert!(take(52).is_some() && take(52).is_some(), "at once");
+            keep(true, 60);
+            drop(accepted);
+            tokio::time::sleep(ms(5)).await;
+            assert!(take(70).is_none(), "it ended after 10 ms");
+            keep(true, 80);
+            assert!(take(80).is_none(), "what it says does not count any more");
+            assert!(take(200).is_none(), "nor is it open");
         });
     }
 }

@@ -17,6 +17,7 @@ use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::IoState;
 
@@ -37,6 +38,17 @@ pub(super) struct Connection<S = Stream> {
     pub(super) host: Rc<Host>,
     /// Whether it was not taken at first.
     pub(super) is_late: bool,
+    /// Held until there was a response.
+    pub(super) opening: Option<Opening>,
+}
+
+/// A connection that is being made, or had no response yet.
+pub(super) struct Opening {
+    /// See [`Host::opening`].
+    _held: Rc<()>,
+    since: Instant,
+    /// How often another had made way when it began.
+    yields: u32,
 }
 
 /// What is known about new connections to an address.
@@ -44,8 +56,34 @@ pub(super) struct Connection<S = Stream> {
 pub(super) struct Host {
     /// How long one takes; `None` where there was none yet.
     pub(super) usual: Cell<Option<Duration>>,
-    /// Held by each that is being made.
-    pub(super) opening: Rc<()>,
+    /// Held by each that is being made, or had no response yet.
+    opening: Rc<()>,
+    /// Responses on kept connections since a new one had its first.
+    overtaken: Cell<usize>,
+    /// How often a kept connection made way for those that had no response yet, and when last; none where a response came
+    /// since.
+    yields: Cell<u32>,
+    yielded: Cell<Option<Instant>>,
+}
+
+/// A connection that takes so much longer than others to its address was not taken: the line of new connections there is
+/// full. The system itself would try again after a second.
+pub(super) const LATE: Duration = Duration::from_millis(15);
+
+/// A server of one thread takes no other connection as long as it keeps one. Where each of the others had so many
+/// responses, and a new one had none, a kept one makes way; again after twice as many, for the new one may just be slow.
+const OVERTAKEN: usize = 4;
+
+impl Host {
+    /// Another connection is being made.
+    pub(super) fn open(&self) -> Opening {
+        Opening { _held: self.opening.clone(), since: Instant::now(), yields: self.yields.get() }
+    }
+
+    /// How many connections had no response yet.
+    fn newcomers(&self) -> usize {
+        Rc::strong_count(&self.opening) - 1
+    }
 }
 
 /// An open stream. TLS goes over a socket, or over TLS with a proxy.
@@ -66,15 +104,16 @@ impl Connection {
             unverified: Vec::new(),
             host,
             is_late: false,
+            opening: None,
         }
     }
 
     /// Begins to speak HTTP on it.
     pub(super) async fn begin(self) -> Result<Box<Spoken>, Fault> {
-        let Self { stream, family, from, via, unverified, host, is_late } = self;
+        let Self { stream, family, from, via, unverified, host, is_late, opening } = self;
         let stream = Conversation::new(stream).await?;
         // It is passed from hand to hand with every request.
-        Ok(Box::new(Connection { stream, family, from, via, unverified, host, is_late }))
+        Ok(Box::new(Connection { stream, family, from, via, unverified, host, is_late, opening }))
     }
 }
 
@@ -82,13 +121,41 @@ impl Connection {
 pub(super) type Spoken = Connection<Conversation<Stream>>;
 
 impl Spoken {
-    /// How the line of new connections at the other side is.
-    pub(super) fn line(&mut self) -> Line {
-        match (std::mem::take(&mut self.is_late), Rc::strong_count(&self.host.opening)) {
-            (true, _) => Line::Full,
-            (false, 1) => Line::Free,
-            (false, _) => Line::Busy,
+    /// A response has come: how the line of new connections at the other side is, and whether this connection makes way for
+    /// them.
+    pub(super) fn responded(&mut self) -> (Line, bool) {
+        let host = &self.host;
+        let yielded = host.yielded.take();
+        let opening = self.opening.take();
+        let newcomers = host.newcomers() - usize::from(opening.is_some());
+        let has_newcomers = newcomers > 0;
+        // It waited until another made way, and then it was the first.
+        let was_waiting = |opening: &Opening| {
+            let is_soon = |at: Instant| {
+                let since = at.elapsed();
+                since < LATE || since < opening.since.elapsed() / 2
+            };
+            opening.yields != host.yields.get() && yielded.is_some_and(is_soon)
+        };
+        let is_freed = opening.as_ref().is_some_and(was_waiting);
+        let overtaken = if opening.is_some() || !has_newcomers { 0 } else { host.overtaken.get().saturating_add(1) };
+        host.overtaken.set(overtaken);
+        // Whoever opens connections holds it too.
+        let others = Rc::strong_count(host).saturating_sub(1 + newcomers);
+        let is_far_ahead = overtaken.is_power_of_two() && overtaken >= OVERTAKEN * others;
+        let makes_way = has_newcomers && (is_freed || is_far_ahead);
+        if makes_way {
+            host.yields.set(host.yields.get().wrapping_add(1));
+            host.yielded.set(Some(Instant::now()));
         }
+        let line = match (is_freed, std::mem::take(&mut self.is_late), has_newcomers) {
+            (true, _, _) => Line::Single,
+            (_, true, _) => Line::Full,
+            (_, _, false) => Line::Free,
+            _ if opening.is_none() => Line::Ahead,
+            _ => Line::Busy,
+        };
+        (line, makes_way)
     }
 
     /// Whether there is no other connection to the same address.

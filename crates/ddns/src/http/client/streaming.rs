@@ -42,6 +42,7 @@ impl Client {
             let mut connection = begun.map_err(|fault| fault.describe(&origin))?;
             let response = exchange::begin(&mut connection.stream, request, None, &Cell::default()).await;
             let response = response.map_err(|fault| fault.describe(&origin))?;
+            connection.opening = None;
             Ok((connection, response))
         };
         let opened = timeout_at(deadline, opening).await;

@@ -27,7 +27,8 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
         let result = exchange(&mut conversation, &request, None, Want::Body, (deadline, &Cell::default())).await;
         drop(conversation);
         let _ = other.await;
-        let (response, is_kept) = result.map_err(|fault| fault.describe("it"))?;
+        let (response, next) = result.map_err(|fault| fault.describe("it"))?;
+        let is_kept = next != Next::Never;
         Ok((response.status, String::from_utf8_lossy(&response.body).into_owned(), response.is_whole, is_kept))
     })
 }
@@ -205,4 +206,19 @@ fn c6_no_letter_of_an_address_is_lost_or_refused() {
     }
     let long = request(&format!("http://h/{}", "x".repeat(70_000)), None);
     assert!(outgoing(&long, None).is_err_and(|why| why.contains("longer than 64 KiB")));
+}
+
+#[test]
+fn a7_a_server_says_that_it_keeps_a_connection_in_either_header() {
+    let cases = [
+        ("Connection", "keep-alive", true),
+        ("Connection", "x, Keep-Alive ,y", true),
+        ("Keep-Alive", "timeout=5", true),
+        ("Connection", "upgrade", false),
+        ("X", "keep-alive", false),
+    ];
+    for (name, value, expected) in cases {
+        let response = hyper::Response::builder().header(name, value).body(()).expect("a response");
+        assert_eq!(says_kept(&response.into_parts().0), expected, "{name}: {value}");
+    }
 }
