@@ -227,11 +227,11 @@ fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environme
 }
 
 /// The places that are looked at without `-c` (B12).
-fn default_places(environment: &Environment) -> Vec<String> {
-    let in_home = |name: &str| environment.home().map(|home| home.join(name).display().to_string());
-    let home = [in_home(".ddns/config.json"), in_home(".ddns.json")].into_iter().flatten();
-    let etc = ["/etc/ddns/config.json".to_owned(), "/etc/ddns.json".to_owned()];
-    ["config.json".to_owned()].into_iter().chain(home).chain(etc).collect()
+fn default_places(environment: &Environment) -> impl Iterator<Item = String> {
+    let in_home = |name| environment.home().map(|home| home.join(name).display().to_string());
+    let home = [".ddns/config.json", ".ddns.json"].into_iter().filter_map(in_home);
+    let etc = ["/etc/ddns/config.json", "/etc/ddns.json"].map(str::to_owned);
+    ["config.json".to_owned()].into_iter().chain(home).chain(etc)
 }
 
 /// Whether some file is run where no option names one.
@@ -240,12 +240,12 @@ pub(crate) fn has_file(environment: &Environment) -> bool {
 }
 
 pub(crate) fn default_file(environment: &Environment) -> Option<String> {
-    default_places(environment).into_iter().find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
+    default_places(environment).find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 
 /// The error if nothing at all is set.
 pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
-    let places = default_places(environment).join("\n    ");
+    let places = default_places(environment).collect::<Vec<_>>().join("\n    ");
     let message = format!("no configuration found. Looked for:\n    {places}");
     let hint = r#"`ddns init` writes one; `ddns demo` needs none. The smallest config.json:
     {

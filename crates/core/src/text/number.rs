@@ -17,11 +17,18 @@ pub fn grouped(number: usize) -> String {
 }
 
 /// Adds its digits. `format!` would take three times as long.
-pub(crate) fn push_number(out: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(out, number / 10);
+pub(crate) fn push_number(out: &mut String, mut number: u64) {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len() - 1;
+    loop {
+        digits[start] += (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+        start -= 1;
     }
-    out.push(char::from(b'0' + (number % 10) as u8));
+    out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
 }
 
 /// Adds an address, for the same reason.
