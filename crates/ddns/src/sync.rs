@@ -24,6 +24,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use ddns_core::address::observation::{Observation, Observed};
+use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::backoff::Backoff;
 use ddns_core::schedule::lookups::Due;
@@ -73,6 +74,8 @@ pub(crate) struct Sync<'a> {
     recheck_at: Option<Instant>,
     /// Updates that are due and must not be sent: until when, in seconds since the epoch; none where it has no end.
     held: BTreeMap<Job, Option<u64>>,
+    /// Those that have an end, by it.
+    held_until: BTreeSet<(u64, Job)>,
     /// Families of senders that were looked up, and not counted yet: the other family is waited for.
     uncounted: HashSet<(usize, Family)>,
     /// By configuration.
@@ -118,6 +121,7 @@ impl<'a> Sync<'a> {
             waiting: BTreeSet::new(),
             recheck_at: None,
             held: BTreeMap::new(),
+            held_until: BTreeSet::new(),
             uncounted: HashSet::new(),
             tallies: vec![Tally::default(); configs],
             hanging: None,
@@ -245,6 +249,11 @@ impl<'a> Sync<'a> {
         self.updates.take_given_up(jobs)
     }
 
+    /// What was accepted is in doubt where the next configurations have another cache.
+    pub(crate) fn doubt_left(&mut self, next: &[Valid]) {
+        self.updates.doubt_left(next);
+    }
+
     /// With requests that were given up before: they may still be under way (E4a).
     pub(crate) fn with_given_up(mut self, given_up: GivenUp) -> Self {
         self.updates.given_up = given_up;
@@ -328,8 +337,10 @@ impl<'a> Sync<'a> {
                 self.queue.give_back(start);
                 continue;
             };
-            // A retry may come before its time.
+            let is_marked = batch.iter().all(|member| self.updates.is_marked(at, member));
+            // A retry may come before its time. What is marked was judged when that was done.
             if self.senders[at].entry.needs_memory()
+                && !is_marked
                 && let (Verdict::Held(..) | Verdict::Stopped(..), _) = self.updates.judge_batch(at, &mut batch)
             {
                 self.queue.give_back(start);
@@ -342,7 +353,8 @@ impl<'a> Sync<'a> {
                 self.queue.give_back(start);
                 continue;
             };
-            if !batch.iter().all(|member| self.updates.is_marked(at, member)) {
+            self.unhold(start.0);
+            if !is_marked {
                 self.updates.mark(at, &batch, self.queue.starting_by(now + AHEAD));
             }
             let is_waiting =

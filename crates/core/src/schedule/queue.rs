@@ -152,6 +152,14 @@ impl Queue {
     /// An update is to be sent. One that is being sent is judged again when it ends; one that waits to retry keeps its
     /// time.
     pub fn push(&mut self, job: Job, lane: Lane) {
+        let is_cut = |state: &LaneState| state.pause.as_ref().is_some_and(|pause| !pause.is_requested);
+        // A pause that nobody asked for is for those that failed (A6).
+        if matches!(self.stage(job), Stage::Idle | Stage::Withdrawn(_))
+            && !self.retries.contains_key(&job)
+            && is_cut(&self.lanes[lane])
+        {
+            self.change_pause(lane, |state| state.pause = None);
+        }
         match self.stage(job) {
             // It still has its place in the line.
             Stage::Withdrawn(before) if before == lane => {
@@ -267,7 +275,7 @@ impl Queue {
                 let requested =
                     requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
-                self.change_pause(lane, |state| state.fail(job, outcome, requested, backoff, now, jitter));
+                self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
             }
             _ => {
                 self.retries.remove(&job);

@@ -99,7 +99,10 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     if let Some(stopped) = hold.stop_for(update.ip) {
         return Verdict::Stopped(stopped.why.clone(), stopped.at);
     }
-    match (reason, hold.until(rules.min_interval, now)) {
+    // What we marked ourselves, and is not settled, was not sent yet: it counts as sent for others only.
+    let is_ours = memory.entry(update.domain, update.family).in_doubt.is_some_and(|doubt| doubt.by == own);
+    let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
+    match (reason, hold.until(min_interval, now)) {
         (Reason::Old(age), _) if hold.is_known_well() => Verdict::UpToDate(now.saturating_sub(age)),
         (_, Some((until, by))) => Verdict::Held(until, by),
         (reason, None) => Verdict::Send(reason),

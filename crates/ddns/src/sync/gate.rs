@@ -96,6 +96,7 @@ impl Sync<'_> {
         self.waiting.clear();
         self.recheck_at = None;
         self.held.clear();
+        self.held_until.clear();
         self.uncounted.clear();
     }
 }

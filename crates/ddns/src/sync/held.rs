@@ -35,7 +35,9 @@ impl Sync<'_> {
             _ => return,
         };
         // Said once, and in every run.
-        let is_news = self.held.insert(job, until) != Some(until);
+        let is_news = self.unhold(job) != Some(until);
+        self.held.insert(job, until);
+        self.held_until.extend(until.map(|until| (until, job)));
         sender.log.line(if is_news { Level::Error } else { Level::Debug }, || line);
         if is_news {
             self.note_held(at, update, verdict);
@@ -58,13 +60,20 @@ impl Sync<'_> {
         }
     }
 
+    /// It is not held back any more. Until when it was.
+    pub(super) fn unhold(&mut self, job: Job) -> Option<Option<u64>> {
+        let until = self.held.remove(&job);
+        if let Some(until) = until.flatten() {
+            self.held_until.remove(&(until, job));
+        }
+        until
+    }
+
     /// Judges again what was held back, where its time has come.
     pub(super) fn release(&mut self) {
         let now = self.updates.now();
-        let is_due = |(_, until): &(&Job, &Option<u64>)| until.is_some_and(|until| until <= now);
-        let due: Vec<Job> = self.held.iter().filter(is_due).map(|(job, _)| *job).collect();
-        for job in due {
-            self.held.remove(&job);
+        while let Some((_, job)) = self.held_until.first().copied().filter(|(until, _)| *until <= now) {
+            self.unhold(job);
             if let Some((at, batch)) = self.updates.batch(job) {
                 self.updates.open_cache(at);
                 self.queue_batch(job, at, batch, false, &Family::ALL);
@@ -74,7 +83,7 @@ impl Sync<'_> {
 
     /// When something that is held back may be sent, on the steady clock.
     pub(super) fn release_at(&self) -> Option<Duration> {
-        let next = self.held.values().flatten().min()?;
+        let (next, _) = self.held_until.first()?;
         Some(steady_time() + Duration::from_secs(next.saturating_sub(self.updates.now())))
     }
 

@@ -153,8 +153,9 @@ impl<'a> Sync<'a> {
         } else {
             self.updates.judge_batch(at, &mut batch)
         };
-        if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
-            self.held.remove(&job);
+        // Without a cache it is judged when it starts.
+        if !is_forgetful && !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
+            self.unhold(job);
         }
         for (own, update, verdict) in stopped.iter().filter(|(_, update, _)| is_counted(update)) {
             self.hold(*own, at, update, verdict);

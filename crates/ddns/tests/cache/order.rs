@@ -156,21 +156,23 @@ fn is_in_order_over_a_reload(before: &Value, after: &Value) {
     watch.stop();
 }
 
-/// With another callback the endpoint got another address meanwhile.
+/// With another callback, or another cache, the endpoint got another address meanwhile.
 #[test]
 fn e3_a_callback_that_was_changed_and_changed_back_is_sent_again() {
-    let sandbox = host();
-    let (endpoint, config) = service(&sandbox, OLD, 0);
-    let watch = Watch::start(&sandbox, &config);
-    endpoint.wait(1, SOON);
-    for (count, ip, config) in [(2, NEW, with(&config, &json!({"ttl": 300}))), (3, OLD, config)] {
-        sandbox.write("ip", ip);
-        sandbox.write("config.json", config.to_string());
-        assert_eq!(endpoint.wait(count, SOON).ip(), ip);
+    for changed in [json!({"ttl": 300}), json!({"cache": "other.json"}), json!({"cache": false})] {
+        let sandbox = host();
+        let (endpoint, config) = service(&sandbox, OLD, 0);
+        let watch = Watch::start(&sandbox, &config);
+        endpoint.wait(1, SOON);
+        for (count, ip, config) in [(2, NEW, with(&config, &changed)), (3, OLD, config)] {
+            sandbox.write("ip", ip);
+            sandbox.write("config.json", config.to_string());
+            assert_eq!(endpoint.wait(count, SOON).ip(), ip, "{changed}");
+        }
+        until(SOON, "up to date", || status(&sandbox).1 == 0);
+        assert_eq!(endpoint.count(), 3, "{changed}: {:?}", endpoint.ips());
+        watch.stop();
     }
-    until(SOON, "up to date", || status(&sandbox).1 == 0);
-    assert_eq!(endpoint.count(), 3, "{:?}", endpoint.ips());
-    watch.stop();
 }
 
 /// What a run waits for is all that it has to do.

@@ -27,6 +27,20 @@ fn h6_a_newer_address_waits_until_min_interval_has_passed() {
     assert_eq!(sent, ["/?ip=203.0.113.7", "/?ip=203.0.113.9"], "the newer one replaced the older");
 }
 
+/// They are marked together, and one after the other is sent.
+#[test]
+fn h6_every_domain_is_sent_and_then_each_is_held_back() {
+    for concurrency in [json!("auto"), json!(1)] {
+        let receiver = Receiver::new();
+        let more = json!({"ipv4": ["a.example", "b.example", "c.example"], "concurrency": concurrency});
+        let (sandbox, config) = (Sandbox::new(), with(&every(&receiver, "1h"), &more));
+        sandbox.sync(&config).expect(0).prints("3 accepted");
+        receiver.set_ip("203.0.113.8");
+        sandbox.sync(&config).expect(1).prints("3 held back");
+        assert_eq!(receiver.callbacks().len(), 3);
+    }
+}
+
 #[test]
 fn h6_a_request_that_never_left_does_not_count() {
     let receiver = Receiver::new();

@@ -169,10 +169,12 @@ fn watch_a_new_cache_is_taken_and_the_old_one_let_go() {
     sandbox.write("old.json", of(&endpoint, &["a.example.com"]).to_string());
     let other = Watch::run(sandbox.command(&["watch", "-c", "old.json"]));
     until(SOON, "the old cache is free", || sockets(&sandbox).len() == 2);
+    // With the other cache another address may have been sent since (E3).
+    endpoint.wait(3, SOON);
     other.stop();
     watch.stop();
     assert_eq!(sockets(&sandbox), [] as [&Path; 0]);
-    assert_eq!(endpoint.count(), 2, "the old one is believed: {:?}", endpoint.ips());
+    assert_eq!(endpoint.count(), 3, "{:?}", endpoint.ips());
 }
 
 /// Somebody else holds the new cache: a configuration that cannot be used.

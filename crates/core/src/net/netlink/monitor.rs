@@ -28,6 +28,9 @@ const DESTINATION: u16 = 1;
 /// A network that is no longer is a good part of the internet.
 const LARGE: u8 = 3;
 
+/// The flag of a rule that holds for everything else than it names.
+const INVERT: u32 = 2;
+
 /// What comes before the attributes of a route, and of a rule.
 const HEAD: usize = 12;
 
@@ -84,10 +87,14 @@ impl Monitor {
             }
             // None comes for a route that is replaced, or goes with its interface: so each that comes counts.
             NEW_ROUTE | DELETE_ROUTE | NEW_RULE | DELETE_RULE => {
-                // A rule about a source has no say in which source is chosen.
-                let is_about_source =
-                    matches!(message.kind, NEW_RULE | DELETE_RULE) && *message.body.get(2).ok_or(Broken)? > 0;
-                let changed = leads_far(message.body)?.filter(|_| !is_about_source);
+                let is_rule = matches!(message.kind, NEW_RULE | DELETE_RULE);
+                let is_inverted = is_rule && number(message.body.get(8..).unwrap_or_default())? & INVERT != 0;
+                // A rule about a source has no say in which source is chosen; one about all but somewhere leads far.
+                let is_about_source = is_rule && *message.body.get(2).ok_or(Broken)? > 0;
+                let changed = match leads_far(message.body)? {
+                    _ if is_inverted => family_of(message.body),
+                    changed => changed.filter(|_| !is_about_source),
+                };
                 Ok(Family::ALL.map(|family| changed == Some(family)))
             }
             NEW_LINK | DELETE_LINK => {
@@ -110,15 +117,20 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
+/// The family of a route or a rule; none where it is neither of ours.
+fn family_of(body: &[u8]) -> Option<Family> {
+    match *body.first()? {
+        FAMILY_V4 => Some(Family::V4),
+        FAMILY_V6 => Some(Family::V6),
+        _ => None,
+    }
+}
+
 /// The family in which a route or a rule leads to the internet, in whatever table: by default, or as the half of it that a VPN
 /// takes. None where it leads to somewhere in particular.
 fn leads_far(body: &[u8]) -> Result<Option<Family>, Broken> {
     let (&[number, length], _) = body.split_first_chunk().ok_or(Broken)?;
-    let family = match number {
-        FAMILY_V4 => Family::V4,
-        FAMILY_V6 => Family::V6,
-        _ => return Ok(None),
-    };
+    let Some(family) = family_of(body) else { return Ok(None) };
     let mut is_far = length <= LARGE;
     let mut rest = body.get(HEAD..).ok_or(Broken)?;
     while !rest.is_empty() {
@@ -225,6 +237,10 @@ mod tests {
         assert_eq!(monitor.take(&rule(NEW_RULE, FAMILY_V4, (0, 0))), V4_CHANGED);
         assert_eq!(monitor.take(&rule(DELETE_RULE, FAMILY_V6, (0, 0))), V6_CHANGED);
         assert_eq!(monitor.take(&rule(NEW_RULE, FAMILY_V4, (0, 32))), NOTHING, "of one source");
+        let mut inverted = rule(NEW_RULE, FAMILY_V4, (0, 16));
+        let flags = inverted.len() - 4;
+        inverted[flags..].copy_from_slice(&INVERT.to_ne_bytes());
+        assert_eq!(monitor.take(&inverted), V4_CHANGED, "of all sources but one");
         assert_eq!(monitor.take(&rule(NEW_RULE, 128, (0, 0))), NOTHING, "of another family");
         assert_eq!(monitor.take(&message(NEW_RULE, 0, &[FAMILY_V4])), [true; 2], "what is not understood");
     }

@@ -52,9 +52,8 @@ pub(super) struct LaneState {
     pub(super) pause: Option<Pause>,
     /// Overloads and broken connections since the last acceptance, or the last pause.
     trouble: usize,
-    /// Pauses since the last acceptance, and whose failure began the last of them.
+    /// Pauses since the last acceptance.
     pauses: u32,
-    paused_by: Option<Job>,
 }
 
 impl LaneState {
@@ -70,7 +69,6 @@ impl LaneState {
             pause,
             trouble: 0,
             pauses: 0,
-            paused_by: None,
         }
     }
 
@@ -102,15 +100,13 @@ impl LaneState {
         if outcome.is_accepted() {
             self.trouble = 0;
             self.pauses = 0;
-            self.paused_by = None;
         }
     }
 
     /// Begins or prolongs a pause where a failure is one of the endpoint as a whole: it asked for one, or as many in a row
-    /// failed as are sent at once. One that fails alone, over and over, waits alone.
+    /// failed as are sent at once.
     pub(super) fn fail(
         &mut self,
-        job: Job,
         outcome: &Outcome,
         requested: Option<Duration>,
         backoff: Backoff,
@@ -123,11 +119,9 @@ impl LaneState {
         self.trouble += 1;
         let until = match requested {
             Some(requested) => now + requested,
-            None if self.paused_by == Some(job) => return,
             None if self.pause.is_none() && self.trouble >= self.limiter.limit() => {
                 self.trouble = 0;
                 self.pauses += 1;
-                self.paused_by = Some(job);
                 now + backoff.delay(self.pauses, jitter)
             }
             None => return,

@@ -65,17 +65,34 @@ impl Kept {
 
 /// Endpoints that turned out to keep their connections, or not to, by origin and proxy. What is not here counts as it says.
 #[derive(Default)]
-struct Known(RefCell<HashMap<Endpoint, bool>>);
+struct Known(RefCell<HashMap<Endpoint, Keeps>>);
+
+/// Whether an endpoint keeps its connections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Yes,
+    No,
+    /// One ended under a request: nothing that stays open for a while changes that, before the next rest.
+    Broke,
+}
 
 type Endpoint = (Rc<str>, Option<Arc<Server>>);
 
 impl Known {
     fn keeps(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, is_said: bool) -> bool {
         let known = self.0.borrow();
-        if known.is_empty() { is_said } else { known.get(&(origin.clone(), via.cloned())).copied().unwrap_or(is_said) }
+        if known.is_empty() {
+            return is_said;
+        }
+        known.get(&(origin.clone(), via.cloned())).map_or(is_said, |keeps| *keeps == Keeps::Yes)
     }
 
-    fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: bool) {
+    fn has_broken(&self, origin: &Rc<str>, via: Option<&Arc<Server>>) -> bool {
+        let known = self.0.borrow();
+        !known.is_empty() && known.get(&(origin.clone(), via.cloned())) == Some(&Keeps::Broke)
+    }
+
+    fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: Keeps) {
         let mut known = self.0.borrow_mut();
         // An address in a host makes another origin with every change.
         if known.len() >= MOST_KNOWN {
@@ -91,6 +108,9 @@ impl Idle {
     pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, is_said: bool, room: usize, now: Duration) {
         let mut kept = self.kept.borrow_mut();
         let via = connection.via.as_ref();
+        if self.known.has_broken(&purpose.0, via) {
+            return;
+        }
         if !self.known.keeps(&purpose.0, via, is_said) && kept.iter().any(|kept| kept.goes(&purpose, via)) {
             return;
         }
@@ -121,7 +141,11 @@ impl Idle {
         let is_open = kept.connection.is_open();
         // One that ended later may have ended for its age.
         if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
-            self.known.learn(&kept.purpose.0, kept.connection.via.as_ref(), is_open);
+            self.known.learn(
+                &kept.purpose.0,
+                kept.connection.via.as_ref(),
+                if is_open { Keeps::Yes } else { Keeps::No },
+            );
         }
         is_open
     }
@@ -146,12 +170,13 @@ impl Idle {
     /// A kept connection ended under a request: the others of its endpoint are as old.
     pub(super) fn broke(&self, purpose: &Purpose, via: Option<&Arc<Server>>) {
         self.kept.borrow_mut().retain(|kept| !kept.goes(purpose, via));
-        self.known.learn(&purpose.0, via, false);
+        self.known.learn(&purpose.0, via, Keeps::Broke);
     }
 
-    /// Closes all.
+    /// Closes all, and forgets whose broke.
     pub(super) fn clear(&self) {
         self.kept.borrow_mut().clear();
+        self.known.0.borrow_mut().retain(|_, keeps| *keeps != Keeps::Broke);
     }
 }
 
@@ -228,6 +253,21 @@ mod tests {
             let (_listener, mut opened) = connections(1).await;
             idle.keep(purpose("b"), opened.remove(0), true, MOST, Duration::from_secs(101) + LONGEST);
             assert_eq!(idle.kept.borrow().len(), 1, "the old one is closed with the next that is kept");
+        });
+    }
+
+    #[test]
+    fn a7_after_one_ended_under_a_request_none_is_kept_before_the_next_rest() {
+        run(async {
+            let (_listener, opened) = connections(2).await;
+            let (idle, a) = (Idle::default(), purpose("a"));
+            let later = Duration::from_millis(60);
+            idle.broke(&a, None);
+            for (connection, is_kept) in opened.into_iter().zip([false, true]) {
+                idle.keep(a.clone(), connection, true, MOST, Duration::ZERO);
+                assert_eq!(idle.take(&a, |_| true, later).is_some(), is_kept);
+                idle.clear();
+            }
         });
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use ddns_core::callback::expect::Expect;
 use ddns_core::callback::{Callback, Moment};
 use ddns_core::config::Cache;
+use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::Job;
 use ddns_core::update::domain::Domain;
@@ -103,6 +104,32 @@ impl<'a> Updates<'a> {
             }
         }
         all
+    }
+
+    /// What was accepted is in doubt where the next configurations remember it in another place: what is sent then is not marked here.
+    pub(in crate::sync) fn doubt_left(&mut self, next: &[Valid]) {
+        let mut places: HashMap<(&Domain, Family), Vec<Option<PathBuf>>> = HashMap::new();
+        for entry in next.iter().flat_map(|(config, _)| &config.entries) {
+            let path = cache_path(entry, self.environment);
+            for family in Family::ALL {
+                for domain in entry.domains_of(family) {
+                    places.entry((domain, family)).or_default().push(path.clone());
+                }
+            }
+        }
+        for at in 0..self.senders.len() {
+            let path = cache_path(self.senders[at].entry, self.environment);
+            for job in self.of_sender(at) {
+                let (_, domain, family) = self.about(job);
+                let is_left = places.get(&(domain, family)).is_some_and(|paths| !paths.contains(&path));
+                if let Some((store, key)) = self.key(at, domain, family).filter(|_| is_left)
+                    && let Some(doubted) = store.state().entry(&key).doubted()
+                {
+                    store.set(key, doubted);
+                }
+            }
+        }
+        self.save(Durability::Process);
     }
 
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
@@ -246,7 +273,7 @@ impl<'a> Updates<'a> {
 
     /// Marks the updates of one request, and adds what it puts in the place of what endpoints have.
     fn mark_batch(&mut self, at: usize, batch: &Batch<'a>, sending: &mut Vec<(Job, usize, Sending)>) {
-        let (own, now, entry) = (self.own, self.now(), self.senders[at].entry);
+        let (own, now, entry, file) = (self.own, self.now(), self.senders[at].entry, self.senders[at].file);
         let until = now + (entry.timeout + AHEAD).as_secs();
         let is_of_group = self.is_of_group(at);
         let Some(by) = self.maker(at) else { return };
@@ -267,14 +294,13 @@ impl<'a> Updates<'a> {
             }
             let is_signed = !entry.callback.sign.is_empty();
             store.mark(key.clone(), if is_signed { marked.numbered(new_message()) } else { marked }, by);
-            if store.state().has_several() {
+            // Without a file nobody can tell whose claims they are.
+            if store.state().has_several() && file != OUTSIDE {
                 sending.push((*job, at, Sending { key, ip: Some(update.ip), by }));
             }
-            if is_of_group {
+            // A second mark, of what is not settled, replaces ours.
+            if is_of_group || in_doubt.is_some() || sent > 0 {
                 self.before.entry(*job).or_insert(Before { in_doubt, sent, ..Before::default() });
-            } else if in_doubt.is_some() || sent > 0 {
-                let before = self.before.entry(*job).or_default();
-                (before.in_doubt, before.sent) = (in_doubt, sent);
             }
         }
         let Some((first, _)) = batch.first().filter(|_| self.is_combined(at)) else { return };

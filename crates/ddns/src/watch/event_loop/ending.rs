@@ -32,6 +32,7 @@ impl EventLoop<'_, '_> {
         if drained == Drained::Stopped {
             return self.stop(events).await;
         }
+        self.sync.doubt_left(&fresh);
         let handover = &mut self.service.handover;
         handover.waiting = std::mem::take(&mut self.waiting);
         handover.pauses = self.sync.requested_pauses();
