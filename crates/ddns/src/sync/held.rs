@@ -35,7 +35,8 @@ impl Sync<'_> {
             _ => return,
         };
         // Said once, and in every run.
-        let is_news = self.unhold(job) != Some(until);
+        let is_news = self.held.get(&job) != Some(&until);
+        self.unhold(job);
         self.held.insert(job, until);
         self.held_until.extend(until.map(|until| (until, job)));
         sender.log.line(if is_news { Level::Error } else { Level::Debug }, || line);
@@ -60,13 +61,11 @@ impl Sync<'_> {
         }
     }
 
-    /// It is not held back any more. Until when it was.
-    pub(super) fn unhold(&mut self, job: Job) -> Option<Option<u64>> {
-        let until = self.held.remove(&job);
-        if let Some(until) = until.flatten() {
+    /// It is not held back any more.
+    pub(super) fn unhold(&mut self, job: Job) {
+        if let Some(until) = self.held.remove(&job).flatten() {
             self.held_until.remove(&(until, job));
         }
-        until
     }
 
     /// Judges again what was held back, where its time has come.
