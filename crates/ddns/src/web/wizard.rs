@@ -161,17 +161,22 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
     page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
 }
 
+/// The items in the list of a family; what is wrong otherwise: the field and why.
+fn listed(typed: &Typed, family: Family) -> Result<Vec<Node>, (String, String)> {
+    let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
+    if items.len() <= MOST_DOMAINS {
+        return Ok(items);
+    }
+    let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
+    Err((["ipv4", "ipv6"][family.index()].to_owned(), why))
+}
+
 /// The domains of the families that a service takes; what is wrong otherwise: the field and why.
 fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (String, String)> {
     let mut domains: [Vec<Domain>; 2] = Default::default();
     for family in Family::ALL.into_iter().filter(|family| recipe.takes(*family)) {
         let field = ["ipv4", "ipv6"][family.index()];
-        let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
-        if items.len() > MOST_DOMAINS {
-            let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
-            return Err((field.to_owned(), why));
-        }
-        for item in items {
+        for item in listed(typed, family)? {
             let text = item.value.text().unwrap_or_default();
             let wrong = |why| (field.to_owned(), format!("{text} is not a domain name: {why}"));
             domains[family.index()].push(Domain::parse(text).map_err(|why| wrong(why.to_string()))?);
@@ -325,6 +330,7 @@ fn own_text(request: &Request, typed: &Typed) -> Result<String, Reply> {
     if starter::lacks_domains(&settings) {
         wrong.push(("ipv4".to_owned(), "Name at least one domain.".to_owned()));
     }
+    wrong.extend(Family::ALL.into_iter().filter_map(|family| listed(typed, family).err()));
     if let (true, Err(all)) = (wrong.is_empty(), starter::checked(&settings)) {
         let why: Vec<String> = all.into_iter().map(|diagnostic| diagnostic.message).collect();
         return Err(ask(request, typed, &[], Some(&why.join("; "))));
@@ -397,7 +403,8 @@ async fn set_up(
         };
         found.push(Found { family, result });
     }
-    let requests = sent::all(config, observed.map(|found| found.map(Observed::ip)), unix_time());
+    let addresses = observed.map(|found| found.map(Observed::ip));
+    let (requests, total) = sent::first(view::MOST, config, addresses, unix_time());
     let mut responses = Vec::new();
     if step.as_deref() == Some("send") {
         let mut left = MOST_SENT;
@@ -411,14 +418,14 @@ async fn set_up(
             });
         }
     }
-    let content = view::set_up(typed, target, &found, &requests, &responses, notice, &request.token);
+    let content = view::set_up(typed, target, &found, (&requests, total), &responses, notice, &request.token);
     page(request, 200, &content)
 }
 
 /// Why a request is not sent.
 fn without(missing: &[Family]) -> String {
     let families: Vec<String> = missing.iter().map(Family::to_string).collect();
-    format!("there is no {} address here, so nothing was sent", families.join(" and no "))
+    format!("there is no {} address here", families.join(" and no "))
 }
 
 /// Sends a request, and says what came back.

@@ -98,7 +98,7 @@ fn a8_set_up_sends_no_address_that_no_source_gave() {
     assert!(shown.body.contains("An example: 2001:db8::1 (IPv6) stands for an address"), "{}", shown.body);
     let sent = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "send")]].concat())).expect(200);
     assert!(sent.body.contains("accepted: 204 No Content"), "{}", sent.body);
-    assert!(sent.body.contains("not sent: there is no IPv6 address here, so nothing was sent"), "{}", sent.body);
+    assert!(sent.body.contains("not sent: there is no IPv6 address here<"), "{}", sent.body);
     assert!(page.endpoint.wait(1, SOON).target.contains("203.0.113.7"));
     // None at all: nothing is sent, and nothing pretends to be.
     let none = [&fields[..4], &[("index4", "url:http://127.0.0.1:9/"), fields[5], ("step", "send")]].concat();
