@@ -135,7 +135,8 @@ fn i1_a_recipe_asks_its_questions_and_shows_its_lookups_before_they_are_sent() {
     // What was typed goes on inside of the form, and nowhere else.
     assert_eq!(shown.matches(SECRET).count(), 2, "{shown}");
     assert!(!lookup.head.contains(SECRET) && !page.watch.log().contains(SECRET));
-    assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("There is no such recipe"));
+    assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("there is no recipe `nonsense`."));
+    assert!(page.get("/setup?name=hetzner").expect(404).body.contains("use `hetzner-cloud`"));
 }
 
 /// Lookups take the way that updates take: the environment's proxy in set-up, that of the file where an entry is added.
@@ -261,7 +262,10 @@ fn i1_a_recipe_becomes_a_text_and_one_more_entry() {
     page.post("/recipes", &visitor, &form(&[&fields[..], &[("step", "add")]].concat())).expect(303);
     let after = page.sandbox.read("config.json");
     assert!(
-        after.contains("\"providers\"") && after.contains("duckdns.org") && after.matches(SECRET).count() == 1,
+        after.contains("\"providers\"")
+            && after.contains("duckdns.org")
+            && after.matches(SECRET).count() == 1
+            && after.contains("\"index4\": \"default\""),
         "{after}"
     );
     assert_ne!(before, after);

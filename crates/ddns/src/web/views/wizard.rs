@@ -128,8 +128,8 @@ pub(crate) fn list(mode: Mode, word: &str, recipes: &[Recipe], target: Option<&s
 }
 
 /// There is no such recipe.
-pub(crate) fn unknown(mode: Mode) -> Markup {
-    html! { div.stack { (notice(Tone::Bad, "There is no such recipe.")) p { a href=(mode.path()) { "To the list" } } } }
+pub(crate) fn unknown(mode: Mode, why: &str) -> Markup {
+    html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "To the list" } } } }
 }
 
 fn wrong_of<'a>(wrong: &'a [(String, String)], name: &str) -> Option<&'a str> {
