@@ -174,6 +174,12 @@ impl Entry {
         Some(groups.into_iter().map(|(members, _)| members).collect())
     }
 
+    /// The same of every request, also where each update has its own.
+    pub fn requests(&self) -> Vec<Vec<(Family, usize)>> {
+        let of = |family: Family| (0..self.domains_of(family).len()).map(move |place| vec![(family, place)]);
+        self.groups().unwrap_or_else(|| Family::ALL.into_iter().flat_map(of).collect())
+    }
+
     /// Where a family's address is looked for.
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]

@@ -6,6 +6,7 @@ use std::fmt;
 use super::{Each, Question, Recipe, template};
 use crate::net::family::Family;
 use crate::text::diagnostic::nearest;
+use crate::text::json::{Member, Value, pretty};
 use crate::update::domain::Domain;
 
 /// One thing to know: an answer or the result of a lookup, for a domain and a family where it has one for each.
@@ -45,7 +46,8 @@ pub(super) struct Scope<'a> {
 
 /// A recipe and what is known so far. Does not show answers when printed.
 pub struct Form<'a> {
-    pub(super) recipe: &'a Recipe,
+    /// What is filled.
+    pub recipe: &'a Recipe,
     /// By [`Family::index`].
     pub(super) domains: [Vec<Domain>; 2],
     known: BTreeMap<Slot, String>,
@@ -156,8 +158,19 @@ impl<'a> Form<'a> {
         self.known.insert(slot.clone(), text.to_owned());
     }
 
-    /// Whether every domain is in the zone that is always the same.
+    /// Whether every domain is in the zone that is always the same, and those of both families are the same where a request
+    /// does not name them: two entries would change the records of one host in turn.
     pub fn check_domains(&self) -> Result<(), String> {
+        let is_of_one_host = |both: &Vec<Member>| {
+            let text = pretty(&Value::Object(both.clone()));
+            !text.contains("DOMAIN") && !text.contains("\"missing\"")
+        };
+        let has_both = self.domains.iter().all(|domains| !domains.is_empty());
+        let differs = self.all_domains().any(|domain| !self.domains.iter().all(|domains| domains.contains(domain)));
+        if has_both && differs && self.recipe.both.as_ref().is_some_and(is_of_one_host) {
+            let title = &self.recipe.title;
+            return Err(format!("{title} takes both addresses of one host: give the same domains for IPv4 and IPv6"));
+        }
         self.recipe.literal_zone().map_or(Ok(()), |zone| self.check_zone(zone))
     }
 
@@ -172,7 +185,8 @@ impl<'a> Form<'a> {
         v4.iter().chain(v6.iter().filter(|domain| !v4.contains(domain)))
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    /// What can be set.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         let questions = self.recipe.questions.iter().map(|question| question.name.as_str());
         questions.chain(self.recipe.lookups.iter().map(|lookup| lookup.name.as_str()))
     }

@@ -30,6 +30,23 @@ const SHAPING: [Key; 13] = [
     Key::Combine,
 ];
 
+/// What shapes requests from outside of a file: the field, what says it, and whether that is an option. Can go to another thread.
+pub struct Outside(Vec<(Key, String, bool)>);
+
+impl Outside {
+    /// What there is of it in the surroundings of a file.
+    pub fn of(around: &Surroundings) -> Self {
+        let layers = [(&around.options, true), (&around.environment, false)];
+        let said = |key: Key| {
+            layers.into_iter().filter_map(move |(layer, is_option)| match &layer.get(key)?.origin {
+                Origin::Environment(from) | Origin::Option(from) => Some((key, from.clone(), is_option)),
+                Origin::File(_) => None,
+            })
+        };
+        Self(SHAPING.into_iter().flat_map(said).collect())
+    }
+}
+
 /// Refuses a configuration from a browser that is wrong by itself, or makes the program run, read or write something of the
 /// host. The error is a clause.
 pub fn checked(text: &str) -> Result<(), String> {
@@ -50,7 +67,7 @@ pub fn checked(text: &str) -> Result<(), String> {
 
 /// What the first configuration means where it is layered with its surroundings. The error is a clause.
 pub fn first(text: &str, around: &Surroundings) -> Result<Config, String> {
-    refuse_inherited(&read(text)?, &Raw::default(), around)?;
+    refuse_inherited(&read(text)?, &Raw::default(), &Outside::of(around))?;
     valid(text, around)
 }
 
@@ -67,30 +84,30 @@ fn read(text: &str) -> Result<Written, String> {
 }
 
 /// Refuses entries that would inherit what shapes their requests: nobody gets a secret that was meant for somebody else.
-fn refuse_inherited(new: &Written, file: &Raw, around: &Surroundings) -> Result<(), String> {
+fn refuse_inherited(new: &Written, file: &Raw, outside: &Outside) -> Result<(), String> {
     for key in SHAPING {
         let is_own = new.file.get(key).is_some()
             || new.entries.as_ref().is_some_and(|entries| entries.iter().all(|(entry, _)| entry.get(key).is_some()));
+        let is_of_file = !is_own && file.get(key).is_some();
         // What an option says counts for every entry.
-        let below = [file, &around.environment].into_iter().filter(|_| !is_own);
-        let Some(setting) = [&around.options].into_iter().chain(below).find_map(|layer| layer.get(key)) else {
-            continue;
-        };
+        let counts = |is_option: bool| is_option || !is_own && !is_of_file;
+        let said = outside.0.iter().find(|(of, _, is_option)| *of == key && counts(*is_option));
         let name = Field::of(key).name;
-        return Err(match &setting.origin {
-            Origin::File(_) => format!(
+        if let Some((_, from, _)) = said {
+            return Err(format!(
+                "`{name}` comes from {from}, and the new entry would inherit it: add the entry on the host"
+            ));
+        } else if is_of_file {
+            return Err(format!(
                 "`{name}` stands outside of `providers`, and the new entry would inherit it: move it into the entries first"
-            ),
-            Origin::Environment(from) | Origin::Option(from) => {
-                format!("`{name}` comes from {from}, and the new entry would inherit it: add the entry on the host")
-            }
-        });
+            ));
+        }
     }
     Ok(())
 }
 
 /// The text of a file with the entries of another configuration behind its own. The error is a clause.
-pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
+pub fn appended(old: &str, addition: &str, outside: &Outside) -> Result<String, String> {
     let invalid = |_| "the file is not valid JSON: mend it on the host first".to_owned();
     let (root, new) =
         (parse(old, Dialect::CONFIG).map_err(invalid)?, parse(addition, Dialect::CONFIG).map_err(invalid)?);
@@ -98,7 +115,7 @@ pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<Stri
     let providers = members.iter().rfind(|member| member.key == "providers");
     // Where there are none, what the file holds becomes an entry of its own.
     let file = if providers.is_some() { read(old)?.file } else { Raw::default() };
-    refuse_inherited(&read(addition)?, &file, around)?;
+    refuse_inherited(&read(addition)?, &file, outside)?;
     let entries = entries(new.value.members().unwrap_or_default());
     let text: Vec<String> = entries.iter().map(indented).collect();
     let text = text.join(",\n");
@@ -201,7 +218,7 @@ mod tests {
         {"dns": "callback", "id": "https://n.example/__IP__", "headers": {"X": "k3y"}, "ipv4": ["n.example"]}"#;
 
     fn added(old: &str, new: &str) -> Result<String, String> {
-        appended(old, new, &Surroundings::default())
+        appended(old, new, &Outside::of(&Surroundings::default()))
     }
 
     fn config_of(text: &str) -> Config {
@@ -293,16 +310,16 @@ mod tests {
         let variable = Origin::Environment("DDNS_TOKEN_FILE".to_owned());
         let token = || set(Key::Token, r#"{"key": "s3cret"}"#, variable.clone());
         let around = Surroundings { environment: token(), ..Surroundings::default() };
-        for why in [appended(old, NEW, &around).map(drop), first(NEW, &around).map(drop)] {
+        for why in [appended(old, NEW, &Outside::of(&around)).map(drop), first(NEW, &around).map(drop)] {
             assert!(why.is_err_and(|why| why.contains("`token` comes from DDNS_TOKEN_FILE")));
         }
         let own = NEW.replace("\"headers\"", "\"token\": {\"ip\": \"__IP__\"}, \"headers\"");
-        assert!(appended(old, &own, &around).is_ok() && first(&own, &around).is_ok());
+        assert!(appended(old, &own, &Outside::of(&around)).is_ok() && first(&own, &around).is_ok());
         // An option counts whatever the entry says.
         let around = Surroundings { options: token(), ..Surroundings::default() };
-        assert!(appended(old, &own, &around).is_err() && first(&own, &around).is_err());
+        assert!(appended(old, &own, &Outside::of(&around)).is_err() && first(&own, &around).is_err());
         let ttl = set(Key::Ttl, "60", Origin::Option("--ttl".to_owned()));
-        assert!(appended(old, NEW, &Surroundings { options: ttl, ..Surroundings::default() }).is_ok());
+        assert!(appended(old, NEW, &Outside::of(&Surroundings { options: ttl, ..Surroundings::default() })).is_ok());
     }
 
     #[test]

@@ -154,7 +154,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::History,
         name: "history",
         summary: "Show what was sent, what changed and what failed",
-        about: "Shows what runs and services wrote down beside their cache, the oldest first: every outcome of an update, \
+        about: "Asks the `ddns watch` that runs on the configuration that `ddns` would use here, or the only one that runs; if none \
+                responds, reads the history of that configuration. Shows what was written down beside the cache, the oldest first: every outcome of an update, \
                 every change of an address, every source that failed, every lease of a `group` taken over or lost. Of a failure that repeats, the 2nd, 4th, 8th … try is \
                 shown. With a DOMAIN, only what concerns it.",
         configured: true,
@@ -180,7 +181,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         which: Name::Sync,
         name: "sync",
         summary: "Make the running service synchronize now",
-        about: "Waits until it is done and prints the result. Failed updates are retried at once, unless their \
+        about: "Asks the `ddns watch` that runs on the configuration that `ddns` would use here, or the only one that runs, waits \
+                until it is done and prints the result. Failed updates are retried at once, unless their \
                 endpoint sent a `Retry-After` that is not over yet.",
         configured: true,
         options: &[ALL, RETRY_STOPPED],
@@ -277,12 +279,16 @@ pub(crate) const COMMANDS: &[Command] = &[
             flag("curl", "Print the requests as curl commands"),
             flag("show-secrets", "Do not mask secrets; in a terminal, or with --yes"),
             flag("yes", "Allow --show-secrets when the output is not a terminal"),
-            Choice { name: "ip", value: "ADDRESS", help: "Use this address instead of a lookup; once per family" },
+            Choice {
+                name: "ip",
+                value: "ADDRESS",
+                help: "Show the requests with this address, as an example; once per family",
+            },
             JSON,
             WIDE,
         ],
         word: None,
-        example: "ddns preview --ip 203.0.113.7 --curl",
+        example: "ddns preview --curl",
     },
     Command {
         which: Name::Password,

@@ -124,7 +124,8 @@ The exit status of `ddns`, and of its commands where it applies:
   0   every update was accepted or already up to date
   1   an update failed, or no address was found; the others were still sent,
       and the next run sends the failed ones again
-  2   the configuration or the command line is wrong; nothing was sent
+  2   the configuration or the command line is wrong, or several
+      services could be meant; nothing was sent
   3   `ddns status`: no service responds
 
 An update is accepted if the endpoint responds with a status from 200 to 299.

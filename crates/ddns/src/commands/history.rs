@@ -43,7 +43,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         [(_, paths)] if paths.is_empty() => {
             return fail("no history is kept: `cache` is off, and the history stands beside the cache");
         }
-        [(service, paths)] if !is_all || service.process.is_none() => show(paths, &filter, form),
+        [(service, paths)] if !is_all || service.process.is_none() && !form.json => show(paths, &filter, form),
         all => show_all(all, &filter, form),
     };
     match shown {

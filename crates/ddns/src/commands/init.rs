@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
+use ddns_core::callback::Batch;
 use ddns_core::config::fields::Key;
 use ddns_core::config::interview::{Interview, Subject};
 use ddns_core::config::raw::Origin;
@@ -299,18 +300,26 @@ fn shown(target: &Target, config: &Config, looked: &[Looked; 2]) -> String {
     let width = width_of(io::stdout());
     let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
     for entry in &config.entries {
-        for family in Family::ALL {
-            let Some(domain) = entry.domains_of(family).first() else { continue };
-            let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok());
-            let Some(ip) = ip else { continue };
-            let update = entry.update(domain, family, ip);
-            let note = if looked[family.index()].ip.is_some() { "" } else { " (an example: no address was found)" };
+        let families = |request: &[(Family, usize)]| Family::ALL.map(|own| request.iter().any(|(of, _)| *of == own));
+        let mut requests = entry.requests();
+        while let Some(first) = requests.first().cloned() {
+            let before = requests.len();
+            requests.retain(|request| families(request) != families(&first));
+            let alike = before - requests.len() - 1;
+            let update = |(family, place): &(Family, usize)| {
+                let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok())?;
+                Some(entry.update(&entry.domains_of(*family)[*place], *family, ip))
+            };
+            let updates: Vec<Update<'_>> = first.iter().filter_map(update).collect();
+            let is_found = first.iter().all(|(family, _)| looked[family.index()].ip.is_some());
+            let note = if is_found { "" } else { " (an example: no address was found)" };
+            let about = updates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             text += "\n";
-            text += &broken(&format!("What is sent for {update}{note}; what you typed shows as ***:"), 0, width);
+            text += &broken(&format!("What is sent for {about}{note}; what you typed shows as ***:"), 0, width);
             text += "\n";
-            text += &sent(entry, &update);
-            if entry.domains_of(family).len() > 1 {
-                text += &format!("\nAnd the same for {} more.\n", entry.domains_of(family).len() - 1);
+            text += &sent(entry, &updates);
+            if alike > 0 {
+                text += &format!("\nAnd the same for {alike} more.\n");
             }
         }
     }
@@ -334,14 +343,15 @@ fn shown(target: &Target, config: &Config, looked: &[Looked; 2]) -> String {
     text
 }
 
-/// The request of an update as it may be shown.
-fn sent(entry: &Entry, update: &Update<'_>) -> String {
-    let lines = match entry.callback.redacted(update, unix_time(), USER_AGENT, false) {
+/// The request of updates as it may be shown.
+fn sent(entry: &Entry, updates: &[Update<'_>]) -> String {
+    let Some(request) = Batch::of(updates) else { return String::new() };
+    let lines = match entry.callback.redacted(request, unix_time(), USER_AGENT, false) {
         Ok(request) => request.lines(),
         Err(why) => return format!("    nothing: {why}\n"),
     };
     let mut text: String = lines.iter().flat_map(|line| ["    ", line, "\n"]).collect();
-    if !text.contains(&update.ip.to_string()) {
+    if !updates.iter().any(|update| text.contains(&update.ip.to_string())) {
         text += "\nThe address is not part of it: neither `id` nor `token` contains __IP__.\n";
     }
     text.replace("    \n", "\n")

@@ -6,13 +6,17 @@ use std::net::IpAddr;
 use ddns_core::web::session::Id;
 use ddns_core::web::visit::{Asked, Turned, Visit, is_own_site, visit};
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
-use hyper::{Method, Version};
+use hyper::http::uri::Authority;
+use hyper::{Method, Uri, Version};
 
 use super::reply::{Request, single};
 use super::site::{Site, random};
 
 /// The header in which a script sends the token of its page; a form has the field `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-ddns-token");
+
+/// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
+pub(super) const HEALTH: &str = "/healthz";
 
 /// Headers that only proxies send, besides those that begin with [`FORWARDED`].
 const OF_PROXIES: [&str; 6] = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
@@ -33,7 +37,7 @@ pub(super) struct Visitor {
 pub(super) fn arrive(
     headers: &HeaderMap,
     version: Version,
-    target: Option<&str>,
+    uri: &Uri,
     peer: IpAddr,
     is_secured: bool,
     site: &Site,
@@ -44,13 +48,13 @@ pub(super) fn arrive(
     let asked = Asked {
         peer,
         is_secured,
-        target,
+        target: uri.authority().map(Authority::as_str),
         host: single(headers, HOST),
         forwarded_for: &all.collect::<Vec<_>>().join(","),
         forwarded_host: single(headers, "x-forwarded-host"),
         forwarded_proto: single(headers, "x-forwarded-proto"),
         // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set.
-        is_forwarded: version == Version::HTTP_10 || headers.keys().any(is_of_proxy),
+        is_forwarded: uri.path() != HEALTH && (version == Version::HTTP_10 || headers.keys().any(is_of_proxy)),
     };
     visit(&asked, &site.web.borrow(), site.address)
 }

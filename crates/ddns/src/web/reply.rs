@@ -15,7 +15,6 @@ use hyper::header::{
     LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
-use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode};
 use maud::Markup;
 
@@ -53,11 +52,10 @@ impl Request {
         site: &Site,
     ) -> Option<Result<Self, Turned>> {
         let Parts { method, uri, version, headers, .. } = head;
-        let visit =
-            match guard::arrive(&headers, version, uri.authority().map(Authority::as_str), peer, is_secured, site) {
-                Ok(visit) => visit,
-                Err(turned) => return Some(Err(turned)),
-            };
+        let visit = match guard::arrive(&headers, version, &uri, peer, is_secured, site) {
+            Ok(visit) => visit,
+            Err(turned) => return Some(Err(turned)),
+        };
         let visitor = guard::recognize(&headers, site)?;
         Some(Ok(Self {
             method,

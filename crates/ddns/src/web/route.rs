@@ -67,7 +67,7 @@ const ROUTES: &[Route] = {
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
         row(People, GET, "/events", |site, request| Box::pin(ready(events(site, request)))),
-        row(Checks, GET, "/healthz", |site, _| Box::pin(health::alive(site))),
+        row(Checks, GET, guard::HEALTH, |site, _| Box::pin(health::alive(site))),
         row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
         row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
         row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ddns_core::callback::{Batch, Timestamp};
-use ddns_core::config::{Config, Entry};
+use ddns_core::config::Config;
 use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 
@@ -23,34 +23,39 @@ pub(crate) struct Sent {
     pub(crate) missing: Vec<Family>,
 }
 
-/// Every request of a configuration with these addresses, by [`Family::index`]; examples where one is not known.
-pub(super) fn all(config: &Config, addresses: [Option<IpAddr>; 2], now: Timestamp) -> Vec<Sent> {
+/// The first requests of a configuration with these addresses, by [`Family::index`], and how many there are; examples where an
+/// address is not known. What can be sent comes first.
+pub(super) fn first(
+    most: usize,
+    config: &Config,
+    addresses: [Option<IpAddr>; 2],
+    now: Timestamp,
+) -> (Vec<Sent>, usize) {
+    let has_address = |family: Family| addresses[family.index()].is_some();
     let mut all = Vec::new();
     for (number, entry) in config.entries.iter().enumerate() {
-        let single = || {
-            let of = |family: Family| (0..entry.domains_of(family).len()).map(move |place| vec![(family, place)]);
-            Family::ALL.into_iter().flat_map(of).collect()
-        };
-        for group in entry.groups().unwrap_or_else(single) {
-            all.extend(sent((number, entry), group, addresses, now));
+        let may_lack = entry.callback.variables.combine().is_some_and(|combine| combine.missing.is_some());
+        for mut members in entry.requests() {
+            if may_lack && members.iter().any(|(family, _)| has_address(*family)) {
+                members.retain(|(family, _)| has_address(*family));
+            }
+            let is_missing = |family: &Family| !has_address(*family) && members.iter().any(|(own, _)| own == family);
+            let missing: Vec<Family> = Family::ALL.into_iter().filter(is_missing).collect();
+            all.push((number, members, missing));
         }
     }
-    all
+    all.sort_by_key(|(.., missing)| !missing.is_empty());
+    let total = all.len();
+    (all.into_iter().take(most).filter_map(|request| sent(config, request, addresses, now)).collect(), total)
 }
 
 fn sent(
-    (number, entry): (usize, &Entry),
-    mut members: Vec<(Family, usize)>,
+    config: &Config,
+    (number, members, missing): (usize, Vec<(Family, usize)>, Vec<Family>),
     addresses: [Option<IpAddr>; 2],
     now: Timestamp,
 ) -> Option<Sent> {
-    let has_address = |family: Family| addresses[family.index()].is_some();
-    let may_lack = entry.callback.variables.combine().is_some_and(|combine| combine.missing.is_some());
-    if may_lack && members.iter().any(|(family, _)| has_address(*family)) {
-        members.retain(|(family, _)| has_address(*family));
-    }
-    let is_missing = |family: &Family| !has_address(*family) && members.iter().any(|(own, _)| own == family);
-    let missing: Vec<Family> = Family::ALL.into_iter().filter(is_missing).collect();
+    let entry = &config.entries[number];
     let update = |(family, place): &(Family, usize)| {
         let ip = addresses[family.index()].unwrap_or_else(|| family.documentation());
         entry.update(&entry.domains_of(*family)[*place], *family, ip)

@@ -16,10 +16,11 @@ use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
+use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Node, Value};
 use ddns_core::update::Sendable;
 use ddns_core::update::domain::Domain;
-use ddns_core::web::addition;
+use ddns_core::web::addition::{self, Outside};
 
 use super::pages::{GONE, frame};
 use super::reply::{Reply, Request};
@@ -124,9 +125,21 @@ fn services() -> impl Iterator<Item = Recipe> {
     recipe::built_in().filter(Recipe::has_entry)
 }
 
-/// One of them.
-fn service(name: &str) -> Option<Recipe> {
-    recipe::named(name).ok().filter(Recipe::has_entry)
+/// One of them; the page that says why there is none otherwise.
+fn service(request: &Request, name: &str) -> Result<Recipe, Reply> {
+    let why = match recipe::named(name) {
+        Ok(recipe) if recipe.has_entry() => return Ok(recipe),
+        Ok(recipe) => format!("{} receives notifications, no updates.", recipe.title),
+        Err(wrong) => {
+            // What a command would do is no help here.
+            let hint =
+                |hint: Option<&String>| hint.and_then(|hint| hint.split("`ddns recipes`").next()).map(str::to_owned);
+            let why =
+                |wrong: &Diagnostic| format!("{}. {}", wrong.message, hint(wrong.hint.as_ref()).unwrap_or_default());
+            wrong.iter().map(why).collect()
+        }
+    };
+    Err(page(request, 404, &view::unknown(mode(request), &why)))
 }
 
 /// The page with the questions; `wrong` are names of fields and what is wrong with each.
@@ -136,12 +149,16 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
     if typed.name == OWN {
         return page(request, status, &view::own(mode(request), typed, wrong, notice, &request.token, own));
     }
-    let Some(recipe) = service(&typed.name) else {
-        return page(request, 404, &view::unknown(mode(request)));
+    let recipe = match service(request, &typed.name) {
+        Ok(recipe) => recipe,
+        Err(reply) => return reply,
     };
     // Without domains a form knows only what is asked once.
     let domains = parsed_domains(&recipe, typed).unwrap_or_default();
-    let Ok(form) = Form::new(&recipe, domains) else { return page(request, 404, &view::unknown(mode(request))) };
+    let form = match Form::new(&recipe, domains) {
+        Ok(form) => form,
+        Err(why) => return page(request, 404, &view::unknown(mode(request), &why)),
+    };
     let slots = form.unanswered();
     let asked = slots.iter().filter_map(|slot| {
         let question = form.question(slot)?;
@@ -161,17 +178,22 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
     page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
 }
 
+/// The items in the list of a family; what is wrong otherwise: the field and why.
+fn listed(typed: &Typed, family: Family) -> Result<Vec<Node>, (String, String)> {
+    let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
+    if items.len() <= MOST_DOMAINS {
+        return Ok(items);
+    }
+    let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
+    Err((["ipv4", "ipv6"][family.index()].to_owned(), why))
+}
+
 /// The domains of the families that a service takes; what is wrong otherwise: the field and why.
 fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (String, String)> {
     let mut domains: [Vec<Domain>; 2] = Default::default();
     for family in Family::ALL.into_iter().filter(|family| recipe.takes(*family)) {
         let field = ["ipv4", "ipv6"][family.index()];
-        let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
-        if items.len() > MOST_DOMAINS {
-            let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
-            return Err((field.to_owned(), why));
-        }
-        for item in items {
+        for item in listed(typed, family)? {
             let text = item.value.text().unwrap_or_default();
             let wrong = |why| (field.to_owned(), format!("{text} is not a domain name: {why}"));
             domains[family.index()].push(Domain::parse(text).map_err(|why| wrong(why.to_string()))?);
@@ -190,7 +212,7 @@ async fn filled(
     if typed.name == OWN {
         return own_text(request, typed);
     }
-    let recipe = service(&typed.name).ok_or_else(|| page(request, 404, &view::unknown(mode(request))))?;
+    let recipe = service(request, &typed.name)?;
     let domains = parsed_domains(&recipe, typed).map_err(|wrong| ask(request, typed, &[wrong], None))?;
     if domains.iter().all(Vec::is_empty) {
         let first = Family::ALL.into_iter().find(|family| recipe.takes(*family)).map_or(0, Family::index);
@@ -205,7 +227,9 @@ async fn filled(
     for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
         let source = typed.sources[family.index()].trim();
         let is_needed = recipe.takes(family) && !typed.domains[family.index()].trim().is_empty();
-        if is_needed && !source.is_empty() && source != "default" {
+        let source = if source.is_empty() { "default" } else { source };
+        // Where it is added to a file, it would inherit another one.
+        if is_needed && (source != "default" || mode(request) == Mode::Recipes) {
             settings.push((name.to_owned(), Value::string(source)));
         }
     }
@@ -305,15 +329,17 @@ fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), Str
 }
 
 /// The text for an address of the user's own, without a recipe.
-fn own_text(request: &Request, typed: &Typed) -> Result<String, Reply> {
+fn own_text<'a>(request: &Request, typed: &'a Typed) -> Result<String, Reply> {
     let mut settings = Raw::default();
+    let usual = if mode(request) == Mode::Recipes { "default" } else { "" };
+    let source = |typed: &'a String| if typed.trim().is_empty() { usual } else { typed.as_str() };
     let texts = [
-        (Key::Id, &typed.address),
+        (Key::Id, typed.address.as_str()),
         (Key::Token, &typed.body),
         (Key::Ipv4, &typed.domains[0]),
         (Key::Ipv6, &typed.domains[1]),
-        (Key::Index4, &typed.sources[0]),
-        (Key::Index6, &typed.sources[1]),
+        (Key::Index4, source(&typed.sources[0])),
+        (Key::Index6, source(&typed.sources[1])),
     ];
     for (key, text) in texts.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
         settings.set(key, Node::synthetic(Value::string(text.trim())), Origin::Option(String::new()));
@@ -325,6 +351,7 @@ fn own_text(request: &Request, typed: &Typed) -> Result<String, Reply> {
     if starter::lacks_domains(&settings) {
         wrong.push(("ipv4".to_owned(), "Name at least one domain.".to_owned()));
     }
+    wrong.extend(Family::ALL.into_iter().filter_map(|family| listed(typed, family).err()));
     if let (true, Err(all)) = (wrong.is_empty(), starter::checked(&settings)) {
         let why: Vec<String> = all.into_iter().map(|diagnostic| diagnostic.message).collect();
         return Err(ask(request, typed, &[], Some(&why.join("; "))));
@@ -339,18 +366,20 @@ async fn recipe_done(site: &Site, request: &Request, configured: &Configured, ty
         let content = view::recipe_done(typed, text, file.map(String::as_str), notice, &request.token);
         page(request, status, &content)
     };
-    let Some(name) = file.filter(|_| request.field("step").as_deref() == Some("add")) else {
+    let Some(name) = file.cloned().filter(|_| request.field("step").as_deref() == Some("add")) else {
         return shown(200, None);
     };
-    let of_file = |why: String| format!("{name} {why}");
-    let added = save::open(name).map_err(of_file).and_then(|opened| {
-        let new = addition::appended(&opened.text, text, &configured.around)?;
-        save::replace(name, &opened.version, &new).map_err(|refused| match refused {
+    let (addition, outside) = (text.to_owned(), Outside::of(&configured.around));
+    let added = site.aside(move || {
+        let of_file = |why: String| format!("{name} {why}");
+        let opened = save::open(&name).map_err(of_file)?;
+        let new = addition::appended(&opened.text, &addition, &outside)?;
+        save::replace(&name, &opened.version, &new).map_err(|refused| match refused {
             save::Refused::Changed => of_file("was changed on the host at the same moment".to_owned()),
             save::Refused::Failed(why) => of_file(why),
         })
     });
-    if let Err(why) = added {
+    if let Err(why) = added.await.unwrap_or_else(|| Err(GONE.to_owned())) {
         return shown(422, Some((Tone::Bad, format!("Nothing was added: {why}."))));
     }
     match site.reload().await {
@@ -397,7 +426,8 @@ async fn set_up(
         };
         found.push(Found { family, result });
     }
-    let requests = sent::all(config, observed.map(|found| found.map(Observed::ip)), unix_time());
+    let addresses = observed.map(|found| found.map(Observed::ip));
+    let (requests, total) = sent::first(view::MOST, config, addresses, unix_time());
     let mut responses = Vec::new();
     if step.as_deref() == Some("send") {
         let mut left = MOST_SENT;
@@ -411,14 +441,14 @@ async fn set_up(
             });
         }
     }
-    let content = view::set_up(typed, target, &found, &requests, &responses, notice, &request.token);
+    let content = view::set_up(typed, target, &found, (&requests, total), &responses, notice, &request.token);
     page(request, 200, &content)
 }
 
 /// Why a request is not sent.
 fn without(missing: &[Family]) -> String {
     let families: Vec<String> = missing.iter().map(Family::to_string).collect();
-    format!("there is no {} address here, so nothing was sent", families.join(" and no "))
+    format!("there is no {} address here", families.join(" and no "))
 }
 
 /// Sends a request, and says what came back.

@@ -159,7 +159,9 @@ fn h12_what_is_missing_or_wrong_is_named() {
     let init = |rest: &[&str]| sandbox.run(&[&["init", "--recipe", "./my.json"], rest].concat());
     init(&[]).expect(2).prints("needs --ipv4 or --ipv6");
     let run = init(&["--ipv4", "a.example"]).expect(2);
-    run.prints("--set base=… (Address)").prints("--set token=… (Token)");
+    run.prints("--set base=… (Address)")
+        .prints("--set token=… (Token)")
+        .prints("`ddns recipes show ./my.json` explains it");
     init(&["--ipv6", "a.example"]).expect(2).prints("My service takes no IPv6 addresses");
     init(&["--ipv4", "a.example", "--set", "tokn=S3cret"])
         .expect(2)

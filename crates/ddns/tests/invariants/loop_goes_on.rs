@@ -119,6 +119,13 @@ fn configuration(random: &mut Random, most: usize) -> String {
 
 /// A form of about so many bytes.
 fn form(random: &mut Random, most: usize) -> String {
+    // Each of many domains has a long request.
+    if random.below(4) == 0 {
+        let first = 1 + random.below(most);
+        let names: Vec<String> = (0..(most - first) / 8).map(|at| format!("{at:x}.b")).collect();
+        let id = format!("http://127.0.0.1:1/{}", "__IP__".repeat(first / 6));
+        return format!("name=own&index4=default&index6=false&id={id}&ipv4={}", names.join(","));
+    }
     let recipe = ["own", "cloudflare", "duckdns", "dynu", "godaddy", "nonsense"][random.below(6)];
     let names = ["ipv4", "ipv6", "id", "body", "answer.token", "answer.zone", "password", "find", "look", "x"];
     let name = names[random.below(names.len())];

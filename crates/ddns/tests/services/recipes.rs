@@ -24,11 +24,18 @@ fn h12_h7_inwx_gets_both_addresses_in_one_request_or_none() {
     for (index6, code, sent) in [("shell:echo 2001:db8::7", 0, 1), ("shell:false", 1, 0)] {
         let sandbox = Sandbox::new();
         let args = [&IPV4[..], &IPV6, &[index6], &answers].concat();
-        init(&sandbox, &receiver, ("inwx", "dyndns.inwx.com"), &args).expect(0);
+        let shown = init(&sandbox, &receiver, ("inwx", "dyndns.inwx.com"), &args).expect(0);
+        assert_eq!(shown.stdout.matches("What is sent for").count(), 1, "{}", shown.stdout);
         sandbox.run(&[]).expect(code);
         let seen: Vec<String> = receiver.take().iter().map(|request| request.target().to_owned()).collect();
         assert_eq!(seen, vec!["/nic/update?myip=203.0.113.7&myipv6=2001:db8::7"; sent]);
     }
+    // The account has one host: two entries would change its records in turn.
+    let args = [&IPV4[..], &["--ipv6", "www.example.com"], &answers].concat();
+    let run = init(&Sandbox::new(), &receiver, ("inwx", "dyndns.inwx.com"), &args).expect(2);
+    run.prints("give the same domains for IPv4 and IPv6");
+    let strato = [&IPV4[..], &["--ipv6", "www.example.com", "--index6", "shell:false"], &answers].concat();
+    init(&Sandbox::new(), &receiver, ("strato", "dyndns.strato.com"), &strato).expect(0);
 }
 
 /// C6 encodes an `=` in a value, and the service wants it as it is: the key is no value, it is written into the address.
@@ -68,7 +75,10 @@ fn h12_c6_g2_a_key_of_freedns_is_sent_as_it_is_typed_and_is_not_shown() {
     // Nothing that is typed can add a parameter.
     for key in ["key=a&b=c", "key=a#b", "key=a b", "key=a=b", "key=a%26"] {
         let args = [&IPV4[..], &["--set", key]].concat();
-        init(&Sandbox::new(), &receiver, freedns, &args).expect(2).prints("does not look like an answer");
+        init(&Sandbox::new(), &receiver, freedns, &args)
+            .expect(2)
+            .prints("does not look like an answer")
+            .prints("e.g. --set key=…");
     }
 }
 

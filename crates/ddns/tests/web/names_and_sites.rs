@@ -145,6 +145,9 @@ fn i2_what_came_through_a_proxy_is_refused_without_a_password() {
         assert!(answer.body.contains("web.password_file"), "{}", answer.body);
     }
     page.send(format!("GET / HTTP/1.0\r\nHost: {}\r\n\r\n", page.host())).expect(403);
+    // A health check of HTTP/1.0 is no proxy, and learns nothing.
+    page.send(format!("GET /healthz HTTP/1.0\r\nHost: {}\r\n\r\n", page.host())).expect(200);
+    page.send(format!("GET /readyz HTTP/1.0\r\nHost: {}\r\n\r\n", page.host())).expect(403);
     page.get("/").expect(200);
 }
 

@@ -84,8 +84,9 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
     let interview = domains(&recipe, given, manner, &mut looked, &client).await?;
     let (config, _) = starter::checked(interview.settings()).map_err(|wrong| complain(&wrong))?;
     let names = Family::ALL.map(|family| domains_of(&config, family));
-    let mut form = Form::new(&recipe, names).map_err(|why| wrong(&why, "`ddns recipes show` has what it takes"))?;
-    form.check_domains().map_err(|why| wrong(&why, "name domains of this service"))?;
+    let mut form = Form::new(&recipe, names)
+        .map_err(|why| wrong(&why, &format!("`ddns recipes show {name}` has what it takes")))?;
+    form.check_domains().map_err(|why| wrong(&why, &format!("`ddns recipes show {name}` has its rules")))?;
     answer(&mut form, given, |name| (!name.starts_with(OF_NOTIFY)).then_some(name))?;
     questions(&mut form, manner)?;
     let way = for_fetching(&Raw::default(), &surroundings(&given.settings, &environment));
@@ -126,10 +127,13 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
 /// Takes what --set answers; `own` finds the names that are meant for this form.
 fn answer(form: &mut Form<'_>, given: &Given, own: impl Fn(&str) -> Option<&str>) -> Result<(), Broken> {
     for assignment in given.values("set") {
-        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-        if let Some(name) = own(name.trim()) {
-            form.set(name, value).map_err(|why| wrong(&format!("--set: {why}"), "e.g. --set token=…"))?;
-        }
+        let (typed, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        let typed = typed.trim();
+        let Some(name) = own(typed) else { continue };
+        let Err(why) = form.set(name, value) else { continue };
+        let meant = form.names().find(|known| name.split('.').next() == Some(known)).or(form.names().next());
+        let before = &typed[..typed.len() - name.len()];
+        return Err(wrong(&format!("--set: {why}"), &format!("e.g. --set {before}{}=…", meant.unwrap_or("NAME"))));
     }
     Ok(())
 }
@@ -222,7 +226,7 @@ fn unanswered(form: &Form<'_>, missing: &[Slot]) -> Broken {
     let all: Vec<String> = missing.iter().map(|slot| format!("--set {slot}=… ({})", form.label(slot))).collect();
     wrong(
         &format!("`ddns init` needs {}: there is no terminal to ask on", all.join(", ")),
-        "`ddns recipes show` explains it",
+        &format!("`ddns recipes show {}` explains it", form.recipe.name),
     )
 }
 

@@ -117,7 +117,8 @@ fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u
     }
     rows.push(("verdict", sentence(batch, item, now)));
     if item.is_example {
-        rows.push(("example", "its address was given with --ip: no source gave it".to_owned()));
+        let own = if batch.lookup.is_example() { "its" } else { "the other" };
+        rows.push(("example", format!("{own} address was given with --ip: no source gave it")));
     }
     if batch.is_shown_elsewhere(item.domain) {
         rows.push(("together", "in one request with another update".to_owned()));
@@ -209,12 +210,14 @@ fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) 
 
 /// How many would be sent, in one sentence.
 fn closing(batches: &[Batch<'_>], now: u64) -> String {
-    let kinds = || {
-        let all = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
-        all.map(|(batch, domain)| Kind::of(batch.verdict(domain, now).as_ref()))
+    let all = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
+    let kind = |(batch, domain): (&Batch<'_>, _)| match Kind::of(batch.verdict(domain, now).as_ref()) {
+        Kind::Sent if !batch.can_be_sent(domain) => None,
+        kind => Some(kind),
     };
-    let of = |kind: Kind| kinds().filter(|other| *other == kind).count();
-    if kinds().next().is_none() {
+    let kinds: Vec<Option<Kind>> = all.map(kind).collect();
+    let of = |kind: Kind| kinds.iter().filter(|other| **other == Some(kind)).count();
+    if kinds.is_empty() {
         return "Nothing would be sent: every family that has domains is switched off.".to_owned();
     }
     let is_example = batches.iter().any(|batch| batch.lookup.is_example());
@@ -223,7 +226,7 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
         if is_example { "that found the example" } else { "now" },
         if batches.iter().any(|batch| batch.config.group.is_some()) { "at most " } else { "" },
         grouped(of(Kind::Sent)),
-        grouped(kinds().count())
+        grouped(kinds.len())
     );
     if of(Kind::Without) > 0 {
         text += &format!(

@@ -10,7 +10,7 @@ use super::parts::{Field, Icon, Tone, code, empty, notice, token_field};
 use crate::web::sent::Sent;
 
 /// So many requests are shown.
-const MOST: usize = 10;
+pub(crate) const MOST: usize = 10;
 
 /// What the questions are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +128,8 @@ pub(crate) fn list(mode: Mode, word: &str, recipes: &[Recipe], target: Option<&s
 }
 
 /// There is no such recipe.
-pub(crate) fn unknown(mode: Mode) -> Markup {
-    html! { div.stack { (notice(Tone::Bad, "There is no such recipe.")) p { a href=(mode.path()) { "To the list" } } } }
+pub(crate) fn unknown(mode: Mode, why: &str) -> Markup {
+    html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "To the list" } } } }
 }
 
 fn wrong_of<'a>(wrong: &'a [(String, String)], name: &str) -> Option<&'a str> {
@@ -345,7 +345,7 @@ pub(crate) fn set_up(
     typed: &Typed,
     target: &str,
     found: &[Found],
-    requests: &[Sent],
+    (requests, total): (&[Sent], usize),
     responses: &[Option<Responded>],
     problem: Option<(Tone, String)>,
     token: &str,
@@ -371,14 +371,14 @@ pub(crate) fn set_up(
             section.card aria-label="Requests" {
                 h2 { "What is sent" }
                 p.soft { "What you typed shows as ***." }
-                @for (number, sent) in requests.iter().take(MOST).enumerate() {
+                @for (number, sent) in requests.iter().enumerate() {
                     h3 { (sent.about) ", to " (sent.origin) }
                     @if !sent.missing.is_empty() { p.soft { (example(&sent.missing)) } }
                     @if let Some(Some(response)) = responses.get(number) {
                         div.columns { (shown(sent)) (responded(sent, response)) }
                     } @else { (shown(sent)) }
                 }
-                @if requests.len() > MOST { p.soft { "And " (requests.len() - MOST) " more." } }
+                @if total > MOST { p.soft { "And " (total - MOST) " more." } }
             }
             form.row method="post" action="/setup" {
                 (carried(typed, token))
