@@ -112,6 +112,9 @@ fn i4_no_history_is_no_error_and_a_cache_that_is_off_has_none() {
     let empty = sandbox.run(&["history"]).expect(0).stdout;
     assert_eq!(empty, format!("No records in {}.\n", history_file(&sandbox).display()));
     assert_eq!(sandbox.run(&["history", "--json"]).expect(0).stdout, "[]\n");
+    let all: Value =
+        serde_json::from_str(&sandbox.run(&["history", "--all", "--json"]).expect(0).stdout).expect("JSON");
+    assert_eq!(all, json!([{"process": null, "configurations": [], "records": []}]));
     sandbox.sync(&with(&basic(&receiver), &json!({"cache": false}))).expect(0).never_prints("history");
     assert!(files(&sandbox.path(".local")).is_empty(), "nothing is written");
     sandbox.run(&["history", "-c", "config.json"]).expect(1).prints("no history is kept: `cache` is off");

@@ -255,6 +255,15 @@ fn a8_a_preview_of_an_example_is_no_command() {
     let all = items(&preview(&sandbox, &config, &["--json", "--curl", "--ip", "198.51.100.1"]).expect(0));
     assert!(all[0]["example"] == true && all[0]["curl"].is_null(), "{all:?}");
     assert!(all[1]["example"].is_null() && all[1]["curl"].is_string(), "{all:?}");
+    // In one request: it is an example as a whole, and only one address of it was given.
+    let both = json!({"id": receiver.url("/?a=__IPV4__&b=__IPV6__"), "combine": {"families": true}});
+    let shown = preview(&sandbox, &with(&config, &both), &["--ip", "198.51.100.1"]).expect(0).stdout;
+    for expected in ["its address was given with --ip", "the other address was given with --ip"] {
+        assert_eq!(shown.matches(expected).count(), 1, "{shown}");
+    }
+    let alone = with(&with(&config, &both), &json!({"index6": "shell:false"}));
+    let shown = preview(&sandbox, &alone, &[]).expect(1).stdout;
+    assert!(shown.ends_with("would send 0 of 2 updates; 1 has no address.\n"), "{shown}");
 }
 
 #[test]

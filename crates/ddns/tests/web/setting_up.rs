@@ -108,6 +108,15 @@ fn a8_set_up_sends_no_address_that_no_source_gave() {
 }
 
 #[test]
+fn i2_set_up_takes_so_many_domains_and_no_more() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let many = (0..101).map(|at| format!("d{at}.example")).collect::<Vec<_>>().join(",");
+    let fields = form(&[("name", "own"), ("id", &page.endpoint.id()), ("ipv6", &many)]);
+    assert!(page.post("/setup", &visitor, &fields).expect(422).body.contains("Name 100 domains at most"));
+}
+
+#[test]
 fn i1_without_a_configuration_every_view_of_it_leads_to_set_up() {
     let page = empty(&["--web", "127.0.0.1:0"]);
     for path in ["/", "/addresses", "/requests", "/update?domain=a.example&type=A"] {
