@@ -33,7 +33,6 @@ mod cache {
     mod in_doubt;
     mod kills;
     mod long_runs;
-    mod old_version;
     mod order;
     mod outcome;
 }

@@ -1,13 +1,13 @@
 //! A configuration's text as a browser may see it (I2): without its secrets.
 
-mod comments;
 mod hide;
 #[cfg(test)]
 mod tests;
 
 use crate::text::secrets::MASK;
 
-/// Every secret is `***`, also in comments and in fields that are not known; everything else is as it was, byte for byte.
+/// Every secret is `***`, also in fields that are not known, and so is what comments say; everything else is as it was, byte for
+/// byte.
 pub fn mask(text: &str) -> String {
     let (mut masked, mut at) = (String::with_capacity(text.len()), 0);
     for hidden in hide::hidden(text) {

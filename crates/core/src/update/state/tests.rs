@@ -154,13 +154,6 @@ fn e4_damaged_texts_are_refused_and_never_panic() {
 }
 
 #[test]
-fn e3_entries_of_the_old_encoding_do_not_count() {
-    let old = state_with("a.example", accepted(7, 1000)).to_text().replacen("\"version\":2", "\"version\":1", 1);
-    assert_eq!(State::from_text(&old), Some(State::new(vec![1, 2, 3])));
-    assert_eq!(State::from_text(&old.replacen("203.0", "2001:", 1)), None, "damaged all the same");
-}
-
-#[test]
 fn e3_an_entry_counts_until_it_is_too_old() {
     let age = Duration::from_secs(60);
     let entry = Accepted { ip: ip(7), at: 10_000 };

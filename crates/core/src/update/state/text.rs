@@ -33,9 +33,6 @@ pub(super) const HOLDS: &str = ",\n\"holds\":";
 /// What stands before the failures in a row that notifications count.
 pub(super) const STREAKS: &str = ",\n\"streaks\":";
 
-/// The form with another kind of keys for callbacks: it is read, and its entries do not count.
-const OLD_VERSION: &str = "1";
-
 /// As long is a line of the text, without its domain: for most addresses...
 const LINE: usize = 40;
 
@@ -102,8 +99,7 @@ impl State {
         text
     }
 
-    /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version. One of the old version has
-    /// no entries: everything is sent once more.
+    /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::from_parts(text).or_else(|| Self::from_document(text))
     }
@@ -180,12 +176,10 @@ impl State {
 
     fn from_document(text: &str) -> Option<Self> {
         let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
-        let (mut state, mut is_old) = (Self::new(Vec::new()), None);
+        let (mut state, mut is_known) = (Self::new(Vec::new()), false);
         for member in &members {
             match (member.key.as_str(), &member.node.value) {
-                ("version", Value::Number(version)) if version == VERSION || version == OLD_VERSION => {
-                    is_old = Some(version == OLD_VERSION);
-                }
+                ("version", Value::Number(version)) if version == VERSION => is_known = true,
                 ("salt", Value::String(salt)) => state.salt = hex::bytes(salt)?,
                 ("callbacks", Value::Object(callbacks)) => {
                     for callback in callbacks {
@@ -198,13 +192,7 @@ impl State {
                 _ => push_more(&mut state.more, member),
             }
         }
-        if state.salt.is_empty() {
-            return None;
-        }
-        if is_old? {
-            state.callbacks.clear();
-        }
-        Some(state)
+        (is_known && !state.salt.is_empty()).then_some(state)
     }
 
     fn take_claims(&mut self, callback: Fingerprint, value: &Value) -> Option<()> {

@@ -3,7 +3,6 @@
 use std::iter::once;
 use std::ops::Range;
 
-use super::comments;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{Field, Key};
@@ -96,7 +95,7 @@ pub(super) fn hidden(text: &str) -> Vec<Hidden> {
         let known = secrets.found(&text[leaf.clone()]).into_iter();
         known.for_each(|range| hide(range.start + leaf.start..range.end + leaf.start));
     }
-    comments::hidden(text, &secrets).into_iter().for_each(hide);
+    comments(text).into_iter().for_each(hide);
     all.retain(|hidden| !hidden.range.is_empty());
     all.sort_by_key(|hidden| hidden.range.start);
     all.dedup_by(|next, before| {
@@ -107,6 +106,23 @@ pub(super) fn hidden(text: &str) -> Vec<Hidden> {
         touches
     });
     all
+}
+
+/// What comments say: anything may stand there, a key of former days too.
+fn comments(text: &str) -> Vec<Range<usize>> {
+    let is_around = |letter: char| "/*#".contains(letter) || letter.is_whitespace();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let (length, kind) = first_token(&text[at..], true);
+        if matches!(kind, TokenKind::Comment) {
+            let whole = &text[at..at + length];
+            let said = if whole.starts_with("/*") { whole.trim_end_matches("*/") } else { whole };
+            let start = length - whole.trim_start_matches(is_around).len();
+            found.push(at + start..at + said.trim_end().len().max(start));
+        }
+        at += length.max(1);
+    }
+    found
 }
 
 /// The values and comments of a text that is not JSON.

@@ -75,14 +75,9 @@ fn i2_secrets_are_masked_and_the_rest_stays_as_it_is() {
             r#"{"web": {"password_file": "***", "key": "k.pem"}}"#,
         ),
         (r#"{"token": "s\u00fc3cr\/et"}"#, r#"{"token": "***"}"#),
-        // Known elsewhere, in a comment that looks like a field, and what looks like a key.
-        ("{ // was s3cret-key\n\"token\": {\"a\": \"s3cret-key\"}}", "{ // was ***\n\"token\": {\"a\": \"***\"}}"),
-        (
-            "{} // \"token\": {\"a\": \"s3cret\", \"n\": 5},\r\n# \"ttl\": 5, see https://h/a?k=s3cret",
-            "{} // \"token\": {\"a\": \"***\", \"n\": ***},\r\n# \"ttl\": 5, see https://h/a?k=***",
-        ),
-        ("{} /* key 550e8400-e29b-41d4-a716-446655440000 */", "{} /* key *** */"),
-        ("{} // \"sign\": [\n// \"s3cret\"\n// ]", "{} // \"sign\": [\n// \"***\"\n// ]"),
+        // What a comment says is not shown.
+        ("{ // was s3cret-key\r\n\"ttl\": 5}", "{ // ***\r\n\"ttl\": 5}"),
+        ("{} #s3cret\n//\n/* s3cret\n and more */ /**/", "{} #***\n//\n/* *** */ /**/"),
         // What is not JSON shows nothing.
         ("{\"token\": s3cret, \"ttl\" 5 // s3cret", "{\"token\": \"***\", \"***\" \"***\" \"***\""),
     ];
