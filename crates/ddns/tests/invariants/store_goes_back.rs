@@ -39,7 +39,7 @@ fn attempt(random: &mut Random) -> Result<(), String> {
         }
         watches.push(member.watch());
         if at == 0 {
-            endpoint.wait(1, SOON);
+            endpoint.wait(1, 3 * SOON);
         } else {
             watches[at].prints("stands by");
         }
@@ -57,7 +57,7 @@ fn attempt(random: &mut Random) -> Result<(), String> {
             watches.remove(0).stop();
             watches.insert(0, members[0].watch());
         }
-        endpoint.wait(before + 1, SOON);
+        endpoint.wait(before + 1, 3 * SOON);
     }
     thread::sleep(ms(random.below(300) as u64));
     for _ in 0..=random.below(2) {

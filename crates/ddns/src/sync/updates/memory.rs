@@ -147,13 +147,11 @@ impl<'a> Updates<'a> {
 
     /// Opens the cache of a sender, where it has one; one that is open is read again if another process wrote to it.
     pub(in crate::sync) fn open_cache(&mut self, at: usize) {
-        let sender = &self.senders[at];
-        let path = cache_path(sender.entry, self.environment);
         if let Some((store, _)) = self.states[at].memory {
             self.stores[store].store.refresh(self.calendar.now());
             return;
         }
-        match path {
+        match cache_path(self.senders[at].entry, self.environment) {
             None if !self.is_service => {}
             None => self.open(at, Place::Memory),
             Some(_) if self.is_in_group => self.open(at, Place::Group),
