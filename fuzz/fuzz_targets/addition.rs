@@ -3,7 +3,7 @@
 #![no_main]
 
 use ddns_core::config::validate::Surroundings;
-use ddns_core::web::addition::{appended, first};
+use ddns_core::web::addition::{Outside, appended, first};
 use ddns_core::web::mask::mask;
 use libfuzzer_sys::fuzz_target;
 
@@ -12,7 +12,7 @@ const NEW: &str = r#"{"dns": "callback", "id": "https://n.example/__IP__", "ipv4
 fuzz_target!(|old: &str| {
     mask(old);
     let around = Surroundings::default();
-    if let (Ok(before), Ok(more)) = (first(old, &around), appended(old, NEW, &around)) {
+    if let (Ok(before), Ok(more)) = (first(old, &around), appended(old, NEW, &Outside::of(&around))) {
         let after = first(&more, &around).expect("a valid configuration");
         let (added, same) = after.entries.split_last().expect("one more entry");
         assert_eq!((same, after.notify), (&before.entries[..], before.notify));
