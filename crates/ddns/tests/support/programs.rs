@@ -5,7 +5,8 @@ use std::env;
 use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,11 +36,24 @@ impl Drop for Ended {
     }
 }
 
+/// A port that nobody listens on, and that the system gives to no connection as its own (those begin at 32768 on Linux): a server can be
+/// started there a moment later, and again.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = process::id().wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = 10_000 + u16::try_from(number % 20_000).expect("a small number");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// Starts a server on a free port of loopback and waits until it takes connections; `command` is given the port. Tried
 /// again where somebody else took the port first.
 pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
     for _ in 0..4 {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port").port();
+        let port = free_port();
         let mut command = command(port);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = Ended(command.spawn().expect("the server starts"));
