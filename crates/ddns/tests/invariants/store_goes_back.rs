@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::support::etcd::Etcd;
 use crate::support::members::{LEASE, Member};
 use crate::support::random::{Random, try_for_a_while};
-use crate::support::watching::{Endpoint, SOON, ms, status};
+use crate::support::watching::{Endpoint, SOON, Watch, ms, status};
 
 /// Beyond the lease (J7), and a while for a machine that does many other things.
 const HELD_AGAIN: Duration = LEASE.saturating_add(Duration::from_secs(2 + 5));
@@ -56,6 +56,8 @@ fn attempt(random: &mut Random) -> Result<(), String> {
         } else {
             watches.remove(0).stop();
             watches.insert(0, members[0].watch());
+            // One that never saw the store cannot know that it goes back.
+            watches[0].prints("stands by");
         }
         endpoint.wait(before + 1, 3 * SOON);
     }
@@ -75,7 +77,12 @@ fn attempt(random: &mut Random) -> Result<(), String> {
     let begun = Instant::now();
     while endpoint.ips().last() != Some(&address) || status(&members[holder].sandbox).1 != 0 {
         if begun.elapsed() > SOON {
-            return Err(format!("the endpoint has {:?}, and {holder} with {address} holds", endpoint.ips()));
+            let logs: Vec<_> = watches.iter().map(Watch::log).collect();
+            return Err(format!(
+                "the endpoint has {:?}, and {holder} with {address} holds: {}",
+                endpoint.ips(),
+                logs.join("\n\n")
+            ));
         }
         thread::sleep(ms(50));
     }
@@ -108,6 +115,8 @@ fn holder(etcd: &Etcd, members: &[Member; 2]) -> Option<(usize, String)> {
 }
 
 fn keep(etcd: &Etcd, kept: &Path) {
+    // It answers before its data can be read again.
+    etcd.control(&["put", "here", "now"]);
     etcd.pause();
     copy(&etcd.data(), kept);
     etcd.resume();

@@ -1,5 +1,6 @@
 //! A real etcd on loopback. Like [`super::programs`] it needs nothing else of `support`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -50,17 +51,21 @@ impl Etcd {
         meanwhile(&self.data());
         let etcd = tool("etcd").expect("it was there a moment ago");
         let mut command = command(&etcd, self.port, self.secure, &self.data(), &self.options);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let log = self.folder.path().join("log");
         let begun = Instant::now();
         loop {
             // Somebody may have the port for a moment.
             if self.server.0.try_wait().expect("its state").is_some() {
+                command.stderr(fs::File::create(&log).expect("a log"));
                 self.server = Ended(command.spawn().expect("it starts"));
             }
             if self.run(&["--command-timeout", "1s", "get", "nothing"]).status.success() {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(30), "etcd does not start");
+            if begun.elapsed() > Duration::from_secs(30) {
+                panic!("etcd does not start: {}", fs::read_to_string(&log).unwrap_or_default());
+            }
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -109,8 +114,8 @@ fn command(etcd: &Path, port: u16, secure: bool, data: &Path, options: &[String]
     command.arg("--data-dir").arg(data);
     command.args(["--listen-client-urls", &url, "--advertise-client-urls", &url, "--listen-peer-urls", nobody]);
     command.args(["--initial-advertise-peer-urls", nobody, "--initial-cluster", "default=http://127.0.0.1:0"]);
-    // It keeps nothing, and elects itself at once.
-    command.args(["--unsafe-no-fsync", "--heartbeat-interval", "10", "--election-timeout", "100"]);
+    // It elects itself at once.
+    command.args(["--heartbeat-interval", "10", "--election-timeout", "100"]);
     // A password takes it a moment, and many times that on a busy machine.
     command.args(["--bcrypt-cost", "4"]);
     command.args(options);
