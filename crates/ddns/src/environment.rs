@@ -172,13 +172,14 @@ impl Environment {
     /// Where `cache: true` keeps its file (E5).
     pub(crate) fn standard_cache(&self) -> PathBuf {
         // systemd may name several folders, separated by colons.
-        let state = self.get("STATE_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
+        let state = self.get("STATE_DIRECTORY").and_then(|folders| folders.split(':').next());
+        let state = state.map(|folder| Path::new(folder).join("cache.json"));
         let xdg = || {
             let absolute = self.get("XDG_STATE_HOME").map(Path::new).filter(|path| path.is_absolute());
-            absolute.map(|path| path.join("ddns"))
+            absolute.map(|path| path.join("ddns/cache.json"))
         };
-        let home = || self.home().map(|home| home.join(".local/state/ddns"));
-        state.or_else(xdg).or_else(home).unwrap_or_else(|| self.temporary()).join("cache.json")
+        let home = || self.get("HOME").map(|home| Path::new(home).join(".local/state/ddns/cache.json"));
+        state.or_else(xdg).or_else(home).unwrap_or_else(|| self.temporary().join("cache.json"))
     }
 
     /// A folder of this user's own: the temporary folder is shared.

@@ -118,7 +118,7 @@ impl Target {
                 Part::Variable(Variable::Ip) => ip,
                 Part::Variable(_) => other,
             });
-            Url::parse(&sample.collect::<String>())
+            Url::parse(&sample.collect::<Vec<_>>().concat())
         });
         let first = tried.next().unwrap_or(Err(UrlError::Relative));
         first.or_else(|error| tried.find_map(Result::ok).ok_or(error))?;

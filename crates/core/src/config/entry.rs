@@ -170,6 +170,9 @@ impl Maker<'_, '_> {
             }
         }
         let proxies = Proxies::new(items, self.system);
+        if self.system.is_usable() {
+            return proxies;
+        }
         let url = target.and_then(Target::fixed_part);
         let wrong = url.as_ref().and_then(|url| {
             proxies.routes(url).find_map(|route| match route {

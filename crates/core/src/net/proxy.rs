@@ -253,6 +253,11 @@ impl System {
         Self { named, except: except.map(|(_, value)| NoProxy::parse(value)).unwrap_or_default() }
     }
 
+    /// Whether every variable that is set names a proxy.
+    pub fn is_usable(&self) -> bool {
+        self.named.iter().flatten().all(|named| named.server.is_ok())
+    }
+
     fn route(&self, url: &Url) -> Route<'_> {
         match &self.named[usize::from(url.secure)] {
             Some(named) if !self.except.covers(&url.host, url.port) => match &named.server {

@@ -2,9 +2,18 @@
 
 /// Two small digits for each byte.
 pub(crate) fn text(bytes: &[u8]) -> String {
-    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-    String::from_utf8(digits).unwrap_or_default()
+    let mut text = String::with_capacity(2 * bytes.len());
+    push(&mut text, bytes);
+    text
+}
+
+/// Appends [`text`].
+pub(crate) fn push(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+        }
+    }
 }
 
 /// The bytes of pairs of digits; none where there is anything else.

@@ -3,7 +3,7 @@
 mod turn;
 
 use std::io::{self, IsTerminal as _};
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::rc::Rc;
 
 use ddns_core::schedule::lookups::Due;
@@ -35,7 +35,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         Ok(Err(why)) => return fail(&why),
         Err(wrong) => return complain(&wrong),
     };
-    // Not taken apart: the process ends with this run.
+    // Not taken apart, nor is `sync`: the process ends with this run.
     let begun = ManuallyDrop::new((configs, environment, client));
     let (configs, environment, client) = &*begun;
     let progress = Rc::new(Progress::default());
@@ -95,6 +95,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
         notifier.finish(&mut sync).await;
     }
     leave(turn).await;
+    mem::forget(sync);
     all.exit_code()
 }
 

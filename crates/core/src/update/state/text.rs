@@ -53,19 +53,17 @@ impl State {
             .map(|(domain, entry)| domain.as_str().len() + if entry.in_doubt.is_some() { LONG_LINE } else { LINE });
         // A text that grows by itself takes up to twice its length.
         let mut text = String::with_capacity(256 + 108 * self.callbacks.len() + lengths.sum::<usize>());
-        text.extend([
-            "{\"version\":",
-            VERSION,
-            ",\"salt\":\"",
-            &hex::text(&self.salt),
-            "\"",
-            &self.more,
-            ",\"callbacks\":{",
-        ]);
+        text.extend(["{\"version\":", VERSION, ",\"salt\":\""]);
+        hex::push(&mut text, &self.salt);
+        text.extend(["\"", &self.more, ",\"callbacks\":{"]);
         for (at, (callback, Claims { by, entries, more })) in self.callbacks.iter().enumerate() {
-            text.extend([if at == 0 { "\n\"" } else { ",\n\"" }, &hex::text(callback.as_bytes()), "\":{\"by\":["]);
+            text += if at == 0 { "\n\"" } else { ",\n\"" };
+            hex::push(&mut text, callback.as_bytes());
+            text += "\":{\"by\":[";
             for (at, maker) in by.iter().enumerate() {
-                text.extend([if at == 0 { "\"" } else { ",\"" }, &hex::text(maker.as_bytes()), "\""]);
+                text += if at == 0 { "\"" } else { ",\"" };
+                hex::push(&mut text, maker.as_bytes());
+                text.push('"');
             }
             text.extend(["]", more]);
             let between = ",\n ";
