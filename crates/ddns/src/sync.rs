@@ -417,11 +417,16 @@ impl<'a> Sync<'a> {
             None => self.queue.withdraw(job),
             // An address changed while it was being sent.
             Some((_, newer)) if is_outdated => self.queue_batch(job, at, newer, false, &Family::ALL),
-            // So it is where there is an address now that was missing before.
-            Some((_, newer)) if newer.len() > batch.len() && self.updates.is_combined(at) => {
-                self.queue_batch(job, at, newer, false, &[]);
+            // So it is where there is an address now that was missing before. What was left out because it is stopped is no reason.
+            Some((_, newer)) => {
+                let is_new = |(own, update): &(Job, Sendable<'_>)| {
+                    batch.iter().all(|(sent, _)| sent != own)
+                        && matches!(self.updates.judge(at, update), Verdict::Send(_))
+                };
+                if newer.len() > batch.len() && newer.iter().any(is_new) {
+                    self.queue_batch(job, at, newer, false, &[]);
+                }
             }
-            Some(_) => {}
         }
     }
 }

@@ -128,6 +128,35 @@ fn h7_the_address_of_a_family_that_is_stopped_is_sent_along() {
     }
 }
 
+/// One of two is stopped, and what is sent for the other fails: it was sent again and again, without an end.
+#[test]
+fn h7_what_is_stopped_does_not_send_the_others_again() {
+    let says = Arc::new(Mutex::new((200, "good\nnohost\n".to_owned())));
+    let receiver = Receiver::responding({
+        let says = Arc::clone(&says);
+        move |_| {
+            let (status, words) = &*says.lock().unwrap();
+            Response::with_body(*status, words)
+        }
+    });
+    let config = with(
+        &home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")),
+        &json!({
+            "index4": receiver.index4(), "expect": "dyndns2", "combine": {"domains": 20},
+            "ipv4": ["a.example.com", "b.example.com"],
+        }),
+    );
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config).expect(1).prints("1 accepted");
+    assert_eq!(targets(&receiver).len(), 1);
+    receiver.set_ip("203.0.113.8");
+    for (status, words) in [(500, "out of order"), (200, "good")] {
+        *says.lock().unwrap() = (status, words.to_owned());
+        sandbox.sync(&config).expect(1);
+        assert_eq!(targets(&receiver), ["/?h=a.example.com&ip=203.0.113.8"], "{words}");
+    }
+}
+
 #[test]
 fn h7_domains_of_equal_addresses_go_together_up_to_a_number() {
     let receiver = Receiver::new();
