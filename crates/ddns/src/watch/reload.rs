@@ -89,7 +89,8 @@ impl<'a> Reload<'a> {
         let wrong = match loaded {
             Ok(fresh) if is_same(current, &fresh) => {
                 // A file that was merely touched is no news.
-                let is_news = self.is_requested || !std::mem::take(&mut self.errors).is_empty();
+                let was_wrong = !std::mem::take(&mut self.errors).is_empty();
+                let is_news = self.is_requested || was_wrong;
                 let level = if is_news { Level::Info } else { Level::Debug };
                 log.line(level, || "the configuration has not changed".to_owned());
                 return Decision::Unchanged;

@@ -134,6 +134,20 @@ fn watch_a_configuration_that_does_not_load_keeps_the_old_one() {
 }
 
 #[test]
+fn i6_a_configuration_that_is_put_back_and_loaded_on_request_is_not_called_wrong() {
+    let sandbox = host();
+    let (_endpoint, watch) = running(&sandbox);
+    let text = sandbox.read("config.json");
+    sandbox.write("config.json", "{");
+    until(SOON, "it is called wrong", || status(&sandbox).1 == 1);
+    sandbox.write("config.json", text);
+    watch.signal(Signal::HUP);
+    watch.prints("the configuration has not changed");
+    until(SOON, "all is well", || status(&sandbox).1 == 0);
+    watch.stop();
+}
+
+#[test]
 fn watch_what_does_not_change_the_configuration_is_no_reload() {
     let sandbox = host();
     let (endpoint, watch) = running(&sandbox);
