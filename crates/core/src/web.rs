@@ -8,7 +8,6 @@ pub mod list;
 pub mod mask;
 pub mod overview;
 pub mod session;
-pub mod state;
 pub mod tries;
 pub mod visit;
 pub mod when;

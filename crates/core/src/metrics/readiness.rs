@@ -9,7 +9,7 @@ use crate::net::family::Family;
 use crate::text::duration::duration;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, What};
-use crate::update::status::{Phase, Status};
+use crate::update::status::{Status, UpdateState};
 
 /// What fails, and since when.
 #[derive(Debug, Clone, Default)]
@@ -58,9 +58,9 @@ impl Readiness {
         let is_over = |entry: usize, since: Duration| {
             now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()
         };
-        let stopped = status.rows.iter().filter(|row| matches!(row.phase, Phase::Stopped { .. })).count();
+        let stopped = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).count();
         // What was withdrawn or accepted by another process meanwhile does not fail any more.
-        let is_open = status.rows.iter().any(|row| !row.phase.is_good());
+        let is_open = status.rows.iter().any(|row| !row.state.is_good());
         let failing: Vec<Duration> = self
             .failing
             .iter()

@@ -10,7 +10,7 @@ use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
 use crate::update::state::Accepted;
-use crate::update::status::{Phase, Row, Status};
+use crate::update::status::{Row, Status, UpdateState};
 
 const NOW: Now = Now { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
 
@@ -18,7 +18,7 @@ fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-fn row(domain: &str, phase: Phase) -> Row {
+fn row(domain: &str, state: UpdateState) -> Row {
     Row {
         domain: domain.to_owned(),
         kind: "A".to_owned(),
@@ -28,7 +28,11 @@ fn row(domain: &str, phase: Phase) -> Row {
         accepted: Some(Accepted { ip: ip("203.0.113.6"), at: 1_763_170_040 }),
         in_doubt: None,
         last: None,
-        phase,
+        state,
+        next: None,
+        failures: 0,
+        reason: None,
+        is_expired: false,
     }
 }
 
@@ -76,7 +80,7 @@ fn i3_what_happened_is_counted() {
         (9, settled(Outcome::Accepted(200), 3)),
         (9, failed_source("url:\"\\\n")),
     ]);
-    let text = text(&counts, &Status { rows: vec![row("a.example", Phase::UpToDate)], ..Status::default() }, NOW);
+    let text = text(&counts, &Status { rows: vec![row("a.example", UpdateState::UpToDate)], ..Status::default() }, NOW);
     for expected in [
         "ddns_build_info{version=\"1.2.3\"} 1\n",
         "ddns_start_time_seconds 1763170000\n",
@@ -104,12 +108,11 @@ fn i3_what_happened_is_counted() {
 
 #[test]
 fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
-    let retry = Phase::Retry { seconds: 1, failures: 3, why: String::new() };
     let rows = vec![
-        row("a.example", Phase::UpToDate),
-        row("a.example", retry),
-        Row { accepted: None, ..row("a.example", Phase::Stopped { why: String::new() }) },
-        Row { endpoint: Some("https://b".to_owned()), ..row("a.example", Phase::UpToDate) },
+        row("a.example", UpdateState::UpToDate),
+        Row { failures: 3, ..row("a.example", UpdateState::Retrying) },
+        Row { accepted: None, ..row("a.example", UpdateState::Stopped) },
+        Row { endpoint: Some("https://b".to_owned()), ..row("a.example", UpdateState::UpToDate) },
     ];
     let text = text(&Counts::default(), &Status { rows, ..Status::default() }, NOW);
     let name = "{domain=\"a.example\",type=\"A\"}";
@@ -135,7 +138,7 @@ fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
 fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
     let change = |kind| What::Role(RoleChange { group: "home".to_owned(), member: "a".to_owned(), kind, why: None });
     let counts = counted([(1, change(Kind::TookOver)), (2, change(Kind::Lost)), (3, change(Kind::TookOver))]);
-    let status = Status { rows: vec![row("a.example", Phase::UpToDate)], ..Status::default() };
+    let status = Status { rows: vec![row("a.example", UpdateState::UpToDate)], ..Status::default() };
     assert!(!text(&counts, &status, NOW).contains("group"), "only where there is one");
     let holder = text(&counts, &status.clone().in_group(Some(membership(Role::Holder, Some("a")))), NOW);
     for expected in [
@@ -169,7 +172,7 @@ fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
 fn i3_a_host_that_stands_by_is_ready_while_it_sees_the_store() {
     let readiness = Readiness::new(vec![Duration::from_secs(300)]);
     let objection = |membership| {
-        let status = Status { rows: vec![row("a.example", Phase::Sending)], ..Status::default() };
+        let status = Status { rows: vec![row("a.example", UpdateState::Sending)], ..Status::default() };
         readiness.objection(&status.in_group(Some(membership)), Duration::from_secs(900))
     };
     let mut member = membership(Role::StandBy, Some("b"));
@@ -182,7 +185,7 @@ fn i3_a_host_that_stands_by_is_ready_while_it_sees_the_store() {
 
 #[test]
 fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
-    let rows: Vec<Row> = (0..1500).map(|at| row(&format!("d{at}.example"), Phase::UpToDate)).collect();
+    let rows: Vec<Row> = (0..1500).map(|at| row(&format!("d{at}.example"), UpdateState::UpToDate)).collect();
     let mut counts = Counts::default();
     for number in 0..500 {
         let what = failed_source(&format!("url:http://{number}.example"));
@@ -200,9 +203,8 @@ fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     let take = |readiness: &mut Readiness, at, what| {
         readiness.take(&Happened { at, what }, Duration::from_secs(at));
     };
-    let retry = Phase::Retry { seconds: 1, failures: 3, why: String::new() };
-    let status = |phase| Status { rows: vec![row("secret.example", phase)], ..Status::default() };
-    let (bad, good) = (status(retry), status(Phase::UpToDate));
+    let status = |state| Status { rows: vec![row("secret.example", state)], ..Status::default() };
+    let (bad, good) = (status(UpdateState::Retrying), status(UpdateState::UpToDate));
     let at = |readiness: &Readiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
     assert_eq!(at(&readiness, &good, 0), None);
     take(&mut readiness, 10, settled(Outcome::Refused(503), 1));
@@ -217,6 +219,6 @@ fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     assert_eq!(at(&readiness, &bad, 801).as_deref(), Some("an address is missing"));
     take(&mut readiness, 802, address(ip("203.0.113.7"), ip("203.0.113.6")));
     assert_eq!(at(&readiness, &bad, 1200), None);
-    let stopped = status(Phase::Stopped { why: "badauth".to_owned() });
+    let stopped = status(UpdateState::Stopped);
     assert_eq!(at(&readiness, &stopped, 1201).as_deref(), Some("1 update stopped"));
 }

@@ -8,7 +8,7 @@ use super::counts::{Counts, Histogram, OUTCOMES};
 use crate::group::membership::Membership;
 use crate::group::standing::Role;
 use crate::net::family::Family;
-use crate::update::status::{Phase, Row, Status};
+use crate::update::status::{Row, Status, UpdateState};
 
 /// What the text is, for the header of a response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -17,8 +17,15 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const MOST_DOMAINS: usize = 1000;
 
 /// How far an update can be in a service.
-const STATES: [&str; 8] =
-    ["up_to_date", "sending", "retry", "waiting", "held_back", "stopped", "no_address", "stand_by"];
+const STATES: [UpdateState; 7] = [
+    UpdateState::UpToDate,
+    UpdateState::Sending,
+    UpdateState::Retrying,
+    UpdateState::HeldBack,
+    UpdateState::Stopped,
+    UpdateState::NoAddress,
+    UpdateState::StandBy,
+];
 
 /// What the text needs to know besides.
 #[derive(Debug, Clone, Copy)]
@@ -142,9 +149,9 @@ impl Page {
 
     fn about_states(&mut self, status: &Status) {
         self.family("ddns_records", "gauge", "Records by how far their update is.");
-        for state in STATES.iter().filter(|state| **state != "stand_by" || status.group.is_some()) {
-            let count = status.rows.iter().filter(|row| row.phase.name() == *state).count();
-            self.sample("ddns_records", &[("state", state)], count);
+        for state in STATES.into_iter().filter(|state| *state != UpdateState::StandBy || status.group.is_some()) {
+            let count = status.rows.iter().filter(|row| row.state == state).count();
+            self.sample("ddns_records", &[("state", state.key())], count);
         }
         if let Some(oldest) = status.rows.iter().filter_map(|row| row.accepted).map(|accepted| accepted.at).min() {
             let help = "When the record was accepted that was accepted longest ago, in seconds since 1970.";
@@ -255,10 +262,10 @@ impl<'a> Series<'a> {
             }
             let fresh = Self {
                 row,
-                is_good: row.phase.is_good(),
-                is_standing_by: row.phase == Phase::StandBy,
-                is_stopped: matches!(row.phase, Phase::Stopped { .. }),
-                failures: if let Phase::Retry { failures, .. } = row.phase { failures.into() } else { 0 },
+                is_good: row.state.is_good(),
+                is_standing_by: row.state == UpdateState::StandBy,
+                is_stopped: row.state == UpdateState::Stopped,
+                failures: row.failures.into(),
                 accepted: row.accepted.map(|accepted| accepted.at),
             };
             let key = (row.domain.as_str(), row.kind.as_str(), row.endpoint.as_deref());

@@ -39,7 +39,7 @@ pub fn tell_apart(rows: &mut [Row], endpoints: &[&Endpoint]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::status::Phase;
+    use crate::update::status::UpdateState;
 
     #[test]
     fn i6_an_endpoint_is_named_as_far_as_it_is_needed() {
@@ -65,7 +65,11 @@ mod tests {
                 accepted: None,
                 in_doubt: None,
                 last: None,
-                phase: Phase::UpToDate,
+                state: UpdateState::UpToDate,
+                next: None,
+                failures: 0,
+                reason: None,
+                is_expired: false,
             };
             let mut rows: Vec<Row> = given.iter().map(|(domain, _)| row(domain)).collect();
             tell_apart(&mut rows, &given.iter().map(|(_, endpoint)| *endpoint).collect::<Vec<_>>());

@@ -45,8 +45,16 @@ pub struct Row {
     pub in_doubt: Option<IpAddr>,
     /// How the last request ended; none where none was sent.
     pub last: Option<Last>,
-    /// How far it is.
-    pub phase: Phase,
+    /// How it stands.
+    pub state: UpdateState,
+    /// In how many seconds it is sent again; `None` if nobody knows.
+    pub next: Option<u64>,
+    /// How often it failed in a row.
+    pub failures: u32,
+    /// Why it stands so: the words of the service, or what happened.
+    pub reason: Option<String>,
+    /// Whether it was accepted longer ago than `cache_max_age`: the next run sends it again.
+    pub is_expired: bool,
 }
 
 /// How a request ended.
@@ -58,103 +66,82 @@ pub struct Last {
     pub took: u32,
 }
 
-/// How far an update is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Phase {
-    /// The endpoint accepted the address.
+/// How an update stands: one key in JSON, metrics, addresses of the page and its style sheet, one word for people. The worst is
+/// the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UpdateState {
+    /// The endpoint accepted this address, and that counts.
     UpToDate,
-    /// It is being sent, or about to be.
-    Sending,
-    /// It failed, and is retried.
-    Retry {
-        /// In so many seconds.
-        seconds: u64,
-        /// How often it failed in a row.
-        failures: u32,
-        /// Why it failed.
-        why: String,
-    },
-    /// Others to its endpoint failed: it waits until one of them is retried.
-    Waiting {
-        /// For so many seconds.
-        seconds: u64,
-        /// Why they failed.
-        why: String,
-    },
-    /// No source gives an address.
-    NoAddress,
-    /// The cache remembers that it was accepted; no service checks whether the address is still the same.
+    /// No service runs; the cache remembers that it was accepted.
     Accepted,
-    /// The same, but longer ago than `cache_max_age`: the next run sends it again.
-    Expired,
-    /// The cache does not know which address the endpoint has: the next run sends it again.
-    InDoubt,
-    /// The cache does not remember that it was accepted.
-    NotAccepted,
-    /// It is due, but not sent yet: the service asked to wait, or `min_interval` has not passed.
-    Held {
-        /// For so many seconds.
-        seconds: u64,
-        /// Why.
-        why: String,
-    },
-    /// The service refused it for good, with these words.
-    Stopped {
-        /// The words of the service.
-        why: String,
-    },
     /// Another host of the group sends it, or nobody does yet.
     StandBy,
+    /// It is being sent, or about to be.
+    Sending,
+    /// The service asked to wait, or `min_interval` has not passed.
+    HeldBack,
+    /// No service runs; a request was not settled, or nothing was accepted yet.
+    InDoubt,
+    /// No source gives an address.
+    NoAddress,
+    /// It failed, its endpoint pauses, or an older request may still arrive.
+    Retrying,
+    /// The service refused it for good.
+    Stopped,
 }
 
-impl Phase {
-    /// Whether nothing is left to be done by this host.
-    pub fn is_good(&self) -> bool {
-        matches!(self, Self::UpToDate | Self::Accepted | Self::Expired | Self::StandBy)
-    }
+impl UpdateState {
+    /// All of them, the best first, each with its key and its word.
+    const TABLE: [(Self, &'static str, &'static str); 9] = [
+        (Self::UpToDate, "up_to_date", "up to date"),
+        (Self::Accepted, "accepted", "accepted"),
+        (Self::StandBy, "stand_by", "stands by"),
+        (Self::Sending, "sending", "sending"),
+        (Self::HeldBack, "held_back", "held back"),
+        (Self::InDoubt, "in_doubt", "in doubt"),
+        (Self::NoAddress, "no_address", "no address"),
+        (Self::Retrying, "retrying", "retrying"),
+        (Self::Stopped, "stopped", "stopped"),
+    ];
 
-    /// Its name in JSON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::UpToDate => "up_to_date",
-            Self::Sending => "sending",
-            Self::Retry { .. } => "retry",
-            Self::Waiting { .. } => "waiting",
-            Self::NoAddress => "no_address",
-            Self::Accepted => "accepted",
-            Self::Expired => "expired",
-            Self::InDoubt => "in_doubt",
-            Self::NotAccepted => "not_accepted",
-            Self::Held { .. } => "held_back",
-            Self::Stopped { .. } => "stopped",
-            Self::StandBy => "stand_by",
+    /// All of them, the best first.
+    pub const ALL: [Self; 9] = {
+        let mut all = [Self::UpToDate; 9];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = Self::TABLE[at].0;
+            at += 1;
         }
+        all
+    };
+
+    /// What programs call it.
+    pub fn key(self) -> &'static str {
+        Self::TABLE[self as usize].1
     }
 
-    fn parse(name: &str, seconds: Option<u64>, failures: Option<u32>, why: Option<String>) -> Option<Self> {
-        Some(match name {
-            "up_to_date" => Self::UpToDate,
-            "sending" => Self::Sending,
-            "retry" => Self::Retry { seconds: seconds?, failures: failures?, why: why? },
-            "waiting" => Self::Waiting { seconds: seconds?, why: why? },
-            "no_address" => Self::NoAddress,
-            "accepted" => Self::Accepted,
-            "expired" => Self::Expired,
-            "in_doubt" => Self::InDoubt,
-            "not_accepted" => Self::NotAccepted,
-            "held_back" => Self::Held { seconds: seconds?, why: why? },
-            "stopped" => Self::Stopped { why: why? },
-            "stand_by" => Self::StandBy,
-            _ => return None,
-        })
+    /// What people call it.
+    pub fn word(self) -> &'static str {
+        Self::TABLE[self as usize].2
+    }
+
+    /// The state that [`UpdateState::key`] names.
+    pub fn parse(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.key() == key)
+    }
+
+    /// Whether nothing is left to be done by this host.
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::UpToDate | Self::Accepted | Self::StandBy)
     }
 }
 
 impl Row {
     /// Another host of the group sends it, or nobody does yet. One without an address still has none.
     pub fn stand_by(&mut self) {
-        if self.phase != Phase::NoAddress {
-            self.phase = Phase::StandBy;
+        if self.state != UpdateState::NoAddress {
+            self.state = UpdateState::StandBy;
+            (self.next, self.failures, self.reason) = (None, 0, None);
         }
     }
 }
@@ -180,9 +167,9 @@ impl Status {
     /// group.
     pub fn summary(&self) -> String {
         let all = self.rows.len();
-        let good = self.rows.iter().filter(|row| row.phase.is_good()).count();
+        let good = self.rows.iter().filter(|row| row.state.is_good()).count();
         let plural = if all == 1 { "" } else { "s" };
-        let state = match self.rows.iter().any(|row| row.phase == Phase::StandBy) {
+        let state = match self.rows.iter().any(|row| row.state == UpdateState::StandBy) {
             true if good == 1 => "stands by",
             true => "stand by",
             false => "up to date",
@@ -199,25 +186,15 @@ impl Status {
     /// last.
     pub fn is_good(&self) -> bool {
         self.errors.is_empty()
-            && self.rows.iter().all(|row| row.phase.is_good())
+            && self.rows.iter().all(|row| row.state.is_good())
             && self.group.as_ref().is_none_or(Membership::is_good)
     }
 
     /// As JSON; `group` is left out where there is none.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
-            let (seconds, failures, why) = match &row.phase {
-                Phase::Retry { seconds, failures, why } => {
-                    (Some(*seconds), Some(u64::from(*failures)), Value::string(why.as_str()))
-                }
-                Phase::Waiting { seconds, why } | Phase::Held { seconds, why } => {
-                    (Some(*seconds), None, Value::string(why.as_str()))
-                }
-                Phase::Stopped { why } => (None, None, Value::string(why.as_str())),
-                _ => (None, None, Value::Null),
-            };
             let last = |part: fn(Last) -> Option<u64>| number(row.last.and_then(part));
-            Value::object([
+            let members = [
                 ("domain", Value::string(row.domain.as_str())),
                 ("type", Value::string(row.kind.as_str())),
                 ("endpoint", row.endpoint.as_deref().map_or(Value::Null, Value::string)),
@@ -226,13 +203,14 @@ impl Status {
                 ("accepted", number(row.accepted.map(|accepted| accepted.at))),
                 ("accepted_address", address(row.accepted.map(|accepted| accepted.ip))),
                 ("in_doubt", address(row.in_doubt)),
-                ("state", Value::string(row.phase.name())),
-                ("retry_in", number(seconds)),
-                ("failures", number(failures)),
-                ("reason", why),
+                ("state", Value::string(row.state.key())),
+                ("retry_in", number(row.next)),
+                ("failures", number(Some(row.failures.into()).filter(|failures| *failures > 0))),
+                ("reason", row.reason.as_deref().map_or(Value::Null, Value::string)),
                 ("last_status", last(|last| last.status.map(u64::from))),
                 ("last_ms", last(|last| Some(last.took.into()))),
-            ])
+            ];
+            Value::object(members.into_iter().chain(row.is_expired.then_some(("expired", Value::Bool(true)))))
         });
         let members = [
             ("process", number(self.process.map(u64::from))),
@@ -325,7 +303,6 @@ fn row(node: &Node) -> Option<Row> {
     let ip = |name| text(node, name).and_then(|ip| ip.parse().ok());
     let status = whole(node, "last_status").and_then(|status| status.try_into().ok());
     let took = whole(node, "last_ms").and_then(|took| took.try_into().ok());
-    let failures = whole(node, "failures").and_then(|failures| failures.try_into().ok());
     Some(Row {
         domain: text(node, "domain")?,
         kind: text(node, "type")?,
@@ -335,7 +312,11 @@ fn row(node: &Node) -> Option<Row> {
         accepted: ip("accepted_address").zip(whole(node, "accepted")).map(|(ip, at)| Accepted { ip, at }),
         in_doubt: ip("in_doubt"),
         last: took.map(|took| Last { status, took }),
-        phase: Phase::parse(&text(node, "state")?, whole(node, "retry_in"), failures, text(node, "reason"))?,
+        state: UpdateState::parse(&text(node, "state")?)?,
+        next: whole(node, "retry_in"),
+        failures: whole(node, "failures").and_then(|failures| failures.try_into().ok()).unwrap_or_default(),
+        reason: text(node, "reason"),
+        is_expired: member(node, "expired") == Some(&Value::Bool(true)),
     })
 }
 
@@ -346,7 +327,7 @@ mod tests {
     use crate::group::standing::Role;
     use crate::text::json::pretty;
 
-    fn row(phase: Phase) -> Row {
+    fn row(state: UpdateState) -> Row {
         Row {
             domain: "bücher.example".to_owned(),
             kind: "A".to_owned(),
@@ -356,29 +337,21 @@ mod tests {
             accepted: "203.0.113.8".parse().ok().map(|ip| Accepted { ip, at: 1_763_170_000 }),
             in_doubt: "203.0.113.9".parse().ok(),
             last: Some(Last { status: Some(503), took: 12 }),
-            phase,
+            state,
+            next: None,
+            failures: 0,
+            reason: None,
+            is_expired: false,
         }
     }
 
     #[test]
     fn what_is_written_reads_back() {
-        let all = [
-            Phase::UpToDate,
-            Phase::Sending,
-            Phase::Retry { seconds: 12, failures: 3, why: "503".to_owned() },
-            Phase::Waiting { seconds: 3, why: "connection refused".to_owned() },
-            Phase::NoAddress,
-            Phase::Accepted,
-            Phase::Expired,
-            Phase::InDoubt,
-            Phase::NotAccepted,
-            Phase::Held { seconds: 7, why: "the service asked to wait".to_owned() },
-            Phase::Stopped { why: "badauth".to_owned() },
-            Phase::StandBy,
-        ];
-        let mut rows: Vec<Row> = all.into_iter().map(row).collect();
-        rows[4] = Row { address: None, accepted: None, in_doubt: None, last: None, source: None, ..rows[4].clone() };
-        rows[5].last = Some(Last { status: None, took: 0 });
+        let mut rows: Vec<Row> = UpdateState::ALL.into_iter().map(row).collect();
+        rows[1].is_expired = true;
+        rows[3].last = Some(Last { status: None, took: 0 });
+        rows[6] = Row { address: None, accepted: None, in_doubt: None, last: None, source: None, ..rows[6].clone() };
+        rows[7] = Row { next: Some(12), failures: 3, reason: Some("503".to_owned()), ..rows[7].clone() };
         let (configs, errors) = (vec!["a \"b\".json".to_owned()], vec!["wrong".to_owned()]);
         let group = Some(membership(Role::StandBy, Some("b")));
         let status = Status { process: Some(7), configs, next: Some(3), errors, rows, group };
@@ -397,17 +370,25 @@ mod tests {
     }
 
     #[test]
+    fn i6_every_state_has_a_place_a_key_and_a_word_of_its_own() {
+        for (place, state) in UpdateState::ALL.into_iter().enumerate() {
+            assert_eq!((state as usize, UpdateState::parse(state.key())), (place, Some(state)));
+            assert_eq!(UpdateState::ALL.iter().filter(|other| other.word() == state.word()).count(), 1);
+        }
+    }
+
+    #[test]
     fn the_summary_counts() {
-        let mut status = Status { rows: vec![row(Phase::UpToDate)], ..Status::default() };
+        let mut status = Status { rows: vec![row(UpdateState::UpToDate)], ..Status::default() };
         assert_eq!(status.summary(), "1 record up to date");
-        status.rows.push(row(Phase::NoAddress));
+        status.rows.push(row(UpdateState::NoAddress));
         assert_eq!(status.summary(), "1 of 2 records up to date");
     }
 
     #[test]
     fn j1_updates_of_a_host_that_stands_by_are_neither_late_nor_failed() {
-        let retry = Phase::Retry { seconds: 12, failures: 3, why: "503".to_owned() };
-        let status = Status { rows: [Phase::Sending, retry].map(row).into(), ..Status::default() };
+        let status =
+            Status { rows: [UpdateState::Sending, UpdateState::Retrying].map(row).into(), ..Status::default() };
         let stand_by = || membership(Role::StandBy, Some("b"));
         let standing = status.clone().in_group(Some(stand_by()));
         assert_eq!((standing.summary().as_str(), standing.is_good()), ("2 records stand by", true));
@@ -416,7 +397,8 @@ mod tests {
         let alone = status.clone().in_group(Some(alone));
         let summary = "2 records stand by: the store of the group cannot be used";
         assert_eq!((alone.summary().as_str(), alone.is_good()), (summary, false), "nobody knows who sends");
-        let missing = Status { rows: [Phase::Sending, Phase::NoAddress].map(row).into(), ..Status::default() };
+        let missing =
+            Status { rows: [UpdateState::Sending, UpdateState::NoAddress].map(row).into(), ..Status::default() };
         let missing = missing.in_group(Some(stand_by()));
         assert_eq!((missing.summary().as_str(), missing.is_good()), ("1 of 2 records stands by", false));
         let holder = status.clone().in_group(Some(membership(Role::Holder, Some("a"))));
@@ -425,9 +407,10 @@ mod tests {
 
     #[test]
     fn j3_a_host_whose_lease_is_not_confirmed_does_not_claim_to_be_up_to_date() {
-        let status = Status { rows: [Phase::UpToDate, Phase::UpToDate].map(row).into(), ..Status::default() };
+        let status =
+            Status { rows: [UpdateState::UpToDate, UpdateState::UpToDate].map(row).into(), ..Status::default() };
         let status = status.in_group(Some(membership(Role::Unconfirmed, Some("a"))));
         assert_eq!(status.summary(), "2 records stand by: the lease of the group is not confirmed");
-        assert!(status.rows.iter().all(|row| row.phase == Phase::StandBy) && !status.is_good());
+        assert!(status.rows.iter().all(|row| row.state == UpdateState::StandBy) && !status.is_good());
     }
 }

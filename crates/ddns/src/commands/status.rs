@@ -14,7 +14,7 @@ use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::hold::HeldBy;
 use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Accepted;
-use ddns_core::update::status::{Phase, Row, Status};
+use ddns_core::update::status::{Row, Status, UpdateState};
 
 use crate::cli::{Form, Given};
 use crate::clock::unix_time;
@@ -121,6 +121,14 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                 let waits = hold
                     .and_then(|hold| hold.until(entry.min_interval, now))
                     .filter(|(_, by)| is_due || *by == HeldBy::Service);
+                let (state, next, reason) = match (stopped, waits) {
+                    (Some(stopped), _) => (UpdateState::Stopped, None, Some(stopped.why.clone())),
+                    (_, Some((until, by))) => {
+                        (UpdateState::HeldBack, Some(until.saturating_sub(now)), Some(by.reason().to_owned()))
+                    }
+                    _ if is_due => (UpdateState::InDoubt, None, None),
+                    _ => (UpdateState::Accepted, None, None),
+                };
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
@@ -130,16 +138,11 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                     accepted: last,
                     in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
                     last: None,
-                    phase: match (stopped, waits, verdict) {
-                        (Some(stopped), ..) => Phase::Stopped { why: stopped.why.clone() },
-                        (_, Some((until, by)), _) => {
-                            Phase::Held { seconds: until.saturating_sub(now), why: by.reason().to_owned() }
-                        }
-                        _ if remembered.in_doubt.is_some() => Phase::InDoubt,
-                        (.., None) => Phase::NotAccepted,
-                        (.., Some(Verdict::UpToDate(_))) => Phase::Accepted,
-                        (.., Some(_)) => Phase::Expired,
-                    },
+                    state,
+                    next,
+                    failures: 0,
+                    reason,
+                    is_expired: state == UpdateState::Accepted && !matches!(verdict, Some(Verdict::UpToDate(_))),
                 });
             }
         }
@@ -178,12 +181,12 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
     let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
     let is_long = status.rows.len() > MOST_ROWS && !form.wide;
     // Of very many, those that are not up to date matter.
-    let shown = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
+    let shown = status.rows.iter().filter(|row| !is_long || !row.state.is_good());
     rows.extend(shown.map(|row| {
         let address = row.address.or(row.accepted.map(|accepted| accepted.ip));
         let accepted = match row.accepted {
             // The group may know.
-            None if row.phase == Phase::StandBy => "-".to_owned(),
+            None if row.state == UpdateState::StandBy => "-".to_owned(),
             None => "never".to_owned(),
             Some(accepted) if address == Some(accepted.ip) => age(accepted, now),
             // Of the address that is shown; the state says when the other one was.
@@ -198,7 +201,7 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
         ]
     }));
     let hidden = status.rows.len() + 1 - rows.len();
-    let stands_by = status.rows.iter().any(|row| row.phase == Phase::StandBy);
+    let stands_by = status.rows.iter().any(|row| row.state == UpdateState::StandBy);
     if rows.len() == 1 && hidden > 0 {
         let all = if stands_by { "All of them stand by" } else { "Nothing is wrong with any of them" };
         return text + &format!("{all} (--wide shows all {hidden})\n");
@@ -245,7 +248,7 @@ fn age(accepted: Accepted, now: u64) -> String {
 }
 
 fn state(row: &Row, now: u64) -> String {
-    let mut text = phase(&row.phase) + &last(row);
+    let mut text = in_words(row) + &last(row);
     match (row.in_doubt, row.accepted) {
         (Some(sent), Some(accepted)) if sent != accepted.ip => {
             text += &format!("; the endpoint has {} (accepted {}) or {sent}", accepted.ip, age(accepted, now));
@@ -268,34 +271,29 @@ fn state(row: &Row, now: u64) -> String {
 /// What is known of its last request: ` (200, 12 ms)`, ` (12 ms, 3 attempts)`.
 fn last(row: &Row) -> String {
     let took = row.last.map(|last| format!("{} ms", last.took));
-    let parts = match &row.phase {
-        Phase::UpToDate => [row.last.and_then(|last| last.status).map(|status| status.to_string()), took],
+    let parts = match row.state {
+        UpdateState::UpToDate => [row.last.and_then(|last| last.status).map(|status| status.to_string()), took],
         // The reason names the status.
-        Phase::Retry { failures, .. } => [took, (*failures > 1).then(|| format!("{failures} attempts"))],
-        Phase::Waiting { .. } | Phase::Held { .. } | Phase::Stopped { .. } => [took, None],
+        UpdateState::Retrying | UpdateState::HeldBack | UpdateState::Stopped => {
+            [took, (row.failures > 1).then(|| format!("{} attempts", row.failures))]
+        }
         _ => [None, None],
     };
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-fn phase(phase: &Phase) -> String {
-    match phase {
-        Phase::UpToDate => "up to date".to_owned(),
-        Phase::Sending => "being sent".to_owned(),
-        Phase::Retry { seconds, why, .. } => format!("retry in {}: {why}", duration(Duration::from_secs(*seconds))),
-        Phase::Waiting { seconds, why } => {
-            format!("waiting to retry in {}: {why}", duration(Duration::from_secs(*seconds)))
-        }
-        Phase::NoAddress => "no address found".to_owned(),
-        Phase::Accepted => "accepted".to_owned(),
-        Phase::Expired => "accepted; sent again by the next run (cache_max_age)".to_owned(),
-        Phase::InDoubt => "in doubt: sent again by the next run".to_owned(),
-        Phase::NotAccepted => "not accepted yet".to_owned(),
-        Phase::Held { seconds, why } => {
-            format!("held back for {}: {why}", duration(Duration::from_secs(*seconds)))
-        }
-        Phase::Stopped { why } => format!("stopped: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
-        Phase::StandBy => "stands by".to_owned(),
+/// Its state, and what somebody should know about it.
+fn in_words(row: &Row) -> String {
+    let (word, why) = (row.state.word(), row.reason.as_deref().unwrap_or_default());
+    let left = duration(Duration::from_secs(row.next.unwrap_or_default()));
+    match row.state {
+        UpdateState::Retrying => format!("{word} in {left}: {why}"),
+        UpdateState::HeldBack => format!("{word} for {left}: {why}"),
+        UpdateState::Stopped => format!("{word}: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
+        UpdateState::Accepted if row.is_expired => format!("{word}; sent again by the next run (cache_max_age)"),
+        UpdateState::InDoubt if row.in_doubt.is_none() => format!("{word}: not accepted yet"),
+        UpdateState::InDoubt => format!("{word}: sent again by the next run"),
+        _ => word.to_owned(),
     }
 }

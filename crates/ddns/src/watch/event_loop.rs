@@ -283,7 +283,7 @@ fn standing_by(group: &Membership) -> Value {
 /// The result of a synchronization, for the client that requested it. What waits after a failure was not accepted either.
 fn result(tally: Tally, postponed: usize) -> Value {
     let waiting = postponed.saturating_sub(tally.failed);
-    let waiting = if waiting > 0 { format!(", {waiting} waiting to retry") } else { String::new() };
+    let waiting = if waiting > 0 { format!(", {waiting} retrying") } else { String::new() };
     let is_good = postponed == 0 && tally.exit_code() == 0;
     Value::object([("good", Value::Bool(is_good)), ("text", Value::string(format!("{tally}{waiting}")))])
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::group::membership::tests::membership;
 use crate::update::state::Accepted;
 
-fn row(domain: &str, ip: &str, phase: Phase) -> Row {
+fn row(domain: &str, ip: &str, state: UpdateState) -> Row {
     let address: Option<IpAddr> = ip.parse().ok();
     Row {
         domain: domain.to_owned(),
@@ -13,12 +13,17 @@ fn row(domain: &str, ip: &str, phase: Phase) -> Row {
         accepted: address.map(|ip| Accepted { ip, at: 1_794_000_000 + domain.len() as u64 }),
         in_doubt: None,
         last: None,
-        phase,
+        state,
+        next: None,
+        failures: 0,
+        reason: None,
+        is_expired: false,
     }
 }
 
-fn retry(why: &str, seconds: u64) -> Phase {
-    Phase::Retry { seconds, failures: 3, why: why.to_owned() }
+fn retry(domain: &str, why: &str, seconds: u64) -> Row {
+    let row = row(domain, "203.0.113.7", UpdateState::Retrying);
+    Row { next: Some(seconds), failures: 3, reason: Some(why.to_owned()), ..row }
 }
 
 fn query(text: &str) -> Query {
@@ -29,24 +34,24 @@ fn query(text: &str) -> Query {
 #[test]
 fn i1_trouble_comes_first_and_once_for_the_same_reason() {
     let rows = vec![
-        row("home.example", "203.0.113.7", Phase::UpToDate),
-        row("a.example", "203.0.113.7", retry("503", 42)),
-        row("b.example", "203.0.113.7", Phase::Waiting { seconds: 7, why: "503".to_owned() }),
-        row("c.example", "", Phase::NoAddress),
-        row("d.example", "2001:db8::7", Phase::Stopped { why: "badauth".to_owned() }),
-        row("e.example", "2001:db8::7", Phase::Sending),
+        row("home.example", "203.0.113.7", UpdateState::UpToDate),
+        retry("a.example", "503", 42),
+        Row { failures: 0, ..retry("b.example", "503", 7) },
+        row("c.example", "", UpdateState::NoAddress),
+        row("d.example", "2001:db8::7", UpdateState::Stopped),
+        row("e.example", "2001:db8::7", UpdateState::Sending),
     ];
     let status = Status { rows, ..Status::default() };
     let view = overview(&status, &query(""));
-    assert_eq!((view.headline.as_str(), view.worst), ("1 of 6 up to date", State::Stopped));
+    assert_eq!((view.headline.as_str(), view.worst), ("1 of 6 up to date", UpdateState::Stopped));
     let told: Vec<_> =
         view.trouble.iter().map(|one| (one.named[0].domain.as_str(), one.state, one.count, one.next)).collect();
     assert_eq!(
         told,
         [
-            ("d.example", State::Stopped, 1, None),
-            ("a.example", State::Retrying, 2, Some(7)),
-            ("c.example", State::NoAddress, 1, None),
+            ("d.example", UpdateState::Stopped, 1, None),
+            ("a.example", UpdateState::Retrying, 2, Some(7)),
+            ("c.example", UpdateState::NoAddress, 1, None),
         ]
     );
     let found: Vec<_> = view.addresses.iter().map(|one| (one.ip.to_string(), one.count)).collect();
@@ -56,7 +61,7 @@ fn i1_trouble_comes_first_and_once_for_the_same_reason() {
 
 #[test]
 fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
-    let rows = ["b.example", "a.example", "cc.example"].map(|name| row(name, "203.0.113.7", Phase::UpToDate));
+    let rows = ["b.example", "a.example", "cc.example"].map(|name| row(name, "203.0.113.7", UpdateState::UpToDate));
     let status = Status { rows: rows.into(), ..Status::default() };
     let names = |text: &str| -> Vec<&str> {
         overview(&status, &query(text)).rows.iter().map(|row| row.domain.as_str()).collect()
@@ -80,9 +85,11 @@ fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
 
 #[test]
 fn i1_ten_thousand_domains_are_shown_in_pages() {
-    let name = |at: usize| format!("host{at:05}.example");
-    let phase = |at: usize| if at.is_multiple_of(2) { Phase::UpToDate } else { retry(&at.to_string(), 9) };
-    let rows = (0..10_000).map(|at| row(&name(at), "203.0.113.7", phase(at))).collect();
+    let row = |at: usize| match format!("host{at:05}.example") {
+        name if at.is_multiple_of(2) => row(&name, "203.0.113.7", UpdateState::UpToDate),
+        name => retry(&name, &at.to_string(), 9),
+    };
+    let rows = (0..10_000).map(row).collect();
     let status = Status { rows, ..Status::default() };
     let view = overview(&status, &query("page=3&sort=name"));
     assert_eq!((view.total, view.rows.len(), view.rows[0].domain.as_str()), (10_000, 50, "host00100.example"));
@@ -92,20 +99,20 @@ fn i1_ten_thousand_domains_are_shown_in_pages() {
 
 #[test]
 fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
-    let rows = ["a.example", "b.example"].map(|name| row(name, "203.0.113.7", Phase::UpToDate));
+    let rows = ["a.example", "b.example"].map(|name| row(name, "203.0.113.7", UpdateState::UpToDate));
     let status = Status { rows: rows.into(), ..Status::default() };
     let cases = [
-        (Role::Holder, true, "All 2 up to date", State::UpToDate),
+        (Role::Holder, true, "All 2 up to date", UpdateState::UpToDate),
         // Until its lease ends it may send, and knows what it sent.
-        (Role::Holder, false, "All 2 up to date", State::UpToDate),
-        (Role::HandingOver, true, "All 2 up to date", State::UpToDate),
-        (Role::Unconfirmed, true, "Stands by: the lease of the group is not confirmed", State::Retrying),
-        (Role::Unconfirmed, false, "Stands by: the lease of the group is not confirmed", State::Retrying),
-        (Role::TakingOver, true, "Takes over", State::StandBy),
-        (Role::Joining, true, "Joins the group", State::StandBy),
-        (Role::Joining, false, "Stands by: the store of the group cannot be used", State::Retrying),
-        (Role::StandBy, true, "Stands by for b", State::StandBy),
-        (Role::StandBy, false, "Stands by: the store of the group cannot be used", State::Retrying),
+        (Role::Holder, false, "All 2 up to date", UpdateState::UpToDate),
+        (Role::HandingOver, true, "All 2 up to date", UpdateState::UpToDate),
+        (Role::Unconfirmed, true, "Stands by: the lease of the group is not confirmed", UpdateState::Retrying),
+        (Role::Unconfirmed, false, "Stands by: the lease of the group is not confirmed", UpdateState::Retrying),
+        (Role::TakingOver, true, "Takes over", UpdateState::StandBy),
+        (Role::Joining, true, "Joins the group", UpdateState::StandBy),
+        (Role::Joining, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
+        (Role::StandBy, true, "Stands by for b", UpdateState::StandBy),
+        (Role::StandBy, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
     ];
     // It gave the lease back, and the store has not said so yet.
     let mut resigned = status.clone();

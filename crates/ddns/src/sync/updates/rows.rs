@@ -10,8 +10,8 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::plan::Verdict;
-use ddns_core::update::status::{Last, Phase, Row, reason, seconds};
+use ddns_core::update::plan::{Reason, Verdict};
+use ddns_core::update::status::{Last, Row, UpdateState, reason, seconds};
 
 use super::Updates;
 use crate::clock::steady_time;
@@ -77,26 +77,35 @@ impl Updates<'_> {
         };
         let job = self.leader(own);
         let left = |until: Duration| seconds(until.saturating_sub(steady_time()));
-        let phase = match (queue.stage(job), queue.retry(job), ip) {
-            _ if is_waiting => Phase::Waiting {
-                seconds: entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.now())),
-                why: "another process is sending an older address".to_owned(),
-            },
-            (Stage::WaitingToRetry, Some(retry), _) => {
-                Phase::Retry { seconds: left(retry.at), failures: retry.failures, why: reason(&retry.outcome) }
+        let (state, next, why) = match (queue.stage(job), queue.retry(job), ip) {
+            _ if is_waiting => {
+                let left = entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.now()));
+                let why = "another process is sending an older address".to_owned();
+                (UpdateState::Retrying, Some(left), Some(why))
             }
-            (Stage::Idle | Stage::Withdrawn(_), _, None) => Phase::NoAddress,
+            (Stage::WaitingToRetry, Some(retry), _) => {
+                (UpdateState::Retrying, Some(left(retry.at)), Some(reason(&retry.outcome)))
+            }
+            (Stage::Idle | Stage::Withdrawn(_), _, None) => (UpdateState::NoAddress, None, None),
             (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
-                Verdict::Stopped(why, _) => Phase::Stopped { why },
+                Verdict::Stopped(why, _) => (UpdateState::Stopped, None, Some(why)),
                 Verdict::Held(until, by) => {
-                    Phase::Held { seconds: until.saturating_sub(self.now()), why: by.reason().to_owned() }
+                    let left = until.saturating_sub(self.now());
+                    (UpdateState::HeldBack, Some(left), Some(by.reason().to_owned()))
                 }
-                _ => Phase::UpToDate,
+                // What is too old is sent in the next round; until then nothing is wrong with it.
+                Verdict::UpToDate(_) | Verdict::Send(Reason::Old(_)) => (UpdateState::UpToDate, None, None),
+                // It is about to be sent: what held it back is over, for one.
+                Verdict::Send(_) | Verdict::Wait(_) => (UpdateState::Sending, None, None),
             },
             _ => match queue.pause_of(job) {
-                Some(pause) => Phase::Waiting { seconds: left(pause.until), why: reason(&pause.outcome) },
-                None => Phase::Sending,
+                Some(pause) => (UpdateState::Retrying, Some(left(pause.until)), Some(reason(&pause.outcome))),
+                None => (UpdateState::Sending, None, None),
             },
+        };
+        let failures = match queue.stage(job) {
+            Stage::WaitingToRetry if !is_waiting => queue.retry(job).map_or(0, |retry| retry.failures),
+            _ => 0,
         };
         Row {
             domain: domain.to_string(),
@@ -106,9 +115,13 @@ impl Updates<'_> {
             source: self.source(at, family).filter(|_| ip.is_some()),
             accepted: entry.accepted,
             // What is being sent for the first time is not in doubt yet.
-            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| phase != Phase::Sending),
+            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
             last: self.ended.get(own as usize).copied().flatten(),
-            phase,
+            state,
+            next,
+            failures,
+            reason: why,
+            is_expired: false,
         }
     }
 }

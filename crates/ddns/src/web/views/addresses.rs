@@ -112,7 +112,7 @@ impl Model<'_> {
 }
 
 fn row(local: &Local) -> Markup {
-    let (class, icon) = if local.is_usable { ("state good", Icon::Good) } else { ("state", Icon::NoAddress) };
+    let (class, icon) = if local.is_usable { ("state up_to_date", Icon::Good) } else { ("state", Icon::NoAddress) };
     html! {
         tr {
             th scope="row" { span.mono { (local.ip) } }
@@ -143,7 +143,7 @@ fn sources(list: &List) -> Markup {
             }
             div.verdict {
                 @match &list.chosen {
-                    Some(chosen) => { span.state.good { (Icon::Good) } div { p { (prose(chosen)) } @for warning in &list.warnings { p.soft { (prose(warning)) } } } }
+                    Some(chosen) => { span.state.up_to_date { (Icon::Good) } div { p { (prose(chosen)) } @for warning in &list.warnings { p.soft { (prose(warning)) } } } }
                     None => { span.state.retrying { (Icon::NoAddress) } p { "No address found: nothing is sent." } }
                 }
             }

@@ -1,9 +1,8 @@
 //! One update: how it stands, its request, the last response and what decided on it, its history.
 
 use ddns_core::history::record::Record;
-use ddns_core::update::status::{Phase, Row};
+use ddns_core::update::status::{Row, UpdateState};
 use ddns_core::web::overview::{address, link};
-use ddns_core::web::state::State;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
@@ -30,10 +29,14 @@ pub(crate) struct Model<'a> {
 
 impl Render for Model<'_> {
     fn render(&self) -> Markup {
-        let state = State::of(&self.row.phase);
+        let state = self.row.state;
         let button = match state {
-            State::Stopped => action("/retry-stopped", self.token, &html! { button.main { "Send stopped again" } }),
-            State::UpToDate | State::Sending => action("/sync", self.token, &html! { button { "Synchronize now" } }),
+            UpdateState::Stopped => {
+                action("/retry-stopped", self.token, &html! { button.main { "Send stopped again" } })
+            }
+            UpdateState::UpToDate | UpdateState::Sending => {
+                action("/sync", self.token, &html! { button { "Synchronize now" } })
+            }
             _ => action("/sync", self.token, &html! { button.main { "Try now" } }),
         };
         html! {
@@ -87,7 +90,7 @@ impl Model<'_> {
                     dd {
                         @match row.accepted {
                             Some(accepted) => { span.mono { (accepted.ip) } ", " (time(&self.clock.when(accepted.at))) }
-                            None if row.phase == Phase::StandBy => span.soft { "–" },
+                            None if row.state == UpdateState::StandBy => span.soft { "–" },
                             None => span.soft { "never" },
                         }
                     }

@@ -3,6 +3,7 @@
 use ddns_core::history::filter::Kind;
 use ddns_core::history::record::{Event, Record};
 use ddns_core::text::number::grouped;
+use ddns_core::update::status::UpdateState;
 use ddns_core::web::list::Filter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
@@ -110,21 +111,21 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
 }
 
 fn sign(event: Event) -> Markup {
-    let (class, icon, words) = match event {
-        Event::Accepted => ("good", Icon::Good, "accepted"),
-        Event::Unchanged => ("good", Icon::Good, "accepted, unchanged"),
-        Event::Failed => ("retrying", Icon::Retrying, "failed"),
-        Event::Stopped => ("stopped", Icon::Stopped, "stopped"),
-        Event::HeldBack => ("held", Icon::Held, "held back"),
-        Event::Address => ("sending", Icon::Sending, "address changed"),
-        Event::NoAddress => ("no-address", Icon::NoAddress, "no address"),
-        Event::SourceFailed => ("retrying", Icon::Retrying, "source failed"),
-        Event::SourceRecovered => ("good", Icon::Good, "source recovered"),
-        Event::TookOver => ("good", Icon::Good, "took over"),
-        Event::GaveBack => ("stand-by", Icon::Held, "gave back"),
-        Event::Lost => ("retrying", Icon::Retrying, "lost"),
+    let (state, words) = match event {
+        Event::Accepted => (UpdateState::UpToDate, "accepted"),
+        Event::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
+        Event::Failed => (UpdateState::Retrying, "failed"),
+        Event::Stopped => (UpdateState::Stopped, "stopped"),
+        Event::HeldBack => (UpdateState::HeldBack, "held back"),
+        Event::Address => (UpdateState::Sending, "address changed"),
+        Event::NoAddress => (UpdateState::NoAddress, "no address"),
+        Event::SourceFailed => (UpdateState::Retrying, "source failed"),
+        Event::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
+        Event::TookOver => (UpdateState::UpToDate, "took over"),
+        Event::GaveBack => (UpdateState::StandBy, "gave back"),
+        Event::Lost => (UpdateState::Retrying, "lost"),
     };
-    html! { span class={ "state " (class) } { (icon) (words) } }
+    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }
 
 fn told(record: &Record, clock: &Clock<'_>) -> Markup {

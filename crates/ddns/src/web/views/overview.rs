@@ -1,9 +1,8 @@
 //! The first view.
 
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::{Last, Phase, Row, Status};
+use ddns_core::update::status::{Last, Row, Status, UpdateState};
 use ddns_core::web::overview::{Current, Overview, PER_PAGE, Query, Sort, Trouble, address, details_link};
-use ddns_core::web::state::State;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
@@ -83,13 +82,13 @@ impl Model<'_> {
 
     fn trouble(&self) -> Markup {
         let view = self.view;
-        let has = |state: State| view.counts.iter().any(|(known, _)| *known == state);
+        let has = |state: UpdateState| view.counts.iter().any(|(known, _)| *known == state);
         let again = html! { button { "Send stopped again" } };
         html! {
             section.card.flush aria-labelledby="trouble" {
                 header {
                     h2 #trouble { "What needs attention" }
-                    @if has(State::Stopped) { (action("/retry-stopped", self.token, &again)) }
+                    @if has(UpdateState::Stopped) { (action("/retry-stopped", self.token, &again)) }
                 }
                 ul.trouble { @for trouble in &view.trouble { (self.sentence(trouble)) } }
                 @if view.more_trouble > 0 {
@@ -174,7 +173,7 @@ impl Model<'_> {
 
     fn bar(&self) -> Markup {
         let (view, query) = (self.view, self.query);
-        let chip = |state: Option<State>, words: &str, count: usize| {
+        let chip = |state: Option<UpdateState>, words: &str, count: usize| {
             html! {
                 a href=(query.in_state(state).link()) aria-current=[(query.state == state).then_some("true")] {
                     @if let Some(state) = state { (Icon::of(state)) }
@@ -193,7 +192,7 @@ impl Model<'_> {
                 @if view.counts.len() > 1 || query.state.is_some() {
                     nav.chips aria-label="States" {
                         (chip(None, "all", view.all))
-                        @for (state, count) in &view.counts { (chip(Some(*state), state.words(), *count)) }
+                        @for (state, count) in &view.counts { (chip(Some(*state), state.word(), *count)) }
                     }
                 }
             }
@@ -230,9 +229,9 @@ impl Model<'_> {
                     a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) }
                     @if let Some(endpoint) = &row.endpoint { span.small.soft { (endpoint) } }
                 }
-                td { (state(State::of(&row.phase))) (next(row)) }
+                td { (state(row.state)) (next(row)) }
                 td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
-                td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None if row.phase == Phase::StandBy => "–", None => "never" } }
+                td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None if row.state == UpdateState::StandBy => "–", None => "never" } }
                 td { (last(row.last)) }
                 @if let Some(days) = days { td { (strip(days, &self.clock)) } }
             }
@@ -243,9 +242,7 @@ impl Model<'_> {
 /// When a row is sent again.
 fn next(row: &Row) -> Markup {
     html! {
-        @if let Phase::Retry { seconds, .. } | Phase::Waiting { seconds, .. } | Phase::Held { seconds, .. } = &row.phase {
-            span.small.soft { "next try in " (left(*seconds)) }
-        }
+        @if let Some(seconds) = row.next { span.small.soft { "next try in " (left(seconds)) } }
     }
 }
 
@@ -261,27 +258,27 @@ pub(super) fn last(last: Option<Last>) -> Markup {
 
 /// What is wrong with an update and what happens next, in sentences.
 pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
+    let reason = row.reason.as_deref().unwrap_or_default();
+    let next = left(next.or(row.next).unwrap_or_default());
     html! {
-        @match &row.phase {
-            Phase::Retry { seconds, failures, why } => {
-                (response(why))
-                @if *failures > 1 { " It failed " (failures) " times in a row." }
-                " Next try in " (left(next.unwrap_or(*seconds))) "."
+        @match row.state {
+            UpdateState::Retrying => {
+                @if row.failures == 0 { "Waits for its endpoint. " }
+                (response(reason))
+                @if row.failures > 1 { " It failed " (row.failures) " times in a row." }
+                " Next try in " (next) "."
             }
-            Phase::Waiting { seconds, why } => {
-                "Waits for its endpoint. " (response(why)) " Next try in " (left(next.unwrap_or(*seconds))) "."
-            }
-            Phase::Held { seconds, why } => { "Due, but " (why) ". It is sent in " (left(next.unwrap_or(*seconds))) "." }
-            Phase::NoAddress => {
+            UpdateState::HeldBack => { "Due, but " (reason) ". It is sent in " (next) "." }
+            UpdateState::NoAddress => {
                 "No source gives an " (if row.kind == "A" { "IPv4" } else { "IPv6" }) " address. " a href="/addresses" { "See what each source says" } "."
             }
-            Phase::Stopped { why } => {
-                "The service refused it for good: " q { (why) } ". Correct the cause, then send it again."
+            UpdateState::Stopped => {
+                "The service refused it for good: " q { (reason) } ". Correct the cause, then send it again."
             }
-            Phase::InDoubt | Phase::NotAccepted => { "It is not known which address the endpoint has; it is sent again." }
-            Phase::Sending => "It is being sent.",
-            Phase::StandBy => "Another host of the group sends it, or will.",
-            Phase::UpToDate | Phase::Accepted | Phase::Expired => "The endpoint has this address.",
+            UpdateState::InDoubt => { "It is not known which address the endpoint has; it is sent again." }
+            UpdateState::Sending => "It is being sent.",
+            UpdateState::StandBy => "Another host of the group sends it, or will.",
+            UpdateState::UpToDate | UpdateState::Accepted => "The endpoint has this address.",
         }
     }
 }

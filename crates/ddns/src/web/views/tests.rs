@@ -11,7 +11,7 @@ use ddns_core::history::filter::Kind;
 use ddns_core::history::record::{Event, Record};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::Accepted;
-use ddns_core::update::status::{Last, Phase, Row, Status};
+use ddns_core::update::status::{Last, Row, Status, UpdateState};
 use ddns_core::web::list::Filter;
 use ddns_core::web::overview::{Query, overview};
 use ddns_core::web::when::Clock;
@@ -39,7 +39,7 @@ fn ip(text: &str) -> Option<IpAddr> {
     text.parse().ok()
 }
 
-fn row(domain: &str, address: &str, phase: Phase) -> Row {
+fn row(domain: &str, address: &str, state: UpdateState) -> Row {
     let found = ip(address);
     Row {
         domain: domain.to_owned(),
@@ -50,31 +50,35 @@ fn row(domain: &str, address: &str, phase: Phase) -> Row {
         accepted: found.map(|ip| Accepted { ip, at: NOW - 78_540 }),
         in_doubt: None,
         last: Some(Last { status: Some(200), took: 112 }),
-        phase,
+        state,
+        next: None,
+        failures: 0,
+        reason: None,
+        is_expired: false,
     }
 }
 
 fn status() -> Status {
     let mut rows = Vec::new();
     for name in ["home", "www", "mail", "vpn", "git", "photos"] {
-        rows.push(row(&format!("{name}.example.com"), "203.0.113.7", Phase::UpToDate));
+        rows.push(row(&format!("{name}.example.com"), "203.0.113.7", UpdateState::UpToDate));
     }
     for name in ["home", "git"] {
-        rows.push(row(&format!("{name}.example.com"), "2001:db8:5a0:1200::7", Phase::UpToDate));
+        rows.push(row(&format!("{name}.example.com"), "2001:db8:5a0:1200::7", UpdateState::UpToDate));
     }
-    let retry = Phase::Retry { seconds: 42, failures: 3, why: "503".to_owned() };
-    let mut nas = row("nas.example.com", "2001:db8:5a0:1200::7", retry);
+    let mut nas = row("nas.example.com", "2001:db8:5a0:1200::7", UpdateState::Retrying);
+    (nas.next, nas.failures, nas.reason) = (Some(42), 3, Some("503".to_owned()));
     nas.accepted = ip("2001:db8:5a0:1200::5").map(|ip| Accepted { ip, at: NOW - 3 * DAY });
     nas.last = Some(Last { status: Some(503), took: 1_204 });
     rows.push(nas);
-    let stopped = Phase::Stopped { why: "badauth".to_owned() };
     rows.push(Row {
+        reason: Some("badauth".to_owned()),
         last: Some(Last { status: Some(200), took: 87 }),
-        ..row("old.example.net", "203.0.113.7", stopped)
+        ..row("old.example.net", "203.0.113.7", UpdateState::Stopped)
     });
-    let none = Row { accepted: None, last: None, ..row("lan.example.org", "", Phase::NoAddress) };
+    let none = Row { accepted: None, last: None, ..row("lan.example.org", "", UpdateState::NoAddress) };
     rows.push(Row { kind: "AAAA".to_owned(), ..none });
-    rows.push(Row { accepted: None, last: None, ..row("new.example.org", "203.0.113.7", Phase::Sending) });
+    rows.push(Row { accepted: None, last: None, ..row("new.example.org", "203.0.113.7", UpdateState::Sending) });
     Status {
         process: Some(7),
         configs: vec!["config.json".to_owned()],
@@ -295,14 +299,14 @@ fn pages() -> Vec<(&'static str, String)> {
     let (status, good) = (status(), all_good());
     let nasty = Status {
         errors: vec![NASTY.to_owned()],
-        rows: vec![row(NASTY, "", Phase::Stopped { why: NASTY.to_owned() })],
+        rows: vec![Row { reason: Some(NASTY.to_owned()), ..row(NASTY, "", UpdateState::Stopped) }],
         group: Some(nasty_membership()),
         ..Status::default()
     };
     let search = Query { search: NASTY.to_owned(), page: 1, ..Query::default() };
     let first = Query { page: 1, ..Query::default() };
     let many: Vec<Row> =
-        (0..10_000).map(|at| row(&format!("host{at:05}.example.com"), "203.0.113.7", Phase::UpToDate)).collect();
+        (0..10_000).map(|at| row(&format!("host{at:05}.example.com"), "203.0.113.7", UpdateState::UpToDate)).collect();
     let many = Status { rows: many, ..good.clone() };
     let filter = Filter { page: 1, ..Filter::default() };
     let none = Filter { search: NASTY.to_owned(), page: 1, ..Filter::default() };

@@ -410,7 +410,7 @@ fn responded(sent: &Sent, responded: &Responded) -> Markup {
     };
     html! {
         div {
-            p.state.(if is_accepted { "good" } else { "stopped" }) {
+            p.state.(if is_accepted { "up_to_date" } else { "stopped" }) {
                 (if is_accepted { Icon::Good } else { Icon::Stopped })
                 (words) (status)
             }
