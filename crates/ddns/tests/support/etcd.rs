@@ -63,9 +63,8 @@ impl Etcd {
             if self.run(&["--command-timeout", "1s", "get", "nothing"]).status.success() {
                 return;
             }
-            if begun.elapsed() > Duration::from_secs(30) {
-                panic!("etcd does not start: {}", fs::read_to_string(&log).unwrap_or_default());
-            }
+            let said = || fs::read_to_string(&log).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(30), "etcd does not start: {}", said());
             thread::sleep(Duration::from_millis(20));
         }
     }
