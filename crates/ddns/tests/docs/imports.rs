@@ -25,6 +25,20 @@ fn named(text: &str) -> Vec<&str> {
 }
 
 #[test]
+fn what_differs_between_systems_is_in_one_folder() {
+    for source in ["crates/core/src", "crates/ddns/src"] {
+        let source = root().join(source);
+        for file in files(&source) {
+            let is_allowed = file.strip_prefix(&source).is_ok_and(|path| path.starts_with("platform"));
+            let text = fs::read_to_string(&file).expect("a source file");
+            let asks = text.contains("target_os") && file.extension().is_some_and(|extension| extension == "rs");
+            let is_folder = file == source.join("platform.rs");
+            assert!(is_allowed || is_folder || !asks, "{} asks for target_os: that belongs in platform/", file.display());
+        }
+    }
+}
+
+#[test]
 fn imports_point_downwards() {
     for (table, source) in [("core", "crates/core/src"), ("program", "crates/ddns/src")] {
         let order = order(table);
