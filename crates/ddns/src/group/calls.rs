@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ddns_core::group::etcd::{Change, Compare, Done, Grant, Operation, Range, Transaction};
-use ddns_core::group::machine::{Answer, Call, Settings};
-use ddns_core::group::view::{Entry, Holder, KeyValue, Keys, LeaseId, VERSION, View};
 use ddns_core::update::state::State;
+use ddns_group::etcd::{Change, Compare, Done, Grant, Operation, Range, Transaction};
+use ddns_group::machine::{Answer, Call, Settings};
+use ddns_group::view::{Entry, Holder, KeyValue, Keys, LeaseId, VERSION, View};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::etcd::{Error, Etcd};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use ddns_core::group::etcd::{Compare, MOST_OPERATIONS, Operation, Range, Transaction};
-use ddns_core::group::view::Keys;
 use ddns_core::update::state::Pair;
+use ddns_group::etcd::{Compare, MOST_OPERATIONS, Operation, Range, Transaction};
+use ddns_group::view::Keys;
 
 use super::calls::{entry, written};
 use super::etcd::{Error, Etcd};

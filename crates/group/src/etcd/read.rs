@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::problem::{Problem, in_stream};
 use super::{Done, KeyValue, LeaseId, Stamp};
-use crate::text::json::{Dialect, Node, Value, parse};
+use ddns_core::text::json::{Dialect, Node, Value, parse};
 
 /// A message of a watch is not longer: a transaction with the most operations and the largest request that etcd takes
 /// (1.5 MiB) stays below it.
@@ -207,8 +207,7 @@ pub(super) fn object(body: &[u8]) -> Result<Value, Malformed> {
 }
 
 pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    let member = value.members()?.iter().find(|member| member.key == name)?;
-    Some(&member.node.value).filter(|value| **value != Value::Null)
+    value.member(name).filter(|value| **value != Value::Null)
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Node] {
