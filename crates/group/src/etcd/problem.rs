@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::read::{field, number, object};
+use super::value::{field, number, object};
 use ddns_core::text::json::Value;
 use ddns_core::text::screen;
 
