@@ -1,7 +1,7 @@
 //! What the store of a group sends: responses, and the messages of a watch in pieces.
 #![no_main]
 
-use ddns_core::group::etcd::{self, Messages, Problem};
+use ddns_group::etcd::{self, Messages, Problem};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

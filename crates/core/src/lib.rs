@@ -12,13 +12,13 @@
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
 //! Imports point downwards: `service`, `web`, `recipe`, `schedule`, `config`, `address`, `notify`, `callback`, `metrics`, `history`,
-//! `update`, `group`, `net`, `text`.
+//! `update`, `lease`, `net`, `text`.
 
 pub mod address;
 pub mod callback;
 pub mod config;
-pub mod group;
 pub mod history;
+pub mod lease;
 pub mod metrics;
 pub mod net;
 pub mod notify;

@@ -8,13 +8,8 @@ use std::{env, fs};
 use ddns_core::callback::Timestamp;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
-use rustix::time::{ClockId, clock_gettime};
 
-/// The clock that keeps running while the machine sleeps, and that cannot be set.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const STEADY: ClockId = ClockId::Boottime;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const STEADY: ClockId = ClockId::Monotonic;
+pub(crate) use crate::platform::steady_time;
 
 /// The time of day; the epoch on a host whose clock is before it.
 pub(crate) fn unix_time() -> Timestamp {
@@ -46,12 +41,6 @@ pub(crate) fn local_time() -> Zoned {
 pub(crate) fn local_offset(at: u64) -> i32 {
     let moment = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_second(at).ok());
     moment.map_or(0, |moment| zone().to_offset(moment).seconds())
-}
-
-/// Since some fixed moment before this process began.
-pub(crate) fn steady_time() -> Duration {
-    let time = clock_gettime(STEADY);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Seconds since the epoch that run as steadily as the machine: the time of day is read once. A clock that is set

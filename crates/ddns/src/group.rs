@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use ddns_core::config::group::Group;
 use ddns_core::config::validate::Valid;
-use ddns_core::group::machine::{Machine, Settings};
-use ddns_core::group::role_change::RoleChange;
-use ddns_core::group::standing::Standing;
-use ddns_core::group::view::Keys;
-use ddns_core::group::words::news;
+use ddns_core::lease::role_change::RoleChange;
+use ddns_core::lease::standing::Standing;
+use ddns_core::lease::words::news;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_group::machine::{Machine, Settings};
+use ddns_group::view::Keys;
 use rustix::system::uname;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::AbortHandle;

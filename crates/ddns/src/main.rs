@@ -14,6 +14,7 @@ mod load;
 mod lookup;
 mod notify;
 mod output;
+mod platform;
 mod regular;
 mod signals;
 mod sync;

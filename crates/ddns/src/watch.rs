@@ -8,11 +8,8 @@ mod events;
 mod files;
 mod group;
 mod instance;
-mod kernel;
 mod metrics;
 mod page;
-#[cfg(target_os = "linux")]
-mod readable;
 mod reload;
 mod service;
 mod services;

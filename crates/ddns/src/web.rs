@@ -2,6 +2,7 @@
 //! asks the event loop, which responds between two of its steps.
 
 mod api;
+mod changes;
 mod configuration;
 mod events;
 mod guard;
@@ -20,6 +21,7 @@ mod site;
 mod sources;
 pub(crate) mod tls;
 pub(crate) mod views;
+mod visitor;
 mod wizard;
 
 pub(crate) use server::Server;

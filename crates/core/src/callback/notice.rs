@@ -1,7 +1,6 @@
 //! What a request is about: updates, or what happened to some (I5).
 
 use super::combine::{Batch, Parcel};
-use super::variables::Variable;
 use crate::update::Update;
 
 /// What a notification says: the texts of its placeholders.
@@ -19,21 +18,6 @@ pub struct Notice {
     pub old_ips: String,
     /// `__RECORDTYPE__`: `A`, `AAAA` or `A,AAAA`.
     pub record_types: String,
-}
-
-impl Notice {
-    /// The text of a placeholder; none for those that have nothing to do with it.
-    pub(super) fn text(&self, variable: Variable) -> Option<&str> {
-        match variable {
-            Variable::Event => Some(self.event),
-            Variable::Message => Some(&self.message),
-            Variable::Domain | Variable::Domains => Some(&self.domains),
-            Variable::Ip => Some(&self.ips),
-            Variable::OldIp => Some(&self.old_ips),
-            Variable::RecordType => Some(&self.record_types),
-            _ => None,
-        }
-    }
 }
 
 /// What can be sent: updates to addresses that sources gave (A8), or what happened.

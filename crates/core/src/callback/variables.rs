@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::combine::{Batch, Combine};
-use super::notice::Subject;
+use super::notice::{Notice, Subject};
 use super::sign::message_id;
 use crate::net::family::Family;
 use crate::text::json::Value;
@@ -358,7 +358,7 @@ impl Values<'_> {
             (Variable::Timestamp, _) => self.moment.now.to_string().into(),
             (Variable::Extra(at), _) => self.extra(at).map_or("".into(), scalar_text),
             (_, None) => match self.subject {
-                Subject::Notice(notice) => notice.text(variable).unwrap_or_default().into(),
+                Subject::Notice(notice) => in_notice(notice, variable).into(),
                 Subject::Updates(_) => "".into(),
             },
             (Variable::Domain, Some(update)) => update.domain.as_str().into(),
@@ -472,5 +472,18 @@ impl Values<'_> {
             | Variable::Event
             | Variable::Message => Value::String(self.text(variable).into_owned()),
         }
+    }
+}
+
+/// The text of a placeholder in a notification; empty for those that have nothing to do with it.
+fn in_notice(notice: &Notice, variable: Variable) -> &str {
+    match variable {
+        Variable::Event => notice.event,
+        Variable::Message => &notice.message,
+        Variable::Domain | Variable::Domains => &notice.domains,
+        Variable::Ip => &notice.ips,
+        Variable::OldIp => &notice.old_ips,
+        Variable::RecordType => &notice.record_types,
+        _ => "",
     }
 }

@@ -1,4 +1,4 @@
-//! `group`: several hosts, one name (J1, J6). What the members do with each other is decided in [`crate::group`].
+//! `group`: several hosts, one name (J1, J6). What the members do with each other is decided in `crates/group`.
 
 use std::fmt;
 use std::net::Ipv6Addr;

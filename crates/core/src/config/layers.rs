@@ -1,8 +1,12 @@
 //! Which of several writings counts: command line over file over environment (B11); inside a file, the entry of
 //! `providers` over what stands outside.
 
+use std::sync::Arc;
+
 use super::fields::Key;
+use super::files::Files;
 use super::raw::{Raw, Setting};
+use crate::net::proxy::System;
 
 /// Layers from the one that wins to the one that gives way.
 pub struct Layers<'a>(pub Vec<&'a Raw>);
@@ -11,5 +15,25 @@ impl<'a> Layers<'a> {
     /// The setting that counts; a `null` sets nothing, and hides what stands below it.
     pub fn get(&self, key: Key) -> Option<&'a Setting> {
         self.0.iter().find_map(|layer| layer.written(key)).filter(|setting| !setting.is_null())
+    }
+}
+
+/// What a file is layered with.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    /// The options of the command line.
+    pub options: Raw,
+    /// The variables of the environment.
+    pub environment: Raw,
+    /// The proxies that the environment names.
+    pub proxies: Arc<System>,
+    /// What the files hold that any of them names.
+    pub files: Files,
+}
+
+impl Surroundings {
+    /// What counts for an entry of a file, from what wins to what gives way (B11).
+    pub(super) fn layers<'a>(&'a self, entry: &'a Raw, file: &'a Raw) -> Layers<'a> {
+        Layers(vec![&self.options, entry, file, &self.environment])
     }
 }

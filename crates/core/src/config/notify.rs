@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{FIELDS, Field, Key};
-use super::layers::Layers;
+use super::layers::{Layers, Surroundings};
 use super::raw::{Origin, Raw, Setting, Start};
 use super::read::Reader;
-use super::validate::Surroundings;
 use super::{Cache, Entry, Notification};
 use crate::notify::{DEFAULT_AFTER, Event, Events};
 use crate::text::diagnostic::{Severity, nearest};

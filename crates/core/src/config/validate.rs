@@ -1,52 +1,32 @@
 //! Layers to a [`Config`], or everything that is wrong with them.
 
 use std::num::NonZeroU16;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
-use super::files::{Files, named, named_in};
 use super::group::group;
-use super::layers::Layers;
+use super::named_files::{named, named_in};
 use super::notify::notify;
 use super::raw::{Raw, Start, Written};
 use super::read::Reader;
 use super::value::is_auto;
 use super::web::web;
 use super::{Concurrency, Config, Log};
-use crate::net::proxy::{Proxies, System};
+use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::{Diagnostic, Place, has_errors};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::duration;
 use crate::text::log_format::{Level, LogFormat};
 
+pub use super::layers::Surroundings;
+
 /// A shorter interval is a mistake.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
 
 /// So is a longer one.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
-
-/// What a file is layered with.
-#[derive(Debug, Default)]
-pub struct Surroundings {
-    /// The options of the command line.
-    pub options: Raw,
-    /// The variables of the environment.
-    pub environment: Raw,
-    /// The proxies that the environment names.
-    pub proxies: Arc<System>,
-    /// What the files hold that any of them names.
-    pub files: Files,
-}
-
-impl Surroundings {
-    /// What counts for an entry of a file, from what wins to what gives way (B11).
-    pub(super) fn layers<'a>(&'a self, entry: &'a Raw, file: &'a Raw) -> Layers<'a> {
-        Layers(vec![&self.options, entry, file, &self.environment])
-    }
-}
 
 /// A configuration and the warnings about it.
 pub type Valid = (Config, Vec<Diagnostic>);
@@ -181,6 +161,8 @@ fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::fields::FIELDS;
     use super::super::raw::Origin;
     use super::*;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use crate::group::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::text::json::{Dialect, Value, parse, push_escaped};
 use crate::text::number::{push_address, push_number};

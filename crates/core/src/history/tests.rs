@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::days::{DAYS, Day, Days, Mark};
 use super::filter::{Filter, Kind};
 use super::record::{Event, Record, Writer};
-use crate::group::role_change as group;
+use crate::lease::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};

@@ -1,7 +1,7 @@
 //! Records as sentences for people.
 
-use crate::group::role_change;
 use crate::history::record::{Event, Record};
+use crate::lease::role_change;
 use crate::text::duration::seconds;
 
 impl Record {

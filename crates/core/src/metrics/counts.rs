@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::group::role_change::Kind;
 use crate::history::record::Event;
+use crate::lease::role_change::Kind;
 use crate::net::family::Family;
 use crate::update::happened::{Happened, Settled, What};
 

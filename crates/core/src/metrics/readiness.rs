@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::group::membership::Membership;
+use crate::lease::membership::Membership;
 use crate::net::family::Family;
 use crate::text::duration::duration;
 use crate::update::domain::Domain;

@@ -2,9 +2,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Counts, Now, Readiness, text};
-use crate::group::membership::tests::membership;
-use crate::group::role_change::{Kind, RoleChange};
-use crate::group::standing::Role;
+use crate::lease::membership::tests::membership;
+use crate::lease::role_change::{Kind, RoleChange};
+use crate::lease::standing::Role;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};

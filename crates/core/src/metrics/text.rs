@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::counts::{Counts, Histogram, OUTCOMES};
-use crate::group::membership::Membership;
-use crate::group::standing::Role;
+use crate::lease::membership::Membership;
+use crate::lease::standing::Role;
 use crate::net::family::Family;
 use crate::update::status::{Row, Status, UpdateState};
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::event::{Event, Events};
-use crate::group::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::streak::Streak;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::event::Event;
 use super::ledger::{About, Line, Outgoing};
 use crate::callback::Notice;
-use crate::group::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::text::number::grouped;
 use crate::update::domain::Domain;

@@ -156,6 +156,11 @@ impl Value {
         }
     }
 
+    /// The value of the member of this name, where it is an object that has one.
+    pub fn member(&self, name: &str) -> Option<&Self> {
+        self.members()?.iter().find(|member| member.key == name).map(|member| &member.node.value)
+    }
+
     /// The text, where it is a string.
     pub fn text(&self) -> Option<&str> {
         match self {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::group::role_change::RoleChange;
+use crate::lease::role_change::RoleChange;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;

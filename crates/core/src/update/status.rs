@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::group::membership::Membership;
+use crate::lease::membership::Membership;
 use crate::text::json::{Dialect, Node, Value, parse};
 use crate::update::outcome::Outcome;
 use crate::update::state::Accepted;
@@ -323,8 +323,8 @@ fn row(node: &Node) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::membership::tests::membership;
-    use crate::group::standing::Role;
+    use crate::lease::membership::tests::membership;
+    use crate::lease::standing::Role;
     use crate::text::json::pretty;
 
     fn row(state: UpdateState) -> Row {

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use crate::group::standing::{Role, Standing};
+use crate::lease::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
 use crate::update::status::{Row, Status, UpdateState};

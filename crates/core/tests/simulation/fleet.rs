@@ -16,7 +16,8 @@ use ddns_core::schedule::retry_after;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 
-use crate::host::{BEGIN, Host, Random, Request, clock};
+use crate::host::{BEGIN, Host, Request, clock};
+use crate::random::Random;
 
 const HOSTS: u32 = 100_000;
 

@@ -9,7 +9,8 @@ use ddns_core::schedule::lookups::Event;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 
-use crate::host::{Host, MAX_AGE, Random, Request, TIMEOUT};
+use crate::host::{Host, MAX_AGE, Request, TIMEOUT};
+use crate::random::Random;
 
 const DOMAINS: usize = 20;
 const INTERVAL: Duration = Duration::from_secs(300);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
-use ddns_core::group::membership::Membership;
+use ddns_core::lease::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::text::json::Value;

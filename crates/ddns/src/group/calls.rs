@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use ddns_core::group::etcd::{Change, Compare, Done, Grant, Operation, Range, Transaction};
-use ddns_core::group::machine::{Answer, Call, Settings};
-use ddns_core::group::view::{Entry, Holder, KeyValue, Keys, LeaseId, VERSION, View};
 use ddns_core::update::state::State;
+use ddns_group::etcd::{Change, Compare, Done, Grant, Operation, Range, Transaction};
+use ddns_group::machine::{Answer, Call, Settings};
+use ddns_group::view::{Entry, Holder, KeyValue, Keys, LeaseId, VERSION, View};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::etcd::{Error, Etcd};
-use super::write::{MOST_PAIRS, Own, Write, Wrote};
+use super::write::{MOST_PAIRS, Own, Write, Wrote, entries, written};
 
 /// A group has fewer members.
 const MOST_MEMBERS: u32 = 10_000;
@@ -21,23 +21,8 @@ pub(super) struct Loaded {
     pub(super) last: Option<String>,
 }
 
-/// What is remembered of the callbacks' updates.
-fn entries(keys: &Keys) -> String {
-    format!("{}entry/", keys.state())
-}
-
 fn salt(keys: &Keys) -> String {
     format!("{}salt", keys.state())
-}
-
-/// Which transaction wrote last: one that comes late, after another, changes nothing.
-pub(super) fn written(keys: &Keys) -> String {
-    format!("{}written", keys.state())
-}
-
-/// The key of a pair.
-pub(super) fn entry(keys: &Keys, name: &str) -> String {
-    format!("{}{name}", entries(keys))
 }
 
 /// Everything but [`Call::Watch`] and [`Call::Load`].

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ddns_core::group::machine::{Action, Answer, Call, Event, Settings};
-use ddns_core::group::standing::{Role, Seen, Standing};
-use ddns_core::group::view::{Holder, Keys, LeaseId, View};
+use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::update::state::State;
+use ddns_group::machine::{Action, Answer, Call, Event, Settings};
+use ddns_group::view::{Holder, Keys, LeaseId, View};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

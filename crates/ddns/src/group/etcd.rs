@@ -13,9 +13,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::config::group::{FileText, Group, Password, Server, Store};
-use ddns_core::group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Stamp, Transaction, path};
-use ddns_core::group::view::{KeyValue, LeaseId};
 use ddns_core::net::url::Url;
+use ddns_group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Stamp, Transaction, path};
+use ddns_group::view::{KeyValue, LeaseId};
 use tokio::time::Instant;
 
 use crate::http::{Client, Pem, Trust};

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ddns_core::group::machine::{Event, Machine};
-use ddns_core::group::membership::Membership;
-use ddns_core::group::standing::Standing;
+use ddns_core::lease::membership::Membership;
+use ddns_core::lease::standing::Standing;
 use ddns_core::update::state::Pair;
+use ddns_group::machine::{Event, Machine};
 use tokio::sync::{Notify, watch};
 
 use crate::clock::steady_time;
@@ -65,8 +65,22 @@ impl Member {
         }))
     }
 
-    /// Tells what happened.
-    pub(crate) fn tell(&self, event: Event) {
+    /// Tells the group whether this host has an address.
+    pub(crate) fn tell_address(&self, is_there: bool) {
+        self.tell(Event::Address(is_there));
+    }
+
+    /// Tells the group whether a request reached its endpoint.
+    pub(crate) fn tell_reached(&self, is_reached: bool) {
+        self.tell(Event::Reached(is_reached));
+    }
+
+    /// Gives the lease back from now on, for good.
+    pub(crate) fn terminate(&self) {
+        self.tell(Event::Terminate);
+    }
+
+    fn tell(&self, event: Event) {
         self.0.told.borrow_mut().push_back(event);
         self.0.wake.notify_one();
     }
@@ -203,7 +217,7 @@ impl Permit {
 mod tests {
     use std::task::Waker;
 
-    use ddns_core::group::machine::Settings;
+    use ddns_group::machine::Settings;
 
     use super::*;
 

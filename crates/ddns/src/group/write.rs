@@ -3,15 +3,29 @@
 
 use std::time::Duration;
 
-use ddns_core::group::etcd::{Compare, MOST_OPERATIONS, Operation, Range, Transaction};
-use ddns_core::group::view::Keys;
 use ddns_core::update::state::Pair;
+use ddns_group::etcd::{Compare, MOST_OPERATIONS, Operation, Range, Transaction};
+use ddns_group::view::Keys;
 
-use super::calls::{entry, written};
 use super::etcd::{Error, Etcd};
 
 /// So much is written at once: one operation says which write it is.
 pub(super) const MOST_PAIRS: usize = MOST_OPERATIONS - 1;
+
+/// What is remembered of the callbacks' updates.
+pub(super) fn entries(keys: &Keys) -> String {
+    format!("{}entry/", keys.state())
+}
+
+/// Which transaction wrote last: one that comes late, after another, changes nothing.
+pub(super) fn written(keys: &Keys) -> String {
+    format!("{}written", keys.state())
+}
+
+/// The key of a pair.
+fn entry(keys: &Keys, name: &str) -> String {
+    format!("{}{name}", entries(keys))
+}
 
 /// The holder's key of this host. Its revision alone may be that of another's, in a store that went back (J7).
 #[derive(Clone)]

@@ -1,7 +1,6 @@
 //! In a group only the holder of the lease sends (J1): the others look up their addresses and stand by.
 
-use ddns_core::group::machine::Event;
-use ddns_core::group::membership::Membership;
+use ddns_core::lease::membership::Membership;
 use ddns_core::schedule::queue::Queue;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::state::State;
@@ -78,14 +77,14 @@ impl Sync<'_> {
     /// Tells the group whether this host has an address.
     pub(super) fn tell_address(&self) {
         if let Some(gate) = &self.gate {
-            gate.member.tell(Event::Address(self.updates.has_address()));
+            gate.member.tell_address(self.updates.has_address());
         }
     }
 
     /// Tells the group whether a request reached its endpoint: whatever that answered.
     pub(super) fn tell_reached(&self, outcome: &Outcome) {
         if let Some(gate) = &self.gate {
-            gate.member.tell(Event::Reached(!matches!(outcome, Outcome::Failed { .. })));
+            gate.member.tell_reached(!matches!(outcome, Outcome::Failed { .. }));
         }
     }
 

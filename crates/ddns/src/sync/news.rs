@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use ddns_core::group::role_change::RoleChange;
+use ddns_core::lease::role_change::RoleChange;
 use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 use ddns_core::update::happened::{Happened, Settled, What};

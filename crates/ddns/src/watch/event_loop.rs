@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::group::membership::Membership;
+use ddns_core::lease::membership::Membership;
 use ddns_core::schedule::lookups::Schedule;
 use ddns_core::text::duration::duration;
 use ddns_core::text::json::Value;

@@ -9,8 +9,8 @@ use ddns_core::net::family::Family;
 
 use super::control::{Control, ControlRequest};
 use super::files::Files;
-use super::kernel::{Kernel, Timer, Wake};
 use crate::group::{Change, Joined};
+use crate::platform::{Kernel, Timer, Wake};
 use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
 use crate::web::{Ask, Server};
 

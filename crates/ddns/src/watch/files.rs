@@ -6,26 +6,21 @@ use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 
-#[cfg(target_os = "linux")]
-use super::readable::Readable;
+use crate::platform::Folders;
 use crate::sync::Stamp;
 
 /// The files of a configuration, and how they were.
 #[derive(Default)]
 pub(super) struct Files {
     known: Vec<(PathBuf, Option<Stamp>)>,
-    #[cfg(target_os = "linux")]
-    folders: Option<Readable>,
+    folders: Option<Folders>,
 }
 
 impl Files {
     /// Watches these from now on. Where that is not possible, changes are noticed by [`Files::changed`] alone.
     pub(super) fn watch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         self.known = paths.into_iter().map(|path| (path, None)).collect();
-        #[cfg(target_os = "linux")]
-        {
-            self.folders = self.watched_folders().ok();
-        }
+        self.folders = Folders::around(self.known.iter().map(|(path, _)| path)).ok();
         self.changed();
     }
 
@@ -47,40 +42,16 @@ impl Files {
     }
 
     /// Ready where a file changed.
-    #[cfg(target_os = "linux")]
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut buffer = [0; 4096];
         while let Some(folders) = &self.folders {
-            match folders.poll(context, &mut buffer) {
-                Poll::Ready(Ok(_)) if self.changed() => return Poll::Ready(()),
-                Poll::Ready(Ok(_)) => {}
+            match folders.poll(context) {
+                Poll::Ready(Ok(())) if self.changed() => return Poll::Ready(()),
+                Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(_)) => self.folders = None,
                 Poll::Pending => return Poll::Pending,
             }
         }
         Poll::Pending
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    #[expect(clippy::unused_self, reason = "where it can be noticed, it is noticed here")]
-    pub(super) fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
-        Poll::Pending
-    }
-
-    #[cfg(target_os = "linux")]
-    fn watched_folders(&self) -> std::io::Result<Readable> {
-        use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
-
-        let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        let events = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::CREATE | WatchFlags::DELETE;
-        for (path, _) in &self.known {
-            // A link may lead elsewhere: the file itself is watched, too.
-            for folder in [Some(path.clone()), fs::canonicalize(path).ok()].into_iter().flatten() {
-                let folder = folder.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let _ = add_watch(&inotify, folder.unwrap_or(std::path::Path::new(".")), events);
-            }
-        }
-        Readable::new(inotify)
     }
 }
 

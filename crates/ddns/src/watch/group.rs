@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::group::machine;
-use ddns_core::group::standing::Standing;
+use ddns_core::lease::standing::Standing;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use super::event_loop::{EventLoop, tell};
@@ -49,7 +48,7 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<bool
 /// Gives the lease back from now on, for good.
 pub(super) fn end(events: &Events) {
     if let Some(group) = &events.group {
-        group.member.tell(machine::Event::Terminate);
+        group.member.terminate();
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::environment::Environment;
+use crate::platform::abstract_name;
 
 /// The notification socket.
 pub(super) struct Systemd {
@@ -71,13 +72,9 @@ impl Systemd {
 /// A path, or with `@` in front a name without a file.
 fn connect(name: &str) -> Option<UnixDatagram> {
     let socket = UnixDatagram::unbound().ok()?;
-    #[cfg(target_os = "linux")]
-    if let Some(name) = name.strip_prefix('@') {
-        use std::os::linux::net::SocketAddrExt as _;
-        use std::os::unix::net::SocketAddr;
-
-        let address = SocketAddr::from_abstract_name(name).ok()?;
-        return socket.connect_addr(&address).ok().map(|()| socket);
-    }
-    socket.connect(name).ok().map(|()| socket)
+    let connected = match name.strip_prefix('@') {
+        Some(name) => socket.connect_addr(&abstract_name(name)?),
+        None => socket.connect(name),
+    };
+    connected.ok().map(|()| socket)
 }

@@ -3,12 +3,11 @@
 //! An event says no more than that, so that a browser that falls behind misses nothing and costs nothing: however much
 //! happens, one event is owed to it. A heartbeat finds those that are gone.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::rc::{Rc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::web::session::Id;
@@ -17,58 +16,11 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::site::Site;
 
-/// So many browsers may listen at once: the rest of the connections is for pages.
-const MOST: usize = 16;
-
 /// No browser gets more than one event in this time.
 const PACE: Duration = Duration::from_millis(300);
 
 /// How often those who listen get a sign of life.
 const HEARTBEAT: Duration = Duration::from_secs(20);
-
-/// What has changed so far, and who wants to know.
-#[derive(Default)]
-pub(super) struct Changes {
-    count: Cell<u64>,
-    waiting: RefCell<Vec<Waker>>,
-    /// Whether each of those who listen is to end, the oldest first.
-    listening: RefCell<VecDeque<Weak<Cell<bool>>>>,
-}
-
-impl Changes {
-    /// Something changed.
-    pub(super) fn tell(&self) {
-        self.count.set(self.count.get().wrapping_add(1));
-        self.wake();
-    }
-
-    fn wake(&self) {
-        self.waiting.take().into_iter().for_each(Waker::wake);
-    }
-
-    /// What a browser listens to. The newest is the one that somebody looks at: the oldest makes room for it.
-    pub(super) fn listen(&self, site: &Rc<Site>, id: &Id) -> Stream {
-        let is_over = Rc::new(Cell::new(false));
-        let mut listening = self.listening.borrow_mut();
-        listening.retain(|stream| stream.strong_count() > 0);
-        if listening.len() >= MOST
-            && let Some(oldest) = listening.pop_front().and_then(|oldest| oldest.upgrade())
-        {
-            oldest.set(true);
-            self.wake();
-        }
-        listening.push_back(Rc::downgrade(&is_over));
-        Stream {
-            site: Rc::clone(site),
-            id: id.clone(),
-            seen: self.count.get(),
-            is_begun: false,
-            not_before: Instant::now(),
-            timer: Box::pin(sleep(HEARTBEAT)),
-            is_over,
-        }
-    }
-}
 
 /// The events of one browser, without an end.
 pub(super) struct Stream {
@@ -84,6 +36,19 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// What a browser listens to.
+    pub(super) fn new(site: &Rc<Site>, id: &Id) -> Self {
+        Self {
+            site: Rc::clone(site),
+            id: id.clone(),
+            seen: site.changes.count(),
+            is_begun: false,
+            not_before: Instant::now(),
+            timer: Box::pin(sleep(HEARTBEAT)),
+            is_over: site.changes.enter(),
+        }
+    }
+
     fn send(&mut self, text: String) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.timer.as_mut().reset(Instant::now() + HEARTBEAT);
         Poll::Ready(Some(Ok(Frame::data(text.into()))))
@@ -105,7 +70,7 @@ impl Body for Stream {
             self.is_begun = true;
             return self.send("retry: 2000\n\n".to_owned());
         }
-        let count = self.site.changes.count.get();
+        let count = self.site.changes.count();
         if count != self.seen {
             if Instant::now() >= self.not_before {
                 self.seen = count;
@@ -122,10 +87,7 @@ impl Body for Stream {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let mut waiting = self.site.changes.waiting.borrow_mut();
-        if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-            waiting.push(context.waker().clone());
-        }
+        self.site.changes.wait(context);
         Poll::Pending
     }
 }

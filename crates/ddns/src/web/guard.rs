@@ -1,78 +1,20 @@
-//! Who is let in (I2): the name of the page, the site that asks, the session, and the token of a form. Every request passes
-//! here before its handler.
+//! Who is let in (I2): the site that asks, the token of a program, and that of a form. Every request passes here before its
+//! handler.
 
-use std::net::IpAddr;
+use ddns_core::web::visit::is_own_site;
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, HeaderName, ORIGIN};
 
-use ddns_core::web::session::Id;
-use ddns_core::web::visit::{Asked, Turned, Visit, is_own_site, visit};
-use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
-use hyper::http::uri::Authority;
-use hyper::{Method, Uri, Version};
-
-use super::reply::{Request, single};
-use super::site::{Site, random};
+use super::reply::Request;
+use super::site::Site;
+use super::visitor::Visitor;
 
 /// The header in which a script sends the token of its page; a form has the field `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-ddns-token");
 
-/// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
-pub(super) const HEALTH: &str = "/healthz";
-
-/// Headers that only proxies send, besides those that begin with [`FORWARDED`].
-const OF_PROXIES: [&str; 6] = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
-const FORWARDED: &str = "x-forwarded-";
-
-/// Who sent a request.
-pub(super) struct Visitor {
-    pub(super) id: Id,
-    /// Whether a cookie must be set.
-    is_new: bool,
-    /// Whether no password is needed, or it was given.
-    pub(super) is_let_in: bool,
-    /// Whether it is a program with the token of `token_file`.
-    pub(super) is_program: bool,
-}
-
-/// Where a request comes from; why it is turned away otherwise.
-pub(super) fn arrive(
-    headers: &HeaderMap,
-    version: Version,
-    uri: &Uri,
-    peer: IpAddr,
-    is_secured: bool,
-    site: &Site,
-) -> Result<Visit, Turned> {
-    // What a client wrote before the proxy's own word may be anything.
-    let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
-    let asked = Asked {
-        peer,
-        is_secured,
-        target: uri.authority().map(Authority::as_str),
-        host: single(headers, HOST),
-        forwarded_for: &all.collect::<Vec<_>>().join(","),
-        forwarded_host: single(headers, "x-forwarded-host"),
-        forwarded_proto: single(headers, "x-forwarded-proto"),
-        // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set.
-        is_forwarded: uri.path() != HEALTH && (version == Version::HTTP_10 || headers.keys().any(is_of_proxy)),
-    };
-    visit(&asked, &site.web.borrow(), site.address)
-}
-
 /// Whether another site wants a part of ours for itself. A link to us is no more than a link.
 pub(super) fn is_taken(request: &Request) -> bool {
     request.header("sec-fetch-site") == Some("cross-site") && request.header("sec-fetch-mode") != Some("navigate")
-}
-
-/// The visitor behind a request; none where the system has no random numbers.
-pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
-    let name = cookie_name(site);
-    let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let known = cookies.find_map(|cookies| Id::in_cookies(cookies, &name));
-    let is_new = known.is_none();
-    let id = known.or_else(|| random().ok().map(Id::new))?;
-    let is_let_in = site.enters(&id);
-    Some(Visitor { id, is_new, is_let_in, is_program: false })
 }
 
 /// Whether a request has the token of `token_file`; none where it has no token at all, or none is accepted.
@@ -91,23 +33,4 @@ pub(super) fn may_change(request: &Request, host: &str, visitor: &Visitor, site:
 /// Whether a method changes nothing.
 pub(super) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
-}
-
-impl Visitor {
-    /// The cookie that makes the visitor known; none where it is known already.
-    pub(super) fn cookie(&self, site: &Site, is_secure: bool) -> Option<HeaderValue> {
-        if self.is_new { cookie(site, &self.id, is_secure) } else { None }
-    }
-}
-
-/// A cookie that no script sees, and that no other site makes a browser send.
-pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> Option<HeaderValue> {
-    let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text());
-    HeaderValue::try_from(text).ok()
-}
-
-/// Cookies do not distinguish ports: two pages of one host would take each other's.
-fn cookie_name(site: &Site) -> String {
-    format!("ddns-{}", site.address.port())
 }

@@ -10,12 +10,12 @@ use ddns_core::web::tries::Turn;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
 use maud::Render as _;
 
-use super::guard;
 use super::pages::frame;
 use super::password::{LONGEST, is_right};
 use super::reply::{Reply, Request};
 use super::site::{Site, random};
 use super::views::login::Login;
+use super::visitor::cookie;
 use crate::clock::steady_time;
 
 /// The page that asks for the password.
@@ -47,7 +47,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &Request) -> Reply {
     let id = Id::new(random);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
     let reply = Reply::see("/");
-    match guard::cookie(site, &id, request.visit.is_secure) {
+    match cookie(site, &id, request.visit.is_secure) {
         Some(cookie) => reply.with(SET_COOKIE, cookie),
         None => reply,
     }

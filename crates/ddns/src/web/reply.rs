@@ -19,8 +19,8 @@ use hyper::{Method, StatusCode};
 use maud::Markup;
 
 use super::events::Stream;
-use super::guard::{self, Visitor};
 use super::site::Site;
+use super::visitor::{Visitor, arrive, recognize, single};
 use crate::http::Whole;
 
 /// Nothing of a page comes from another host, and nothing runs that stands in the page itself.
@@ -52,11 +52,11 @@ impl Request {
         site: &Site,
     ) -> Option<Result<Self, Turned>> {
         let Parts { method, uri, version, headers, .. } = head;
-        let visit = match guard::arrive(&headers, version, &uri, peer, is_secured, site) {
+        let visit = match arrive(&headers, version, &uri, peer, is_secured, site) {
             Ok(visit) => visit,
             Err(turned) => return Some(Err(turned)),
         };
-        let visitor = guard::recognize(&headers, site)?;
+        let visitor = recognize(&headers, site)?;
         Some(Ok(Self {
             method,
             path: uri.path().to_owned(),
@@ -89,13 +89,6 @@ impl Request {
     pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
         single(&self.headers, name)
     }
-}
-
-/// A header that stands there once; none where it is not text.
-pub(super) fn single(headers: &HeaderMap, name: impl hyper::header::AsHeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    first.to_str().ok().filter(|_| values.next().is_none())
 }
 
 /// What a handler replies.

@@ -8,9 +8,11 @@ use futures_util::future::LocalBoxFuture;
 use hyper::Method;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 
+use super::events::Stream;
 use super::reply::{Reply, Request};
 use super::site::Site;
 use super::views::assets::Asset;
+use super::visitor::HEALTH;
 use super::{api, configuration, guard, health, login, pages, wizard};
 use crate::clock::steady_time;
 
@@ -67,7 +69,7 @@ const ROUTES: &[Route] = {
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
         row(People, GET, "/events", |site, request| Box::pin(ready(events(site, request)))),
-        row(Checks, GET, guard::HEALTH, |site, _| Box::pin(health::alive(site))),
+        row(Checks, GET, HEALTH, |site, _| Box::pin(health::alive(site))),
         row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
         row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
         row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),
@@ -180,7 +182,7 @@ fn unauthorized(why: &str) -> Reply {
 }
 
 fn events(site: &Rc<Site>, request: &Request) -> Reply {
-    Reply::events(site.changes.listen(site, &request.visitor.id))
+    Reply::events(Stream::new(site, &request.visitor.id))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use super::events::Changes;
+use super::changes::Changes;
 use super::save;
 use super::sources::Sources;
 use crate::clock::steady_time;

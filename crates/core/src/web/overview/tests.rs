@@ -1,5 +1,5 @@
 use super::*;
-use crate::group::membership::tests::membership;
+use crate::lease::membership::tests::membership;
 use crate::update::state::Accepted;
 
 fn row(domain: &str, ip: &str, state: UpdateState) -> Row {

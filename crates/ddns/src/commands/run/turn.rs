@@ -5,8 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use ddns_core::group::machine::Event;
-use ddns_core::group::standing::{Role, Standing};
+use ddns_core::lease::standing::{Role, Standing};
 use ddns_core::text::log_format::Level;
 use tokio::time::timeout;
 
@@ -102,7 +101,7 @@ impl Turn {
         if self.joined.member.standing().store.is_err() {
             return;
         }
-        self.joined.member.tell(Event::Terminate);
+        self.joined.member.terminate();
         self.joined.member.drained();
         let left = async { while !matches!(poll_fn(|context| self.joined.poll(context)).await, Change::Left) {} };
         let _ = timeout(FAREWELL, left).await;

@@ -13,6 +13,7 @@ use ddns_core::text::shell;
 
 use super::facts::Facts;
 use super::wrong;
+use crate::platform::has_acl;
 
 /// What is in the way of a service, and what an installation does about the rest.
 #[derive(Default)]
@@ -105,17 +106,6 @@ fn node(path: &Path) -> Option<Node> {
         has_acl: has_acl(path),
         is_folder: metadata.is_dir(),
     })
-}
-
-#[cfg(target_os = "linux")]
-fn has_acl(path: &Path) -> bool {
-    let mut none: [u8; 0] = [];
-    rustix::fs::getxattr(path, "system.posix_acl_access", &mut none).is_ok_and(|size| size > 0)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_acl(_: &Path) -> bool {
-    false
 }
 
 fn unreachable_program(program: &str, reader: &Reader, is_confined: bool) -> Option<Diagnostic> {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ddns_core::callback::Request;
-use ddns_core::group::etcd::{self, Problem, path};
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
+use ddns_group::etcd::{self, Problem, path};
 use tokio::time::Instant;
 
 use super::{Error, Etcd};

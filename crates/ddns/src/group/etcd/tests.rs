@@ -10,7 +10,7 @@ mod server;
 use std::fs;
 use std::path::PathBuf;
 
-use ddns_core::group::etcd::{Change, Compare, Operation};
+use ddns_group::etcd::{Change, Compare, Operation};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };

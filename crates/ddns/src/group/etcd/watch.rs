@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::group::etcd::{self, Batch, Event, Messages, Problem, Range, path};
+use ddns_group::etcd::{self, Batch, Event, Messages, Problem, Range, path};
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};

@@ -11,8 +11,6 @@ use ddns_core::address::local::is_far;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-#[cfg(target_os = "linux")]
-use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
@@ -20,6 +18,7 @@ use super::exchange::ByteStream as _;
 use super::how::Over;
 use super::names::Names;
 use super::stream::{Connection, Host, LATE};
+use crate::platform::limit_unsent;
 
 /// A host gets so long at most to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -241,11 +240,4 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::TimedOut => "timed out".to_owned(),
         _ => error.to_string(),
     }
-}
-
-/// What is left after this time is thrown away.
-#[cfg_attr(not(target_os = "linux"), allow(unused_variables, reason = "only Linux can do so"))]
-fn limit_unsent(socket: &TcpStream, limit: Duration) {
-    #[cfg(target_os = "linux")]
-    let _ = set_tcp_user_timeout(socket, u32::try_from(limit.as_millis()).unwrap_or(u32::MAX));
 }

@@ -22,6 +22,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::IoState;
 
 use super::exchange::{ByteStream, Conversation, Fault};
+use crate::platform;
 
 /// An open connection. `S` is its stream, or what is spoken on it.
 pub(super) struct Connection<S = Stream> {
@@ -197,8 +198,7 @@ impl Stream {
 
 impl ByteStream for Stream {
     fn acknowledge(&self) {
-        #[cfg(target_os = "linux")]
-        let _ = rustix::net::sockopt::set_tcp_quickack(self.socket(), true);
+        platform::acknowledge(self.socket());
     }
 
     fn discard_unsent(&self, is_wanted: bool) {

@@ -4,11 +4,11 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::group::membership::Membership;
-use ddns_core::group::standing::{Role, Seen, Standing};
 use ddns_core::history::days::{DAYS, Day, Mark};
 use ddns_core::history::filter::Kind;
 use ddns_core::history::record::{Event, Record};
+use ddns_core::lease::membership::Membership;
+use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Last, Row, Status, UpdateState};

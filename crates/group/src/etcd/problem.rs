@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::read::{field, number, object};
-use crate::text::json::Value;
-use crate::text::screen;
+use super::value::{field, number, object};
+use ddns_core::text::json::Value;
+use ddns_core::text::screen;
 
 /// So much of a message is shown.
 const LONGEST: usize = 200;

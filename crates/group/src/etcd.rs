@@ -4,13 +4,13 @@
 
 mod problem;
 mod read;
+mod value;
 mod write;
 
 use super::view::{KeyValue, LeaseId};
 pub use problem::{Problem, problem};
-pub use read::{
-    Batch, Change, Event, Grant, Malformed, Messages, Page, grant, page, renewal, token, transaction, watched,
-};
+pub use read::{Batch, Change, Event, Grant, Messages, Page, grant, page, renewal, token, transaction, watched};
+pub use value::Malformed;
 pub use write::{authenticate_body, grant_body, lease_body, range_body, transaction_body, watch_body};
 
 /// So many operations fit into one transaction.

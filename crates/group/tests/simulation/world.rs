@@ -4,14 +4,14 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use ddns_core::group::etcd::Stamp;
-use ddns_core::group::machine::{Action, Answer, Call, Event, Machine, margin};
-use ddns_core::group::view::View;
+use ddns_group::etcd::Stamp;
+use ddns_group::machine::{Action, Answer, Call, Event, Machine, margin};
+use ddns_group::view::View;
 
 use super::faults::Fault;
 use super::node::{Node, rate};
 use super::store::{Asked, CHECK, Said, Store};
-use crate::host::Random;
+use crate::random::Random;
 
 /// A mistake that is made on purpose, to see that it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

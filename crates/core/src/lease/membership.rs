@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::standing::{Role, Seen, Standing};
-use super::view::part;
 use crate::text::duration::{duration, seconds};
 use crate::text::json::Value;
 
@@ -105,10 +104,10 @@ impl Membership {
 
     /// Reads what [`Membership::to_json`] made; none where it is something else.
     pub fn from_json(value: &Value) -> Option<Self> {
-        let text = |name| part(value, name).and_then(Value::text).map(str::to_owned);
+        let text = |name| value.member(name).and_then(Value::text).map(str::to_owned);
         let seconds = |name| number(value, name).map(Duration::from_secs);
         let reason = |name| text(name).map_or(Ok(()), Err);
-        let Value::Array(members) = part(value, "members")? else { return None };
+        let Value::Array(members) = value.member("members")? else { return None };
         let role = text("role")?;
         let standing = Standing {
             member: text("member")?,
@@ -126,16 +125,16 @@ impl Membership {
 }
 
 fn number<T: std::str::FromStr>(value: &Value, name: &str) -> Option<T> {
-    match part(value, name)? {
+    match value.member(name)? {
         Value::Number(text) => text.parse().ok(),
         _ => None,
     }
 }
 
 fn seen(value: &Value) -> Option<Seen> {
-    let is = |name| part(value, name).map(|value| *value == Value::Bool(true));
+    let is = |name| value.member(name).map(|value| *value == Value::Bool(true));
     Some(Seen {
-        member: part(value, "member")?.text()?.to_owned(),
+        member: value.member("member")?.text()?.to_owned(),
         ready: is("ready")?,
         prefer: number(value, "prefer")?,
         is_holder: is("holder")?,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::calls::Kind;
 use super::{Action, Call, LONGEST_PAUSE, Machine, PREFERRED_AFTER, RANK, Settings, Stage};
-use crate::group::view::Entry;
+use crate::view::Entry;
 
 /// So often a lease that is not needed any more is given back; then it is left to end by itself.
 const REVOKES: u32 = 2;

@@ -1,28 +1,14 @@
 //! What etcd responds.
 
-use std::fmt;
-use std::str::FromStr;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use ddns_core::text::json::{Node, Value};
 
 use super::problem::{Problem, in_stream};
+use super::value::{Malformed, bytes, field, list, number, object, text};
 use super::{Done, KeyValue, LeaseId, Stamp};
-use crate::text::json::{Dialect, Node, Value, parse};
 
 /// A message of a watch is not longer: a transaction with the most operations and the largest request that etcd takes
 /// (1.5 MiB) stays below it.
 const LONGEST_MESSAGE: usize = 4 * 1024 * 1024;
-
-/// A response that is not etcd's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed;
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sent a response that etcd does not send: is it etcd?")
-    }
-}
 
 /// A lease that was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,44 +184,6 @@ impl Messages {
     pub fn rest(&self) -> &[u8] {
         &self.bytes
     }
-}
-
-pub(super) fn object(body: &[u8]) -> Result<Value, Malformed> {
-    let text = std::str::from_utf8(body).map_err(|_| Malformed)?;
-    let value = parse(text, Dialect::IN_TEXT).map_err(|_| Malformed)?.value;
-    if value.members().is_some() { Ok(value) } else { Err(Malformed) }
-}
-
-pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    let member = value.members()?.iter().find(|member| member.key == name)?;
-    Some(&member.node.value).filter(|value| **value != Value::Null)
-}
-
-fn list<'a>(value: &'a Value, name: &str) -> &'a [Node] {
-    match field(value, name) {
-        Some(Value::Array(items)) => items,
-        _ => &[],
-    }
-}
-
-/// A number, in quotes or without; what is left out is zero.
-pub(super) fn number<T: Default + FromStr>(value: &Value, name: &str) -> Result<T, Malformed> {
-    match field(value, name) {
-        None => Ok(T::default()),
-        Some(Value::String(text) | Value::Number(text)) => text.parse().map_err(|_| Malformed),
-        Some(_) => Err(Malformed),
-    }
-}
-
-fn bytes(value: &Value, name: &str) -> Result<Vec<u8>, Malformed> {
-    let text = field(value, name).map_or(Ok(""), |value| value.text().ok_or(Malformed))?;
-    STANDARD.decode(text).map_err(|_| Malformed)
-}
-
-fn text(value: &Value, name: &str) -> Result<String, Malformed> {
-    bytes(value, name).map(|bytes| {
-        String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-    })
 }
 
 /// Every response has it.

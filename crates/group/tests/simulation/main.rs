@@ -1,13 +1,15 @@
 //! A group of three to five members with everything that can go wrong between them, their store and their endpoint, in thousands
 //! of schedules by chance.
 //!
-//! `DDNS_TEST_SCHEDULES=100000 cargo test -p ddns-core --test simulation group -- --nocapture` runs more; `DDNS_TEST_SEED=N` runs
+//! `DDNS_TEST_SCHEDULES=100000 cargo test -p ddns-group --test simulation -- --nocapture` runs more; `DDNS_TEST_SEED=N` runs
 //! the one whose seed a failure names.
 
 #![allow(clippy::disallowed_methods, reason = "this test asks the environment; the core does not")]
 
 mod faults;
 mod node;
+#[path = "../../../core/tests/simulation/random.rs"]
+mod random;
 mod sending;
 mod store;
 mod world;

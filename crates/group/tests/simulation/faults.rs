@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ddns_core::group::machine::{Event, Machine, Settings};
+use ddns_group::machine::{Event, Machine, Settings};
 
 use super::store::Store;
 use super::world::{Flaw, What, World};

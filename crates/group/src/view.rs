@@ -1,6 +1,6 @@
 //! The group as the store shows it: who holds, and who is there. The keys and their texts.
 
-use crate::text::json::{Dialect, Value, parse, push_string};
+use ddns_core::text::json::{Dialect, Value, parse, push_string};
 
 /// The layout of the keys. A group with another one is not touched.
 pub const VERSION: &str = "1";
@@ -122,19 +122,14 @@ impl Entry {
     pub fn read(text: &str) -> Option<Self> {
         let node = parse(text, Dialect::IN_TEXT).ok()?;
         let member = name_in(&node.value)?;
-        let Value::Bool(ready) = *part(&node.value, "ready")? else { return None };
-        let Value::Number(prefer) = part(&node.value, "prefer")? else { return None };
+        let Value::Bool(ready) = *node.value.member("ready")? else { return None };
+        let Value::Number(prefer) = node.value.member("prefer")? else { return None };
         Some(Self { member, ready, prefer: prefer.parse().ok()? })
     }
 }
 
-/// The member of this name.
-pub(super) fn part<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    value.members()?.iter().find(|member| member.key == name).map(|member| &member.node.value)
-}
-
 fn name_in(value: &Value) -> Option<String> {
-    part(value, "member")?.text().map(str::to_owned)
+    value.member("member")?.text().map(str::to_owned)
 }
 
 /// The whole picture at one revision of the store.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ddns_core::group::machine::{Event, Machine};
+use ddns_group::machine::{Event, Machine};
 
 use super::node::Sending;
 use super::store::{Asked, Remembered};

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Compare, LeaseId, Operation, Range, Transaction};
-use crate::text::json::push_string;
+use ddns_core::text::json::push_string;
 
 /// Reads at most so many keys; as they were at a revision, where one is given.
 pub fn range_body(range: &Range, most: u32, revision: Option<i64>) -> String {

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use ddns_core::group::etcd::Stamp;
-use ddns_core::group::machine::Machine;
-use ddns_core::group::view::{LeaseId, View};
+use ddns_group::etcd::Stamp;
+use ddns_group::machine::Machine;
+use ddns_group::view::{LeaseId, View};
 
 use super::store::{Asked, Remembered};
-use crate::host::Random;
+use crate::random::Random;
 
 /// A request of an update.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::calls::{Calls, Kind};
 use super::{Action, Answer, Event, Held, Lease, Machine, Stage, margin};
-use crate::group::view::{Holder, View};
+use crate::view::{Holder, View};
 
 impl Machine {
     pub(super) fn take(&mut self, event: Event, now: Duration, jitter: f64, actions: &mut Vec<Action>) {

@@ -1,8 +1,8 @@
 //! Tables for the protocol of one member.
 
-use super::super::standing::Role;
-use super::super::view::Member;
 use super::*;
+use crate::view::Member;
+use ddns_core::lease::standing::Role;
 
 const LEASE: Duration = Duration::from_secs(15);
 

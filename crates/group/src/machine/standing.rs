@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Machine, Stage};
-use crate::group::standing::{Role, Seen, Standing, WENT_BACK};
-use crate::group::view::{LeaseId, VERSION, View};
-use crate::text::duration::duration;
+use crate::view::{LeaseId, VERSION, View};
+use ddns_core::lease::standing::{Role, Seen, Standing, WENT_BACK};
+use ddns_core::text::duration::duration;
 
 impl Machine {
     /// How it stands.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ddns_core::group::etcd::Stamp;
-use ddns_core::group::machine::{Answer, Call};
-use ddns_core::group::view::{Entry, Holder, LeaseId, Member, VERSION, View};
+use ddns_group::etcd::Stamp;
+use ddns_group::machine::{Answer, Call};
+use ddns_group::view::{Entry, Holder, LeaseId, Member, VERSION, View};
 
 /// etcd looks for leases that have ended this often.
 pub(crate) const CHECK: Duration = Duration::from_millis(500);

@@ -1,0 +1,42 @@
+//! Linux.
+
+mod addresses;
+mod folders;
+mod kernel;
+mod readable;
+mod time;
+
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::getxattr;
+use rustix::net::sockopt::{set_tcp_quickack, set_tcp_user_timeout};
+use tokio::net::TcpStream;
+
+pub(crate) use addresses::local_addresses;
+pub(crate) use folders::Folders;
+pub(crate) use kernel::Kernel;
+pub(crate) use time::{Timer, steady_time};
+
+/// Tells the other side at once what arrived.
+pub(crate) fn acknowledge(socket: &TcpStream) {
+    let _ = set_tcp_quickack(socket, true);
+}
+
+/// What was not delivered after this time is thrown away.
+pub(crate) fn limit_unsent(socket: &TcpStream, limit: Duration) {
+    let _ = set_tcp_user_timeout(socket, u32::try_from(limit.as_millis()).unwrap_or(u32::MAX));
+}
+
+/// A socket that has a name and no file.
+pub(crate) fn abstract_name(name: &str) -> Option<SocketAddr> {
+    SocketAddr::from_abstract_name(name).ok()
+}
+
+/// Whether others than its mode says may read a file.
+pub(crate) fn has_acl(path: &Path) -> bool {
+    let mut none: [u8; 0] = [];
+    getxattr(path, "system.posix_acl_access", &mut none).is_ok_and(|size| size > 0)
+}

@@ -1,0 +1,34 @@
+//! Noticing that something happens in a folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::task::{Context, Poll, ready};
+
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+
+use super::readable::Readable;
+
+/// Folders that are watched.
+pub(crate) struct Folders(Readable);
+
+impl Folders {
+    /// Those that these files are in.
+    pub(crate) fn around<'a>(files: impl Iterator<Item = &'a PathBuf>) -> io::Result<Self> {
+        let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let events = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::CREATE | WatchFlags::DELETE;
+        for path in files {
+            // A link may lead elsewhere: the file itself is watched, too.
+            for folder in [Some(path.clone()), path.canonicalize().ok()].into_iter().flatten() {
+                let folder = folder.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let _ = add_watch(&inotify, folder.unwrap_or(Path::new(".")), events);
+            }
+        }
+        Readable::new(inotify).map(Self)
+    }
+
+    /// Ready where something happened to a file there, or can no longer be noticed.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut buffer = [0; 4096];
+        Poll::Ready(ready!(self.0.poll(context, &mut buffer)).map(drop).map_err(io::Error::from))
+    }
+}
