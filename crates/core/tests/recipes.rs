@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
-use ddns_core::callback::expect::Verdict;
+use ddns_core::callback::expect::Meaning;
 use ddns_core::callback::{Callback, Parcel, Request, SIGNATURE_HEADERS, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
@@ -148,11 +148,11 @@ fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
     let sent = ["203.0.113.7".parse().expect("an address")];
     let expect = callback.expect.as_ref().expect("what a response must say");
     match expect.judge(status, text.as_bytes(), 1, &sent)[0].verdict {
-        Verdict::Accepted | Verdict::Unchanged => "++",
-        Verdict::Stopped { all: true, .. } => "!*",
-        Verdict::Stopped { .. } => "!!",
-        Verdict::Wait(_) => "..",
-        Verdict::Rejected => "xx",
+        Meaning::Accepted | Meaning::Unchanged => "++",
+        Meaning::Stopped { all: true, .. } => "!*",
+        Meaning::Stopped { .. } => "!!",
+        Meaning::Wait(_) => "..",
+        Meaning::Rejected => "xx",
     }
 }
 

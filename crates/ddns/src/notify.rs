@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::expect::{BODY_LIMIT, Expect, Verdict};
+use ddns_core::callback::expect::{BODY_LIMIT, Expect, Meaning};
 use ddns_core::callback::{Moment, Notice, Request};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
@@ -387,7 +387,7 @@ pub(crate) fn judged(notification: &Notification, response: &Response) -> Result
     }
     let judged = expect.judge(response.status, &response.body, 1, &[]);
     match judged.first() {
-        Some(judgement) if matches!(judgement.verdict, Verdict::Accepted | Verdict::Unchanged) => Ok(()),
+        Some(judgement) if matches!(judgement.verdict, Meaning::Accepted | Meaning::Unchanged) => Ok(()),
         Some(judgement) => Err(format!("{status}: {}", judgement.because)),
         None => Err(status),
     }

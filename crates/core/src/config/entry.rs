@@ -18,7 +18,7 @@ use crate::address::source::{FORMS, Source};
 use crate::callback::Target;
 use crate::callback::expect::Expect;
 use crate::net::family::Family;
-use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
+use crate::net::proxy::{Proxies, ProxyError, ProxyItem, Route, System};
 use crate::text::diagnostic::{Place, Severity};
 use crate::text::duration;
 use crate::text::json::{Node, Span, Value};
@@ -161,7 +161,7 @@ impl Maker<'_, '_> {
         let written = self.reader.short_list(Key::Proxy);
         let mut items = Vec::with_capacity(written.len());
         for node in &written {
-            match Item::parse(node.value.text().unwrap_or_default()) {
+            match ProxyItem::parse(node.value.text().unwrap_or_default()) {
                 Ok(item) => items.push(item),
                 Err(why) => {
                     let hint = Some(format!("{}, DIRECT, SYSTEM", ProxyError::FORMS));

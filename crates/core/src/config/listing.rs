@@ -14,7 +14,7 @@ use super::value::{document, domain_name, form_members, is_empty_token, is_off, 
 use super::{group, notify, web};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
-use crate::net::proxy::Item;
+use crate::net::proxy::ProxyItem;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Value, is_placeholder_name, pretty, push_string};
@@ -224,7 +224,7 @@ fn source(node: &Node) -> String {
 /// A proxy without its user and password.
 fn proxy(node: &Node) -> String {
     let text = node.value.text().unwrap_or_default().trim();
-    if Item::parse(text).is_err() {
+    if ProxyItem::parse(text).is_err() {
         return masked(text);
     }
     let (before, host) = text.rsplit_once('@').unwrap_or(("", text));

@@ -13,7 +13,7 @@ mod write;
 pub use excerpt::{Excerpt, excerpt};
 pub use read::parse;
 pub(crate) use scan::is_placeholder_name;
-pub(crate) use token::{Kind as TokenKind, first as first_token};
+pub(crate) use token::{TokenKind, first as first_token};
 pub(crate) use write::push_escaped;
 pub use write::{pretty, push_string};
 

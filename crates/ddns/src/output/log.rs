@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::text::log_format::{Level, LogFormat, Moment};
+use ddns_core::text::log_format::{Level, LogFormat, LogTime};
 use ddns_core::text::screen;
 use ddns_core::text::secrets::Secrets;
 use jiff::fmt::strtime;
@@ -169,7 +169,7 @@ impl<'a> Log<'a> {
         }
         let message = self.secrets.long().mask(message);
         let (time, millis) = if self.format.has_time() { now(&self.datefmt) } else { (String::new(), 0) };
-        let mut line = self.format.line(Moment { text: &time, millis }, level, &screen::escaped(&message));
+        let mut line = self.format.line(LogTime { text: &time, millis }, level, &screen::escaped(&message));
         if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {
             line = folded(&line, width_of(io::stderr())).join("\n");
             line = if self.may_colour { coloured(level, &line) } else { line };

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Verdict as Meaning, suspicious};
+use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Meaning, suspicious};
 use ddns_core::callback::{Moment, Parcel};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};

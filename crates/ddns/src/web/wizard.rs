@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
 use ddns_core::callback::Parcel;
-use ddns_core::callback::expect::Verdict;
+use ddns_core::callback::expect::Meaning;
 use ddns_core::config::fields::Key;
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::for_fetching;
@@ -479,7 +479,7 @@ async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2]
             let addresses: Vec<_> = updates.iter().map(|update| update.ip).collect();
             let is_accepted = entry.callback.expect.as_ref().map_or(is_success, |expect| {
                 let all = expect.judge(response.status, &response.body, 1, &addresses);
-                all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
+                all.iter().all(|judged| matches!(judged.verdict, Meaning::Accepted | Meaning::Unchanged))
             });
             let body = String::from_utf8_lossy(&response.body).into_owned();
             let body = response.warnings.into_iter().chain([body]).collect::<Vec<_>>().join("\n");

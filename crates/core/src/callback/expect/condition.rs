@@ -36,7 +36,7 @@ impl PartialEq for Condition {
 }
 
 /// The body of a response as conditions see it.
-pub(super) struct Body<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) text: &'a str,
     /// None where it is not JSON.
     pub(super) json: Option<&'a Node>,
@@ -72,7 +72,7 @@ impl Condition {
         !self.status.is_empty()
     }
 
-    pub(super) fn holds(&self, status: u16, body: &Body<'_>) -> bool {
+    pub(super) fn holds(&self, status: u16, body: &ResponseBody<'_>) -> bool {
         let is_equal = |(pointer, wanted): &(Pointer, Value)| {
             body.json.and_then(|json| pointer.find(json)).is_some_and(|found| equal(&found.value, wanted))
         };

@@ -2,7 +2,7 @@
 //! one in question masked, because what stands beside a typing mistake may be a key.
 
 use super::Span;
-use super::token::{self, Kind};
+use super::token::{self, TokenKind};
 
 /// A line to show under an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,12 +59,12 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
             (&mut inside, !reveal)
         };
         let is_value = match kind {
-            Kind::Word => true,
-            Kind::String | Kind::OpenString => !text[at..].trim_start().starts_with(':'),
-            Kind::Blank | Kind::Mark | Kind::Comment => false,
+            TokenKind::Word => true,
+            TokenKind::String | TokenKind::OpenString => !text[at..].trim_start().starts_with(':'),
+            TokenKind::Blank | TokenKind::Mark | TokenKind::Comment => false,
         };
         match kind {
-            Kind::Comment => into.push_str("/* … */"),
+            TokenKind::Comment => into.push_str("/* … */"),
             _ if is_value && masked => into.push_str("***"),
             _ => into.push_str(piece.trim_matches(['\r', '\n', '\u{feff}'])),
         }

@@ -8,7 +8,7 @@ use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_heade
 use crate::config::fields::{Field, Key};
 use crate::config::files::{Files, is_path};
 use crate::config::{group, web};
-use crate::net::proxy::Item;
+use crate::net::proxy::ProxyItem;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
 use crate::text::secrets::Secrets;
 
@@ -355,12 +355,12 @@ fn in_document(text: &str, node: &Node, found: &mut Vec<Range<usize>>) {
 
 /// User and password of a proxy; all of what is none.
 pub(super) fn in_proxy(text: &str) -> Vec<Range<usize>> {
-    let is_plain = !text.contains('@') && text.split([',', ';']).all(|item| Item::parse(item).is_ok());
+    let is_plain = !text.contains('@') && text.split([',', ';']).all(|item| ProxyItem::parse(item).is_ok());
     if is_plain {
         return Vec::new();
     }
     match text.rfind('@') {
-        Some(at) if Item::parse(text).is_ok() => {
+        Some(at) if ProxyItem::parse(text).is_ok() => {
             let start = text.find("://").map_or(0, |scheme| scheme + 3);
             once(start.min(at)..at).collect()
         }
