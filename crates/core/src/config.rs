@@ -50,7 +50,7 @@ pub struct Config {
     /// What it is called in messages: the file, as it was named.
     pub name: String,
     /// `log` and `debug`
-    pub log: Log,
+    pub log: LogSettings,
     /// `concurrency`
     pub concurrency: Concurrency,
     /// `interval`: how often to synchronize; none where once is enough.
@@ -228,7 +228,7 @@ pub enum Concurrency {
 
 /// `log` and `debug`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
+pub struct LogSettings {
     /// The least important lines that are written.
     pub level: Level,
     /// Where to; standard error where none is set.

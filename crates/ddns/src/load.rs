@@ -10,8 +10,8 @@ use std::path::{PathBuf, absolute};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ddns_core::config::fields::{FIELDS, Field, Key, Scope};
-use ddns_core::config::files::{self, Files};
+use ddns_core::config::fields::{FIELDS, Field, FieldScope, Key};
+use ddns_core::config::files::{self, FileContents};
 use ddns_core::config::raw::{self, Document, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::config::{Cache, starter};
@@ -142,7 +142,7 @@ fn around(options: Raw, environment: &Environment, diagnostics: &mut Vec<Diagnos
         options,
         environment: variables::settings(environment, diagnostics),
         proxies: Arc::new(environment.proxies()),
-        files: Files::default(),
+        files: FileContents::default(),
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn surroundings(settings: &Settings, environment: &Environment) -> Su
 pub(crate) fn set_up_target(settings: &Settings, environment: &Environment) -> Option<PathBuf> {
     let around = surroundings(settings, environment);
     let is_set = |key| around.options.get(key).is_some() || around.environment.get(key).is_some();
-    let is_entry = |field: &&Field| field.scope == Scope::Entry;
+    let is_entry = |field: &&Field| field.scope == FieldScope::Entry;
     if !is_set(Key::Web) || FIELDS.iter().filter(is_entry).any(|field| is_set(field.key)) {
         return None;
     }
@@ -182,7 +182,7 @@ pub(crate) fn before_set_up(settings: &Settings, environment: &Environment) -> L
 }
 
 /// Reads the files that hold values (H13), each once.
-fn read_files(files: &mut Files, paths: Vec<String>, environment: &Environment) {
+fn read_files(files: &mut FileContents, paths: Vec<String>, environment: &Environment) {
     for path in paths {
         if !files.has(&path) {
             let text = file::read_text(&environment.path(&path).display().to_string());

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
-use super::files::{Files, path_of};
+use super::files::{FileContents, path_of};
 use super::raw::{Setting, Start};
-use super::read::{Choice, Reader};
+use super::read::{BoolOrText, SettingReader};
 use super::value::{is_auto, is_off};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
@@ -30,13 +30,13 @@ const LONGEST_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Makes one entry.
 pub(super) struct Maker<'a, 'b> {
-    pub(super) reader: Reader<'a>,
+    pub(super) reader: SettingReader<'a>,
     /// Where the entry begins: the place of what is missing.
     pub(super) start: &'b Start,
     /// The environment's proxies.
     pub(super) system: &'b Arc<System>,
     /// What the files hold that it names.
-    pub(super) files: &'b Files,
+    pub(super) files: &'b FileContents,
 }
 
 impl Maker<'_, '_> {
@@ -70,9 +70,9 @@ impl Maker<'_, '_> {
         }
         self.reader.refuse_fetched_path(Key::Cache);
         let cache = self.reader.choice(Key::Cache).map(|choice| match choice {
-            Choice::Flag(true) => Cache::Standard,
-            Choice::Flag(false) => Cache::Off,
-            Choice::Text(path) => Cache::File(path),
+            BoolOrText::Flag(true) => Cache::Standard,
+            BoolOrText::Flag(false) => Cache::Off,
+            BoolOrText::Text(path) => Cache::File(path),
         });
         let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.expect.as_ref()));
         let min_interval = self.min_interval();
@@ -223,14 +223,14 @@ impl Maker<'_, '_> {
     pub(super) fn ssl(&mut self) -> Option<Ssl> {
         self.reader.refuse_fetched_path(Key::Ssl);
         Some(match self.reader.choice(Key::Ssl)? {
-            Choice::Text(text) if is_auto(&text) => Ssl::Auto,
-            Choice::Flag(true) => Ssl::Verify,
-            Choice::Flag(false) => {
+            BoolOrText::Text(text) if is_auto(&text) => Ssl::Auto,
+            BoolOrText::Flag(true) => Ssl::Verify,
+            BoolOrText::Flag(false) => {
                 let message = "`ssl` is off: anyone who intercepts the connection gets your keys";
                 self.reader.warn_whole(Key::Ssl, message, "set the CA file instead: \"ssl\": \"/path/to/ca.pem\"");
                 Ssl::Off
             }
-            Choice::Text(path) => Ssl::Ca(path),
+            BoolOrText::Text(path) => Ssl::Ca(path),
         })
     }
 

@@ -91,7 +91,7 @@ impl Kind {
 
 /// Where a field may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum FieldScope {
     /// Inside or outside of `providers`.
     Entry,
     /// Events of `providers` only: it holds for the whole file.
@@ -116,7 +116,7 @@ pub struct Field {
     /// What it takes.
     pub kind: Kind,
     /// Where it may stand.
-    pub scope: Scope,
+    pub scope: FieldScope,
     /// Whether the value may be a key and is never shown.
     pub secret: bool,
     /// How the value is called in help texts.
@@ -175,7 +175,13 @@ impl Field {
 }
 
 /// A field that is set everywhere: in files, in the environment, on the command line.
-const fn field(key: Key, name: &'static str, names: (&'static str, &'static str), kind: Kind, scope: Scope) -> Field {
+const fn field(
+    key: Key,
+    name: &'static str,
+    names: (&'static str, &'static str),
+    kind: Kind,
+    scope: FieldScope,
+) -> Field {
     let (variable, option) = (Some(names.0), Some(names.1));
     Field {
         key,
@@ -226,12 +232,12 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 
 /// Every field, in the order of the reference.
 pub const FIELDS: [Field; 36] = {
+    use FieldScope::{Entry, File};
     use Key as K;
     use Kind::{
         Callbacks, Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText,
         Objects, Sources, Text, Whole, WholeOrText,
     };
-    use Scope::{Entry, File};
 
     [
         field(K::Dns, "dns", ("DDNS_DNS", "dns"), Text, Entry).help("NAME", "The provider: always `callback`"),

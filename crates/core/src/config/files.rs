@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::fields::Key;
-use super::raw::{Raw, Written};
+use super::raw::{FileLayers, Raw};
 use super::{group, web};
 use crate::text::json::{Dialect, Member, Node, Value, parse};
 
@@ -13,9 +13,9 @@ const FIELDS: [Key; 5] = [Key::Extra, Key::Ipv4, Key::Ipv6, Key::Sign, Key::Noti
 
 /// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
 #[derive(Default)]
-pub struct Files(HashMap<String, Result<String, String>>);
+pub struct FileContents(HashMap<String, Result<String, String>>);
 
-impl Files {
+impl FileContents {
     /// Adds what a file holds.
     pub fn add(&mut self, path: String, text: Result<String, String>) {
         self.0.insert(path, text);
@@ -56,7 +56,7 @@ impl Files {
     }
 }
 
-impl std::fmt::Debug for Files {
+impl std::fmt::Debug for FileContents {
     /// The texts are secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
@@ -82,22 +82,22 @@ pub(crate) fn is_path(text: &str) -> bool {
 
 /// Whether a member of `web` or `group` may be seen: what is none of `parts`, an address with a user in it, and what is not
 /// the path that it should be, may be a password.
-pub(super) fn is_shown(member: &Member, files: &Files, parts: &[&str], paths: &[&str]) -> bool {
+pub(super) fn is_shown(member: &Member, files: &FileContents, parts: &[&str], paths: &[&str]) -> bool {
     let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
     parts.contains(&key) && if paths.contains(&key) { files.may_show(text) } else { !text.contains('@') }
 }
 
 /// Every file with a secret that a configuration of this host names.
-pub fn secret_in(written: &Written) -> Vec<String> {
+pub fn secret_in(written: &FileLayers) -> Vec<String> {
     layers(written).flat_map(|layer| named_by(layer, &web::SECRET_PATHS, &group::SECRET_PATHS)).collect()
 }
 
 /// Every file that a configuration of this host names; one that was fetched may name none.
-pub fn named_in(written: &Written) -> Vec<String> {
+pub fn named_in(written: &FileLayers) -> Vec<String> {
     layers(written).flat_map(named).collect()
 }
 
-fn layers(written: &Written) -> impl Iterator<Item = &Raw> {
+fn layers(written: &FileLayers) -> impl Iterator<Item = &Raw> {
     std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw))
 }
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn h13_a_file_holds_one_line() {
-        let mut files = Files::default();
+        let mut files = FileContents::default();
         let cases = [
             ("s3cret", Ok("s3cret")),
             (" a b \r\n", Ok(" a b ")),

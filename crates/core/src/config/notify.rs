@@ -6,7 +6,7 @@ use super::entry::Maker;
 use super::fields::{FIELDS, Field, Key};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting, Start};
-use super::read::Reader;
+use super::read::SettingReader;
 use super::validate::Surroundings;
 use super::{Cache, Entry, Notification};
 use crate::notify::{DEFAULT_AFTER, Event, Events};
@@ -65,7 +65,7 @@ pub(super) fn notify(
     let empty = Raw::default();
     let layers = around.layers(&empty, file);
     let Some(setting) = layers.get(Key::Notify) else { return Vec::new() };
-    let mut reader = Reader { layers, diagnostics };
+    let mut reader = SettingReader { layers, diagnostics };
     let objects = reader.objects(Key::Notify);
     if objects.len() > MOST {
         reader.wrong_whole(Key::Notify, format!("`notify` has {} items; {MOST} are possible", objects.len()), None);
@@ -90,7 +90,7 @@ fn notification(
 ) -> Option<Notification> {
     let before = diagnostics.errors();
     let own = own(node, setting);
-    let mut conditions = Conditions { on: Events::DEFAULT, after: DEFAULT_AFTER };
+    let mut conditions = Triggers { on: Events::DEFAULT, after: DEFAULT_AFTER };
     for member in node.value.members().unwrap_or_default() {
         let mut notes = Notes { setting, diagnostics };
         match member.key.as_str() {
@@ -106,7 +106,7 @@ fn notification(
         }
         _ => Start::Whole(setting.place(Field::of(Key::Notify), node.span)),
     };
-    let reader = Reader { layers: Layers(vec![options, &own, file, environment]), diagnostics };
+    let reader = SettingReader { layers: Layers(vec![options, &own, file, environment]), diagnostics };
     let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files };
     let callback = maker.notice();
     let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.target));
@@ -125,7 +125,7 @@ fn notification(
 }
 
 /// `on` and `after`
-struct Conditions {
+struct Triggers {
     on: Events,
     after: u32,
 }

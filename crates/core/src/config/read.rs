@@ -13,18 +13,18 @@ use crate::text::json::{Dialect, MOST_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
 
 /// Reads settings layer by layer and collects what is wrong.
-pub(super) struct Reader<'a> {
+pub(super) struct SettingReader<'a> {
     pub(super) layers: Layers<'a>,
     pub(super) diagnostics: &'a mut Diagnostics,
 }
 
 /// A boolean, or a text with a meaning of its own.
-pub(super) enum Choice {
+pub(super) enum BoolOrText {
     Flag(bool),
     Text(String),
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SettingReader<'a> {
     pub(super) fn setting(&self, key: Key) -> Option<&'a Setting> {
         self.layers.get(key)
     }
@@ -126,8 +126,8 @@ impl<'a> Reader<'a> {
     /// A boolean or one of its words (B13); none where it is wrong.
     pub(super) fn flag(&mut self, key: Key) -> Option<bool> {
         match self.choice(key)? {
-            Choice::Flag(flag) => Some(flag),
-            Choice::Text(_) => {
+            BoolOrText::Flag(flag) => Some(flag),
+            BoolOrText::Text(_) => {
                 let setting = self.setting(key)?;
                 self.wrong_value(key, &setting.node);
                 None
@@ -136,10 +136,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A boolean, one of its words, or another text; none where it is wrong.
-    pub(super) fn choice(&mut self, key: Key) -> Option<Choice> {
+    pub(super) fn choice(&mut self, key: Key) -> Option<BoolOrText> {
         let text = match self.given(key).map(|setting| &setting.node) {
             None => default(key)?,
-            Some(Node { value: Value::Bool(flag), .. }) => return Some(Choice::Flag(*flag)),
+            Some(Node { value: Value::Bool(flag), .. }) => return Some(BoolOrText::Flag(*flag)),
             Some(Node { value: Value::String(text), .. }) => text.trim(),
             Some(Node { value: Value::Number(text), .. }) if value::flag(text).is_some() => text,
             Some(node) => {
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        Some(value::flag(text).map_or_else(|| Choice::Text(text.to_owned()), Choice::Flag))
+        Some(value::flag(text).map_or_else(|| BoolOrText::Text(text.to_owned()), BoolOrText::Flag))
     }
 
     /// A list of strings and numbers, one of them, or a string with separators or a JSON list in it (B9, B11). Each

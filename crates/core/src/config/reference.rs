@@ -1,6 +1,6 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
-use super::fields::{FIELDS, Field, Key, Kind, Scope, file_variables};
+use super::fields::{FIELDS, Field, FieldScope, Key, Kind, file_variables};
 use super::notify;
 use super::value::natural;
 use crate::callback::{Format, Method};
@@ -47,7 +47,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
     match (field.key, field.kind) {
         (Key::Dns, _) => members.push(("const", Value::string("callback"))),
         (Key::Providers, _) => {
-            let entry = FIELDS.iter().filter(|field| field.scope == Scope::Entry);
+            let entry = FIELDS.iter().filter(|field| field.scope == FieldScope::Entry);
             let properties = entry.map(|field| {
                 let name = if field.key == Key::Dns { "provider" } else { field.name };
                 (name, described(field, true))

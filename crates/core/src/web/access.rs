@@ -73,10 +73,10 @@ pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::web::Held;
+    use crate::config::web::SecretFile;
 
-    fn held(text: Result<&str, &str>) -> Held {
-        Held { path: "f".to_owned(), shown: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
+    fn held(text: Result<&str, &str>) -> SecretFile {
+        SecretFile { path: "f".to_owned(), shown: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::config::Config;
 use crate::config::fields::Field;
-use crate::config::files::{Files, named_in};
+use crate::config::files::{FileContents, named_in};
 use crate::config::lint::{lint, sent_twice};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
@@ -111,7 +111,7 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
 
 /// The same surroundings, with something that stands in for every file.
 fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
-    let mut files = Files::default();
+    let mut files = FileContents::default();
     let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::files::named);
     for path in named.into_iter().chain(outside) {
         files.add(path, Ok(STAND_IN.to_owned()));

@@ -140,7 +140,7 @@ pub fn is_own_site(origin: Option<&str>, fetch_site: Option<&str>, host: &str) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::web::Held;
+    use crate::config::web::SecretFile;
 
     fn asked(host: Option<&str>) -> Asked<'_> {
         Asked {
@@ -157,7 +157,7 @@ mod tests {
 
     fn locked() -> Web {
         Web {
-            password: Some(Held { path: String::new(), shown: String::new(), text: Ok(String::new()) }),
+            password: Some(SecretFile { path: String::new(), shown: String::new(), text: Ok(String::new()) }),
             ..Web::default()
         }
     }

@@ -12,7 +12,7 @@ use ddns_core::config::fields::file_variables;
 use ddns_core::config::files;
 use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
-use ddns_core::config::raw::{self, Document, Written};
+use ddns_core::config::raw::{self, Document, FileLayers};
 use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
@@ -61,7 +61,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         return complain(&[load::no_configuration(&environment)]);
     }
     let mut report = Report::default();
-    let texts: Vec<Option<Written>> = documents.iter().map(|document| raw::read(document).ok()).collect();
+    let texts: Vec<Option<FileLayers>> = documents.iter().map(|document| raw::read(document).ok()).collect();
     for (document, text) in documents.iter().zip(&texts) {
         let sections = text.as_ref().map(|text| listing(Some(text), &around, all)).unwrap_or_default();
         report.diagnostics.extend(readable(document, &sections));
@@ -94,7 +94,7 @@ pub(crate) async fn run(given: Given) -> u8 {
 }
 
 /// What is doubtful about valid configurations; `texts` are those that could be read.
-pub(crate) fn warnings(valid: &[Valid], texts: &[Option<Written>], around: &Surroundings) -> Vec<Diagnostic> {
+pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &Surroundings) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     for ((config, warnings), text) in valid.iter().zip(texts) {
@@ -119,7 +119,7 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
 }
 
 /// The same for the files that a configuration names for its secrets.
-fn readable_values(document: &Document, written: &Written, environment: &Environment) -> Vec<Diagnostic> {
+fn readable_values(document: &Document, written: &FileLayers, environment: &Environment) -> Vec<Diagnostic> {
     let named = files::secret_in(written).into_iter();
     named.filter_map(|file| readable_file(Place::file(&document.name), &file, environment)).collect()
 }

@@ -15,7 +15,7 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Batch;
 use ddns_core::config::fields::Key;
-use ddns_core::config::interview::{Interview, Subject};
+use ddns_core::config::interview::{Interview, QuestionSubject};
 use ddns_core::config::raw::Origin;
 use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
@@ -183,7 +183,7 @@ async fn converse(
                 continue;
             }
         }
-        let Subject::Source(family) = question.subject else { continue };
+        let QuestionSubject::Source(family) = question.subject else { continue };
         let Ok((config, _)) = starter::checked(interview.settings()) else { continue };
         let Some(entry) = config.entries.first() else { continue };
         let is_new = looked[family.index()].sources != entry.sources_of(family);

@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::config::group::{FileText, Group, Password, Server, Store};
+use ddns_core::config::group::{FileText, Group, Password, StoreLocation, StoreServer};
 use ddns_core::group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Stamp, Transaction, path};
 use ddns_core::group::view::{KeyValue, LeaseId};
 use ddns_core::net::url::Url;
@@ -48,8 +48,8 @@ pub(crate) struct Etcd {
 impl Etcd {
     /// Connects to nobody yet. Fails with a sentence where a certificate or a key cannot be used.
     pub(crate) fn new(group: &Group) -> Result<Self, String> {
-        let Store { secure, servers } = &group.store;
-        let url = |server: &Server| Url {
+        let StoreLocation { secure, servers } = &group.store;
+        let url = |server: &StoreServer| Url {
             secure: *secure,
             host: server.host.clone(),
             port: server.port,

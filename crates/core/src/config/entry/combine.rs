@@ -1,7 +1,7 @@
 //! `combine`: several updates in one request (H7).
 
 use super::super::fields::Key;
-use super::super::read::Reader;
+use super::super::read::SettingReader;
 use super::Maker;
 use crate::callback::{Callback, Combine};
 use crate::text::json::{Node, Value};
@@ -21,7 +21,7 @@ impl Maker<'_, '_> {
 }
 
 /// `combine`; none where it is not set, or changes nothing.
-pub(crate) fn combine(reader: &mut Reader<'_>) -> Option<Combine> {
+pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
     let node = reader.object(Key::Combine)?;
     let mut combine = Combine { families: false, domains: 1, missing: None };
     for member in node.value.members().unwrap_or_default() {

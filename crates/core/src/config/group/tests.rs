@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use super::super::listing::listing;
-use super::super::raw::{Document, Written, read};
+use super::super::raw::{Document, FileLayers, read};
 use super::super::validate::{Surroundings, Valid, validate};
 use super::*;
 use crate::text::diagnostic::Diagnostic;
 
-fn written(group: &str, fetched: bool) -> Written {
+fn written(group: &str, fetched: bool) -> FileLayers {
     let text = format!(r#"{{"dns":"callback","id":"https://h.example/__IP__","ipv4":"a.example","group":{group}}}"#);
     read(&Rc::new(Document { name: "c.json".to_owned(), text, fetched })).expect("JSON")
 }

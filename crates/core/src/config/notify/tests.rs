@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::super::lint::lint;
 use super::super::listing::listing;
-use super::super::raw::{Document, Written, read};
+use super::super::raw::{Document, FileLayers, read};
 use super::super::validate::{Valid, validate};
 use super::*;
 use crate::callback::{Notice, Timestamp};
@@ -16,7 +16,7 @@ const GROUP: &str = r#""group": {"store": "etcd://10.0.0.1", "name": "home"}"#;
 
 const NOW: Timestamp = Timestamp { seconds: 1_763_170_000, micros: 42 };
 
-fn written(rest: &str) -> Written {
+fn written(rest: &str) -> FileLayers {
     let text = format!(r#"{{"dns":"callback","id":"https://h.example/__IP__","ipv4":"a.example",{rest}}}"#);
     read(&Rc::new(Document { name: "c.json".to_owned(), text, fetched: false })).expect("JSON")
 }

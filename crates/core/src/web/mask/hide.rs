@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{Field, Key};
-use crate::config::files::{Files, is_path};
+use crate::config::files::{FileContents, is_path};
 use crate::config::{group, web};
 use crate::net::proxy::ProxyItem;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
@@ -29,7 +29,7 @@ pub(super) enum Nature {
     /// Everything but the path of a file.
     Secret,
     /// An object, and which of its members may be seen.
-    Parts(fn(&Member, &Files) -> bool),
+    Parts(fn(&Member, &FileContents) -> bool),
     /// Objects with fields of their own.
     Entries,
     /// The same, or one of them, with fewer fields.
@@ -195,7 +195,7 @@ impl Hider<'_> {
             (Nature::Notifications, Value::Object(_)) => self.notification(node),
             (Nature::Parts(is_shown), Value::Object(members)) => {
                 // Which files were read is not known here.
-                let unread = Files::default();
+                let unread = FileContents::default();
                 for member in members {
                     if is_shown(member, &unread) { self.open(&member.node) } else { self.everything(&member.node) }
                 }

@@ -1,7 +1,7 @@
 //! A check as text and as JSON.
 
 use ddns_core::address::observation::doubtful;
-use ddns_core::config::listing::Row;
+use ddns_core::config::listing::SettingRow;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
@@ -98,7 +98,7 @@ impl Report {
 }
 
 /// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.
-fn setting(row: &Row, column: usize, width: usize) -> String {
+fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     let indent = column + 5;
     let mut lines = folded(&row.value, width - indent);
     let more = lines.len().saturating_sub(MOST_LINES);
