@@ -34,7 +34,7 @@ use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
-use crate::notify::Events;
+use crate::notify::NotifyEvents;
 use crate::text::log_format::{Level, LogFormat};
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
@@ -192,7 +192,7 @@ pub struct Notification {
     /// What to send, and where.
     pub callback: Callback,
     /// `on`
-    pub on: Events,
+    pub on: NotifyEvents,
     /// `after`: failures in a row before `failed` is sent.
     pub after: u32,
     /// `proxy`, with what the environment adds to it.

@@ -12,7 +12,7 @@ use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 use ddns_core::config::{Concurrency, Config, Entry, Notification};
 use ddns_core::net::family::Family;
-use ddns_core::notify::{Event, example, notice};
+use ddns_core::notify::{NotifyEvent, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::pretty;
@@ -281,7 +281,7 @@ fn notifications(block: &Block, recipe: &Recipe) -> Vec<Notification> {
 }
 
 /// What it sends about an event.
-fn told(notification: &Notification, event: Event) -> String {
+fn told(notification: &Notification, event: NotifyEvent) -> String {
     let domain = Domain::parse("home.example.com").expect("a domain");
     let notice = notice(&example(event, &domain, Family::V4, notification.after));
     let now = Timestamp { seconds: 1_700_000_000, micros: 0 };
@@ -294,9 +294,9 @@ fn i5_every_recipe_notifies_as_its_service_publishes() {
     for block in table() {
         let recipe = block.recipe();
         let expected = block.requests.iter().filter_map(|(which, request)| {
-            Some((Event::parse(which.strip_prefix("notify ")?).expect("an event"), request.trim_end()))
+            Some((NotifyEvent::parse(which.strip_prefix("notify ")?).expect("an event"), request.trim_end()))
         });
-        let expected: Vec<(Event, &str)> = expected.collect();
+        let expected: Vec<(NotifyEvent, &str)> = expected.collect();
         assert_eq!(!expected.is_empty(), recipe.has_notification(), "{}", block.name);
         assert!(recipe.has_entry() || recipe.has_notification(), "{}", block.name);
         if expected.is_empty() {

@@ -9,7 +9,7 @@ mod read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ddns_core::history::record::Writer;
+use ddns_core::history::record::RecordWriter;
 use ddns_core::net::family::Family;
 use ddns_core::update::happened::{Happened, What};
 
@@ -50,7 +50,7 @@ struct Files<'a> {
 /// One history, and what is not in its file yet.
 struct Lines<'a> {
     path: PathBuf,
-    writer: Writer,
+    writer: RecordWriter,
     text: String,
     full: u64,
     has_warned: bool,
@@ -115,7 +115,7 @@ impl<'a> Files<'a> {
             let at = path.map(|path| {
                 let known = files.all.iter().position(|lines| lines.path == path);
                 known.unwrap_or_else(|| {
-                    let (writer, text) = (Writer::default(), String::new());
+                    let (writer, text) = (RecordWriter::default(), String::new());
                     files.all.push(Lines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
                     updates.push(0);
                     files.all.len() - 1

@@ -11,7 +11,7 @@ use super::{Config, Entry, Notification};
 use crate::callback::{Notice, Timestamp};
 use crate::net::family::Family;
 use crate::net::url::Url;
-use crate::notify::Event;
+use crate::notify::NotifyEvent;
 use crate::text::diagnostic::{Diagnostic, Place, Severity};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Node, Span};
@@ -71,15 +71,15 @@ fn warn_about(
         let message = format!("`notify`: {} never {verb} without `group`", of_group.join(" and "));
         warn(message, "leave it out of `on`, or add `group`");
     }
-    let has_updates = on.iter().any(Event::names_updates);
+    let has_updates = on.iter().any(NotifyEvent::names_updates);
     for name in ["__DOMAINS__", "__DOMAIN__", "__IP__", "__OLDIP__", "__RECORDTYPE__"] {
-        let is_set = has_updates && (name != "__OLDIP__" || on.has(Event::Changed));
+        let is_set = has_updates && (name != "__OLDIP__" || on.has(NotifyEvent::Changed));
         if callback.uses(name) && !is_set {
-            let words: Vec<&str> = on.iter().map(Event::as_str).collect();
+            let words: Vec<&str> = on.iter().map(NotifyEvent::as_str).collect();
             warn(format!("`notify`: {name} is always empty on {}", words.join(", ")), "use __MESSAGE__");
         }
     }
-    let counts = on.has(Event::Failed) || on.has(Event::Recovered);
+    let counts = on.has(NotifyEvent::Failed) || on.has(NotifyEvent::Recovered);
     if !counts && object.value.members().is_some_and(|members| members.iter().any(|member| member.key == "after")) {
         warn("`notify`: `after` has no effect without `failed` or `recovered` in `on`".to_owned(), "leave it out");
     }

@@ -9,7 +9,7 @@ use super::raw::{Origin, Raw, Setting, Start};
 use super::read::SettingReader;
 use super::validate::Surroundings;
 use super::{Cache, Entry, Notification};
-use crate::notify::{DEFAULT_AFTER, Event, Events};
+use crate::notify::{DEFAULT_AFTER, NotifyEvent, NotifyEvents};
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Span, Value};
@@ -90,7 +90,7 @@ fn notification(
 ) -> Option<Notification> {
     let before = diagnostics.errors();
     let own = own(node, setting);
-    let mut conditions = Triggers { on: Events::DEFAULT, after: DEFAULT_AFTER };
+    let mut conditions = Triggers { on: NotifyEvents::DEFAULT, after: DEFAULT_AFTER };
     for member in node.value.members().unwrap_or_default() {
         let mut notes = Notes { setting, diagnostics };
         match member.key.as_str() {
@@ -126,7 +126,7 @@ fn notification(
 
 /// `on` and `after`
 struct Triggers {
-    on: Events,
+    on: NotifyEvents,
     after: u32,
 }
 
@@ -144,19 +144,19 @@ impl Notes<'_> {
     }
 
     /// Events, or one of them.
-    fn on(&mut self, node: &Node) -> Option<Events> {
-        let words = Event::ALL.map(Event::as_str);
+    fn on(&mut self, node: &Node) -> Option<NotifyEvents> {
+        let words = NotifyEvent::ALL.map(NotifyEvent::as_str);
         let all = words.map(|word| format!("`{word}`")).join(", ");
         let items: &[Node] = match &node.value {
             Value::Null => return None,
             Value::Array(items) => items,
             _ => std::slice::from_ref(node),
         };
-        let mut events = Events::NONE;
+        let mut events = NotifyEvents::NONE;
         for item in items {
             let text = item.value.text().unwrap_or_default();
             for word in text.split([',', ';']).map(str::trim) {
-                if let Some(event) = Event::parse(word) {
+                if let Some(event) = NotifyEvent::parse(word) {
                     events = events.with(event);
                     continue;
                 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use crate::group::role_change::Kind;
-use crate::history::record::Event;
+use crate::history::record::HistoryEvent;
 use crate::net::family::Family;
 use crate::update::happened::{Happened, Settled, What};
 
@@ -40,7 +40,8 @@ pub struct Counts {
 }
 
 /// The outcomes that are counted.
-pub(super) const OUTCOMES: [Event; 4] = [Event::Accepted, Event::Unchanged, Event::Failed, Event::Stopped];
+pub(super) const OUTCOMES: [HistoryEvent; 4] =
+    [HistoryEvent::Accepted, HistoryEvent::Unchanged, HistoryEvent::Failed, HistoryEvent::Stopped];
 
 impl Default for Counts {
     fn default() -> Self {
@@ -82,7 +83,7 @@ impl Counts {
     }
 
     fn settle(&mut self, settled: &Settled, now: Duration) {
-        let event = Event::of(&settled.outcome);
+        let event = HistoryEvent::of(&settled.outcome);
         if let Some(at) = OUTCOMES.iter().position(|known| *known == event) {
             self.outcomes[at] += 1;
         }

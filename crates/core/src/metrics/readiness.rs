@@ -13,7 +13,7 @@ use crate::update::status::{Phase, Status};
 
 /// What fails, and since when.
 #[derive(Debug, Clone, Default)]
-pub struct Readiness {
+pub struct ServiceReadiness {
     /// Updates that failed when they were last sent: since when, on a steady clock.
     failing: HashMap<(usize, Domain, Family), Duration>,
     /// Entries without an address, and how long that has been so.
@@ -22,7 +22,7 @@ pub struct Readiness {
     limits: Vec<Duration>,
 }
 
-impl Readiness {
+impl ServiceReadiness {
     /// Nothing fails yet. `limits`: the interval of each entry.
     pub fn new(limits: Vec<Duration>) -> Self {
         Self { limits, ..Self::default() }

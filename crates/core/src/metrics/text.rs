@@ -33,7 +33,7 @@ pub struct Now {
 
 /// All metrics.
 pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
-    let mut page = Page(String::new());
+    let mut page = Exposition(String::new());
     page.about_service(status, now);
     page.about_outcomes(counts);
     page.about_addresses(counts, status);
@@ -46,11 +46,11 @@ pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
 }
 
 /// The value of a series; none where it has none.
-type Value = fn(&Series<'_>, Now) -> Option<u64>;
+type SeriesValue = fn(&Series<'_>, Now) -> Option<u64>;
 
-struct Page(String);
+struct Exposition(String);
 
-impl Page {
+impl Exposition {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -185,7 +185,7 @@ impl Page {
 
     fn about_domains(&mut self, rows: &[Row], now: Now) {
         let domains = Series::of(rows);
-        let families: [(&str, &str, Value); 5] = [
+        let families: [(&str, &str, SeriesValue); 5] = [
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
                 (!series.is_standing_by).then_some(u64::from(series.is_good))
             }),

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use ddns_core::history::filter::{Filter, Kind};
+use ddns_core::history::filter::{Filter, RecordKind};
 use ddns_core::history::record::Record;
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -105,9 +105,9 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
             unix_time().seconds.saturating_sub(age.as_secs())
         }
     };
-    let kinds = [Kind::Failed, Kind::Changed, Kind::Group];
+    let kinds = [RecordKind::Failed, RecordKind::Changed, RecordKind::Group];
     let kind = match kinds.into_iter().filter(|kind| given.has(kind.name())).collect::<Vec<_>>()[..] {
-        [] => Kind::All,
+        [] => RecordKind::All,
         [kind] => kind,
         [.., last] => {
             let message = "only one of --failed, --changed and --group can be given";

@@ -11,7 +11,7 @@ use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::{Batch as Request, Moment, Redacted};
 use ddns_core::config::{Config, Entry, Notification};
 use ddns_core::net::family::Family;
-use ddns_core::notify::Event;
+use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -70,7 +70,7 @@ struct Sample<'a> {
     /// The number of the notification in its configuration.
     number: usize,
     notification: &'a Notification,
-    event: Event,
+    event: NotifyEvent,
     message: String,
     request: Result<Redacted, String>,
 }

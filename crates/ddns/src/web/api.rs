@@ -2,7 +2,7 @@
 
 use ddns_core::config::validate::Surroundings;
 use ddns_core::history;
-use ddns_core::history::filter::Kind;
+use ddns_core::history::filter::RecordKind;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::list::Filter;
@@ -84,7 +84,7 @@ pub(super) async fn history(site: &Site, request: &Request) -> Reply {
         Ok((_, limit)) => limit,
         Err(reply) => return reply,
     };
-    let Some(kind) = Kind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
+    let Some(kind) = RecordKind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
         return error(400, "`outcome` is one of all, failed, changed, accepted, group");
     };
     let Ok(since) = request.queried("since").unwrap_or_else(|| "0".to_owned()).parse() else {

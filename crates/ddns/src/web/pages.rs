@@ -1,7 +1,7 @@
 //! The pages: each handler asks the service for what its view shows.
 
 use ddns_core::history;
-use ddns_core::history::filter::Kind;
+use ddns_core::history::filter::RecordKind;
 use ddns_core::web::list::Filter;
 use ddns_core::web::overview::{self, Query};
 use ddns_core::web::when::Clock;
@@ -143,7 +143,7 @@ pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
 
 pub(super) async fn history(site: &Site, request: &Request) -> Reply {
     let filter = Filter::read(|name| request.queried(name));
-    let kind = Kind::parse(&filter.outcome).unwrap_or_default();
+    let kind = RecordKind::parse(&filter.outcome).unwrap_or_default();
     let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
     let (records, trouble) = match past::newest(site, wanted, past::MOST).await {
         Ok(records) => (records, None),

@@ -46,12 +46,15 @@ fn said(rest: &str) -> Vec<String> {
 fn i5_one_notification_or_a_list_of_them() {
     let one = notifications(r#""notify": {"id": "https://n.example/?m=__MESSAGE__"}"#);
     assert_eq!(one.len(), 1);
-    assert_eq!((one[0].on, one[0].after, one[0].timeout), (Events::DEFAULT, 3, Duration::from_secs(30)));
+    assert_eq!((one[0].on, one[0].after, one[0].timeout), (NotifyEvents::DEFAULT, 3, Duration::from_secs(30)));
     let two = notifications(
         r#""notify": [{"id": "https://n.example/__EVENT__", "on": "failed", "after": 5, "timeout": 2.5},
                       {"endpoint": "https://n.example", "token": {"m": "__MESSAGE__"}, "on": ["changed", "STOPPED"]}]"#,
     );
-    let sets = [Events::NONE.with(Event::Failed), Events::NONE.with(Event::Changed).with(Event::Stopped)];
+    let sets = [
+        NotifyEvents::NONE.with(NotifyEvent::Failed),
+        NotifyEvents::NONE.with(NotifyEvent::Changed).with(NotifyEvent::Stopped),
+    ];
     assert_eq!([two[0].on, two[1].on], sets);
     assert_eq!((two[0].after, two[1].after), (5, 3));
     assert_eq!(two[0].timeout, Duration::from_millis(2500));

@@ -3,7 +3,7 @@
 use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
-use ddns_core::notify::Event;
+use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
@@ -165,7 +165,7 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     if several {
         push(&mut text, "of", &config.name, width, COLUMN);
     }
-    let events: Vec<&str> = notification.on.iter().map(Event::as_str).collect();
+    let events: Vec<&str> = notification.on.iter().map(NotifyEvent::as_str).collect();
     push(&mut text, "on", &events.join(", "), width, COLUMN);
     push(&mut text, "example", &format!("{}: {message}", event.as_str()), width, COLUMN);
     match request {

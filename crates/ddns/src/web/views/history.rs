@@ -1,7 +1,7 @@
 //! What happened, the latest first: the same that `ddns history` shows.
 
-use ddns_core::history::filter::Kind;
-use ddns_core::history::record::{Event, Record};
+use ddns_core::history::filter::RecordKind;
+use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::text::number::grouped;
 use ddns_core::web::list::Filter;
 use ddns_core::web::when::Clock;
@@ -15,7 +15,7 @@ pub(crate) const PER_PAGE: usize = 50;
 /// What the view is made of.
 pub(crate) struct Model<'a> {
     pub(crate) filter: &'a Filter,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RecordKind,
     /// Those of this page, the latest first.
     pub(crate) records: &'a [Record],
     pub(crate) range: Range,
@@ -52,7 +52,7 @@ impl Model<'_> {
                     input type="search" name="q" value=(self.filter.search) aria-label="Filter by domain"
                         placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
                     select name="outcome" aria-label="Outcome" data-submit {
-                        @for kind in Kind::ALL {
+                        @for kind in RecordKind::ALL {
                             option value=(kind.name()) selected[kind == self.kind] { (words(kind)) }
                         }
                     }
@@ -63,7 +63,7 @@ impl Model<'_> {
     }
 
     fn nothing(&self) -> Markup {
-        if self.filter.search.is_empty() && self.kind == Kind::All {
+        if self.filter.search.is_empty() && self.kind == RecordKind::All {
             return empty("Nothing yet", html! { "Outcomes and changes of the address are shown here as they come." });
         }
         empty(
@@ -73,13 +73,13 @@ impl Model<'_> {
     }
 }
 
-fn words(kind: Kind) -> &'static str {
+fn words(kind: RecordKind) -> &'static str {
     match kind {
-        Kind::All => "everything",
-        Kind::Failed => "failures",
-        Kind::Changed => "changed addresses",
-        Kind::Accepted => "accepted",
-        Kind::Group => "the group",
+        RecordKind::All => "everything",
+        RecordKind::Failed => "failures",
+        RecordKind::Changed => "changed addresses",
+        RecordKind::Accepted => "accepted",
+        RecordKind::Group => "the group",
     }
 }
 
@@ -109,20 +109,20 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
     }
 }
 
-fn sign(event: Event) -> Markup {
+fn sign(event: HistoryEvent) -> Markup {
     let (class, icon, words) = match event {
-        Event::Accepted => ("good", Icon::Good, "accepted"),
-        Event::Unchanged => ("good", Icon::Good, "accepted, unchanged"),
-        Event::Failed => ("retrying", Icon::Retrying, "failed"),
-        Event::Stopped => ("stopped", Icon::Stopped, "stopped"),
-        Event::HeldBack => ("held", Icon::Held, "held back"),
-        Event::Address => ("sending", Icon::Sending, "address changed"),
-        Event::NoAddress => ("no-address", Icon::NoAddress, "no address"),
-        Event::SourceFailed => ("retrying", Icon::Retrying, "source failed"),
-        Event::SourceRecovered => ("good", Icon::Good, "source recovered"),
-        Event::TookOver => ("good", Icon::Good, "took over"),
-        Event::GaveBack => ("stand-by", Icon::Held, "gave back"),
-        Event::Lost => ("retrying", Icon::Retrying, "lost"),
+        HistoryEvent::Accepted => ("good", Icon::Good, "accepted"),
+        HistoryEvent::Unchanged => ("good", Icon::Good, "accepted, unchanged"),
+        HistoryEvent::Failed => ("retrying", Icon::Retrying, "failed"),
+        HistoryEvent::Stopped => ("stopped", Icon::Stopped, "stopped"),
+        HistoryEvent::HeldBack => ("held", Icon::Held, "held back"),
+        HistoryEvent::Address => ("sending", Icon::Sending, "address changed"),
+        HistoryEvent::NoAddress => ("no-address", Icon::NoAddress, "no address"),
+        HistoryEvent::SourceFailed => ("retrying", Icon::Retrying, "source failed"),
+        HistoryEvent::SourceRecovered => ("good", Icon::Good, "source recovered"),
+        HistoryEvent::TookOver => ("good", Icon::Good, "took over"),
+        HistoryEvent::GaveBack => ("stand-by", Icon::Held, "gave back"),
+        HistoryEvent::Lost => ("retrying", Icon::Retrying, "lost"),
     };
     html! { span class={ "state " (class) } { (icon) (words) } }
 }
@@ -135,23 +135,23 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
     html! {
         p.soft {
             @match record.event {
-                Event::Accepted | Event::Unchanged => {
+                HistoryEvent::Accepted | HistoryEvent::Unchanged => {
                     (address()) (before())
                     @if let Some(status) = record.status { " · " (status) }
                     @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }
                     @if record.attempt > 1 { " · try " (record.attempt) }
                 }
-                Event::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
-                Event::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
-                Event::HeldBack => {
+                HistoryEvent::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
+                HistoryEvent::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
+                HistoryEvent::HeldBack => {
                     (address()) " · " (reason)
                     @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
                 }
-                Event::Address => { (address()) (before()) " · " (source()) }
-                Event::NoAddress => { "No source gave an address any more" (before()) "." }
-                Event::SourceFailed => { (source()) ": " (reason) }
-                Event::SourceRecovered => { (source()) }
-                Event::TookOver | Event::GaveBack | Event::Lost => { "This host " (record.sentence()) "." }
+                HistoryEvent::Address => { (address()) (before()) " · " (source()) }
+                HistoryEvent::NoAddress => { "No source gave an address any more" (before()) "." }
+                HistoryEvent::SourceFailed => { (source()) ": " (reason) }
+                HistoryEvent::SourceRecovered => { (source()) }
+                HistoryEvent::TookOver | HistoryEvent::GaveBack | HistoryEvent::Lost => { "This host " (record.sentence()) "." }
             }
         }
     }

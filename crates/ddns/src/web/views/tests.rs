@@ -7,8 +7,8 @@ use std::time::Duration;
 use ddns_core::group::membership::Membership;
 use ddns_core::group::standing::{Role, Seen, Standing};
 use ddns_core::history::days::{DAYS, Day, Mark};
-use ddns_core::history::filter::Kind;
-use ddns_core::history::record::{Event, Record};
+use ddns_core::history::filter::RecordKind;
+use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Last, Phase, Row, Status};
@@ -201,37 +201,40 @@ fn records() -> Vec<Record> {
             domain: Some("nas.example.com".to_owned()),
             reason: failed("503"),
             attempt: 3,
-            ..record(40, Event::Failed)
+            ..record(40, HistoryEvent::Failed)
         },
-        record(1_260, Event::Accepted),
-        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, Event::Address) },
+        record(1_260, HistoryEvent::Accepted),
+        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, HistoryEvent::Address) },
         Record {
             reason: failed("200: badauth"),
             domain: Some("old.example.net".to_owned()),
-            ..record(9_000, Event::Stopped)
+            ..record(9_000, HistoryEvent::Stopped)
         },
         Record {
             reason: failed("the service asked to wait"),
             until: Some(NOW + 900),
-            ..record(30_000, Event::HeldBack)
+            ..record(30_000, HistoryEvent::HeldBack)
         },
-        Record { reason: failed("connect to dns.example.com: connection refused"), ..record(90_000, Event::Failed) },
+        Record {
+            reason: failed("connect to dns.example.com: connection refused"),
+            ..record(90_000, HistoryEvent::Failed)
+        },
         Record {
             domain: None,
             source: Some("url:https://ip.example/".to_owned()),
             reason: failed(NASTY),
-            ..record(200_000, Event::SourceFailed)
+            ..record(200_000, HistoryEvent::SourceFailed)
         },
         Record {
             domain: None,
             source: Some("url:https://ip.example/".to_owned()),
-            ..record(199_000, Event::SourceRecovered)
+            ..record(199_000, HistoryEvent::SourceRecovered)
         },
-        Record { domain: None, address: None, ..record(300_000, Event::NoAddress) },
-        Record { previous: ip("203.0.113.7"), ..record(400_000, Event::Unchanged) },
-        of_group(410_000, Event::TookOver, None),
-        of_group(500_000, Event::GaveBack, failed("this host has no address")),
-        of_group(600_000, Event::Lost, failed(NASTY)),
+        Record { domain: None, address: None, ..record(300_000, HistoryEvent::NoAddress) },
+        Record { previous: ip("203.0.113.7"), ..record(400_000, HistoryEvent::Unchanged) },
+        of_group(410_000, HistoryEvent::TookOver, None),
+        of_group(500_000, HistoryEvent::GaveBack, failed("this host has no address")),
+        of_group(600_000, HistoryEvent::Lost, failed(NASTY)),
     ]
 }
 
@@ -329,7 +332,7 @@ fn pages() -> Vec<(&'static str, String)> {
     };
     let history_of = |records: &[Record], filter: &Filter, trouble: Option<String>| {
         let range = Range { page: 2, per_page: 50, total: 1_234 };
-        history::Model { filter, kind: Kind::All, records, range, clock: clock(), trouble }.render()
+        history::Model { filter, kind: RecordKind::All, records, range, clock: clock(), trouble }.render()
     };
     let items = vec![
         item("home.example.com", shown()),
