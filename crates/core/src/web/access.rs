@@ -4,19 +4,19 @@ use crate::config::web::Web;
 
 /// Why a page is not opened: a sentence, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AccessRefusal {
     /// Names the field.
     pub why: String,
     /// What to do.
     pub hint: &'static str,
 }
 
-fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Refusal> {
-    Err(Refusal { why: why.into(), hint })
+fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, AccessRefusal> {
+    Err(AccessRefusal { why: why.into(), hint })
 }
 
 /// Refuses a page that everybody could open, and one whose files cannot be used.
-pub fn judge(web: &Web) -> Result<(), Refusal> {
+pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
     let files = [("certificate", &web.certificate), ("key", &web.key)];
     for (name, held) in files {
         if let Some((held, Err(why))) = held.as_ref().map(|held| (&held.shown, &held.text)) {
@@ -41,7 +41,7 @@ pub fn judge(web: &Web) -> Result<(), Refusal> {
 }
 
 /// The hash of the password; none where none is asked for.
-pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
+pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     const HINT: &str = "write it anew: `ddns password > FILE`";
     let Some(held) = &web.password else { return Ok(None) };
     let file = &held.shown;
@@ -54,7 +54,7 @@ pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
 }
 
 /// What programs send as a bearer token; none where none is accepted.
-pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
+pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     /// A shorter one can be guessed.
     const SHORTEST: usize = 16;
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";

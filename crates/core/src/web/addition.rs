@@ -138,14 +138,14 @@ pub fn appended(old: &str, addition: &str, outside: &Outside) -> Result<String, 
     Ok(format!("{}{comma}{between}{line}{text}\n  {}", &old[..from], &old[to..]))
 }
 
-type Entry = Vec<(String, Value)>;
+type NewEntry = Vec<(String, Value)>;
 
 /// The entries of a configuration, each whole.
-fn entries(members: &[Member]) -> Vec<Entry> {
+fn entries(members: &[Member]) -> Vec<NewEntry> {
     let is_field = |member: &&Member| Field::written(&member.key).is_some_and(|field| field.scope == FieldScope::Entry);
     let pair = |member: &Member| (member.key.clone(), member.node.value.clone());
-    let common: Entry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
-    let whole = |own: Entry| {
+    let common: NewEntry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
+    let whole = |own: NewEntry| {
         let mut entry = vec![("provider".to_owned(), Value::string("callback"))];
         entry.extend(own.iter().filter(|(name, _)| name != "provider").cloned());
         entry.extend(common.iter().filter(|(name, _)| own.iter().all(|(known, _)| known != name)).cloned());
@@ -162,7 +162,7 @@ fn entries(members: &[Member]) -> Vec<Entry> {
     }
 }
 
-fn indented(entry: &Entry) -> String {
+fn indented(entry: &NewEntry) -> String {
     let text = pretty(&Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone()))));
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }

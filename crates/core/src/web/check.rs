@@ -85,7 +85,7 @@ pub fn has_errors(findings: &[Finding]) -> bool {
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
     let document = Rc::new(Document { name: name.to_owned(), text: text.to_owned(), fetched: false });
     let (config, diagnostics) = judged(&document, around);
-    let fields = Places::of(text);
+    let fields = FieldSpans::of(text);
     let mut findings: Vec<Finding> =
         without_repeats(diagnostics).into_iter().map(|diagnostic| finding(diagnostic, text, &fields)).collect();
     findings.sort_by_key(|finding| finding.spot.map_or(0, |spot| spot.span.start));
@@ -120,7 +120,7 @@ fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
     Surroundings { options, environment, proxies: around.proxies.clone(), files }
 }
 
-fn finding(diagnostic: Diagnostic, text: &str, fields: &Places) -> Finding {
+fn finding(diagnostic: Diagnostic, text: &str, fields: &FieldSpans) -> Finding {
     let Diagnostic { severity, place, message, hint, .. } = diagnostic;
     let (spot, message) = match place {
         Place::File { excerpt: Some(excerpt), .. } => (Some(Spot::of(text, excerpt.span)), message),
@@ -132,9 +132,9 @@ fn finding(diagnostic: Diagnostic, text: &str, fields: &Places) -> Finding {
 }
 
 /// Where the fields stand in a text.
-struct Places(Vec<(Span, &'static Field)>);
+struct FieldSpans(Vec<(Span, &'static Field)>);
 
-impl Places {
+impl FieldSpans {
     fn of(text: &str) -> Self {
         let mut places = Vec::new();
         if let Ok(root) = parse(text, Dialect::CONFIG) {

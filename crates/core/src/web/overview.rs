@@ -8,7 +8,7 @@ use crate::group::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
 use crate::update::status::{Phase, Row, Status};
-use crate::web::state::State;
+use crate::web::state::UpdateState;
 
 /// So many updates stand on a page.
 pub const PER_PAGE: usize = 50;
@@ -24,11 +24,11 @@ const MOST_ADDRESSES: usize = 3;
 
 /// Which updates are wanted, in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
+pub struct OverviewQuery {
     /// What a domain, an address or a source must contain.
     pub search: String,
     /// Only those in this state.
-    pub state: Option<State>,
+    pub state: Option<UpdateState>,
     /// By what they are sorted.
     pub sort: Sort,
     /// The last one first.
@@ -67,14 +67,14 @@ impl Sort {
     }
 }
 
-impl Query {
+impl OverviewQuery {
     /// Reads the values of an address; what is not understood counts as not given.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
         let sort = value("sort").unwrap_or_default();
         let (key, is_reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |key| (key, true));
         Self {
             search: value("q").unwrap_or_default().trim().to_owned(),
-            state: value("state").and_then(|key| State::parse(&key)),
+            state: value("state").and_then(|key| UpdateState::parse(&key)),
             sort: Sort::ALL.into_iter().find(|sort| sort.key() == key).unwrap_or_default(),
             is_reverse,
             page: value("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1),
@@ -103,7 +103,7 @@ impl Query {
 
     /// The same with those in one state, or all.
     #[must_use]
-    pub fn in_state(&self, state: Option<State>) -> Self {
+    pub fn in_state(&self, state: Option<UpdateState>) -> Self {
         Self { state, page: 1, ..self.clone() }
     }
 
@@ -115,7 +115,7 @@ impl Query {
 
     fn includes(&self, row: &Row, search: &str) -> bool {
         let has = |text: &str| text.to_lowercase().contains(search);
-        self.state.is_none_or(|state| state == State::of(&row.phase))
+        self.state.is_none_or(|state| state == UpdateState::of(&row.phase))
             && (search.is_empty()
                 || has(&row.domain)
                 || address(row).is_some_and(|ip| has(&ip.to_string()))
@@ -127,7 +127,7 @@ impl Query {
         let by = |one: &Row, other: &Row| match self.sort {
             Sort::Written => Ordering::Equal,
             Sort::Name => one.domain.cmp(&other.domain),
-            Sort::State => State::of(&other.phase).cmp(&State::of(&one.phase)),
+            Sort::State => UpdateState::of(&other.phase).cmp(&UpdateState::of(&one.phase)),
             Sort::Address => address(one).cmp(&address(other)),
             Sort::Accepted => other.accepted.map(|last| last.at).cmp(&one.accepted.map(|last| last.at)),
         };
@@ -170,7 +170,7 @@ pub struct Overview<'a> {
     /// `11 of 12 up to date`
     pub headline: String,
     /// The worst state of all updates, and of the group; up to date where there are none.
-    pub worst: State,
+    pub worst: UpdateState,
     /// The addresses that were found, those of most updates first.
     pub addresses: Vec<Current<'a>>,
     /// What is not up to date, the worst first.
@@ -178,7 +178,7 @@ pub struct Overview<'a> {
     /// How many sentences more there would be.
     pub more_trouble: usize,
     /// How many updates there are in each state, those that some are in.
-    pub counts: Vec<(State, usize)>,
+    pub counts: Vec<(UpdateState, usize)>,
     /// How many there are in all.
     pub all: usize,
     /// How many the query wants.
@@ -204,7 +204,7 @@ pub struct Current<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Trouble<'a> {
     /// Their state.
-    pub state: State,
+    pub state: UpdateState,
     /// The first of them.
     pub named: Vec<&'a Row>,
     /// How many there are.
@@ -214,14 +214,14 @@ pub struct Trouble<'a> {
 }
 
 /// Prepares the view.
-pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
-    let mut numbers = [0; State::ALL.len()];
+pub fn overview<'a>(status: &'a Status, query: &OverviewQuery) -> Overview<'a> {
+    let mut numbers = [0; UpdateState::ALL.len()];
     for row in &status.rows {
-        numbers[State::of(&row.phase) as usize] += 1;
+        numbers[UpdateState::of(&row.phase) as usize] += 1;
     }
-    let counts: Vec<_> = State::ALL.into_iter().zip(numbers).filter(|(_, count)| *count > 0).collect();
-    let worst = counts.last().map_or(State::UpToDate, |(state, _)| *state);
-    let trouble_of_group = if status.obstacle().is_some() { State::Retrying } else { State::UpToDate };
+    let counts: Vec<_> = UpdateState::ALL.into_iter().zip(numbers).filter(|(_, count)| *count > 0).collect();
+    let worst = counts.last().map_or(UpdateState::UpToDate, |(state, _)| *state);
+    let trouble_of_group = if status.obstacle().is_some() { UpdateState::Retrying } else { UpdateState::UpToDate };
     let (trouble, more_trouble) = trouble(&status.rows);
     let search = query.search.to_lowercase();
     let mut rows: Vec<&Row> = status.rows.iter().filter(|row| query.includes(row, &search)).collect();
@@ -242,9 +242,9 @@ pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
     }
 }
 
-fn headline(status: &Status, numbers: [usize; State::ALL.len()]) -> String {
+fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String {
     let all = status.rows.len();
-    let stands_by = |role: Role| role.is_standing_by() && all > 0 || numbers[State::StandBy as usize] > 0;
+    let stands_by = |role: Role| role.is_standing_by() && all > 0 || numbers[UpdateState::StandBy as usize] > 0;
     if let Some(group) = status.group.as_ref().filter(|group| stands_by(group.standing.role)) {
         let Standing { role, holder, member, .. } = &group.standing;
         return match (status.obstacle(), role, holder) {
@@ -255,7 +255,7 @@ fn headline(status: &Status, numbers: [usize; State::ALL.len()]) -> String {
             _ => "Stands by".to_owned(),
         };
     }
-    match (all, numbers[State::UpToDate as usize]) {
+    match (all, numbers[UpdateState::UpToDate as usize]) {
         (0, _) => "No updates configured".to_owned(),
         (1, 1) => "Up to date".to_owned(),
         (1, _) => "Not up to date".to_owned(),
@@ -286,9 +286,9 @@ fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
 /// What is not up to date, taken together where the reason is the same; and how many sentences were left out.
 fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
     let mut all: Vec<Trouble<'_>> = Vec::new();
-    let mut places: HashMap<(State, &str), usize> = HashMap::new();
+    let mut places: HashMap<(UpdateState, &str), usize> = HashMap::new();
     for row in rows {
-        let state = State::of(&row.phase);
+        let state = UpdateState::of(&row.phase);
         let (why, next) = match &row.phase {
             Phase::Retry { seconds, why, .. } | Phase::Waiting { seconds, why } | Phase::Held { seconds, why } => {
                 (why.as_str(), Some(*seconds))

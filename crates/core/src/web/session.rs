@@ -49,9 +49,9 @@ impl std::fmt::Debug for Id {
 }
 
 /// A key of this process, which makes tokens of ids.
-pub struct Key([u8; 32]);
+pub struct SessionKey([u8; 32]);
 
-impl Key {
+impl SessionKey {
     /// Of random bytes.
     pub fn new(random: [u8; 32]) -> Self {
         Self(random)
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn i2_a_token_is_that_of_one_visitor_and_one_process() {
-        let (one, other) = (Key::new([1; 32]), Key::new([2; 32]));
+        let (one, other) = (SessionKey::new([1; 32]), SessionKey::new([2; 32]));
         let token = one.token(&id(1));
         assert!(one.is_token(&id(1), &token));
         assert!(!one.is_token(&id(2), &token) && !other.is_token(&id(1), &token));

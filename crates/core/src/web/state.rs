@@ -4,7 +4,7 @@ use crate::update::status::Phase;
 
 /// A state: a word, a sign and a colour. The worst is the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum UpdateState {
     /// The endpoint has the address.
     UpToDate,
     /// Another host of the group sends it.
@@ -23,7 +23,7 @@ pub enum State {
     Stopped,
 }
 
-impl State {
+impl UpdateState {
     /// All of them, the best first.
     pub const ALL: [Self; 8] = [
         Self::UpToDate,
@@ -78,7 +78,7 @@ impl State {
         }
     }
 
-    /// The state that [`State::key`] names.
+    /// The state that [`UpdateState::key`] names.
     pub fn parse(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.key() == key)
     }

@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use ddns_core::service::{Manager, Scope, configurations, log};
+use ddns_core::service::{Manager, ServiceScope, configurations, log};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
@@ -69,7 +69,7 @@ fn note(text: &str) {
 
 /// The host's services are root's matter.
 fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
-    if facts.scope == Scope::User || facts.is_root {
+    if facts.scope == ServiceScope::User || facts.is_root {
         return None;
     }
     let way = match facts.manager {

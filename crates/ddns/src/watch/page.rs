@@ -5,7 +5,7 @@ use std::io;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::web::Web;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::web::access::{self, Refusal, judge};
+use ddns_core::web::access::{self, AccessRefusal, judge};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Events;
@@ -29,20 +29,20 @@ pub(super) fn wanted(configs: &[Valid]) -> Result<Option<Page<'_>>, Vec<Diagnost
         let hint = "set it in one of the files only";
         return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
     }
-    let wrong = |Refusal { why, hint }| vec![Diagnostic::error(Place::file(name), why).hint(hint)];
+    let wrong = |AccessRefusal { why, hint }| vec![Diagnostic::error(Place::file(name), why).hint(hint)];
     openable(web).map(Some).map_err(wrong)
 }
 
-fn openable(web: &Web) -> Result<Page<'_>, Refusal> {
+fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
     judge(web)?;
     if let (Some(hash), Some(held)) = (access::password(web)?, &web.password) {
-        let refusal = |why: &str| Refusal {
+        let refusal = |why: &str| AccessRefusal {
             why: format!("`web.password_file`: {} {why}", held.shown),
             hint: "write it anew: `ddns password > FILE`",
         };
         password::judge(hash).map_err(refusal)?;
     }
-    let refusal = |why| Refusal { why, hint: "name the chain of the certificate and its key, both in PEM form" };
+    let refusal = |why| AccessRefusal { why, hint: "name the chain of the certificate and its key, both in PEM form" };
     Ok(Page { web, tls: tls::acceptor(web).map_err(refusal)? })
 }
 

@@ -5,7 +5,7 @@ use ddns_core::history;
 use ddns_core::history::filter::RecordKind;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 
 use super::past;
@@ -72,7 +72,7 @@ pub(super) async fn preview(site: &Site, request: &Request) -> Reply {
         Ok(part) => part,
         Err(reply) => return reply,
     };
-    let filter = Filter { search: request.queried("domain").unwrap_or_default(), ..Filter::default() };
+    let filter = ListFilter { search: request.queried("domain").unwrap_or_default(), ..ListFilter::default() };
     let Some(previews) = site.previews(Wanted { filter, update: None, skip, take }).await else { return gone() };
     let now = unix_time().seconds;
     Reply::json(200, &Value::list(previews.shown.iter().map(|preview| Preview::to_json(preview, now))))

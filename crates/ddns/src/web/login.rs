@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::session::Id;
-use ddns_core::web::tries::Turn;
+use ddns_core::web::tries::Admission;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
 use maud::Render as _;
 
@@ -60,9 +60,9 @@ async fn checked(site: Rc<Site>, client: IpAddr, hash: String, password: String)
     loop {
         let turn = site.tries.borrow_mut().turn(number, steady_time());
         match turn {
-            Turn::Now => break,
-            Turn::Later => site.checked.notified().await,
-            Turn::Never(wait) => {
+            Admission::Now => break,
+            Admission::Later => site.checked.notified().await,
+            Admission::Never(wait) => {
                 site.checked.notify_waiters();
                 return Err(wait);
             }

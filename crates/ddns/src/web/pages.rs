@@ -2,8 +2,8 @@
 
 use ddns_core::history;
 use ddns_core::history::filter::RecordKind;
-use ddns_core::web::list::Filter;
-use ddns_core::web::overview::{self, Query};
+use ddns_core::web::list::ListFilter;
+use ddns_core::web::overview::{self, OverviewQuery};
 use ddns_core::web::when::Clock;
 use maud::Render as _;
 
@@ -42,7 +42,7 @@ pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
     if status.configs.is_empty() {
         return without_answer(site).await;
     }
-    let query = Query::read(|name| request.queried(name));
+    let query = OverviewQuery::read(|name| request.queried(name));
     let view = overview::overview(&status, &query);
     let frame = frame(request, "Overview", Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
@@ -59,8 +59,12 @@ pub(super) async fn update(site: &Site, request: &Request) -> Reply {
         return missing(request, "The address of this page names no domain and no type.");
     };
     let endpoint = request.queried("endpoint");
-    let wanted =
-        Wanted { filter: Filter::default(), update: Some((domain.clone(), kind.clone())), skip: 0, take: MOST_ALIKE };
+    let wanted = Wanted {
+        filter: ListFilter::default(),
+        update: Some((domain.clone(), kind.clone())),
+        skip: 0,
+        take: MOST_ALIKE,
+    };
     let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
         return without_answer(site).await;
     };
@@ -125,7 +129,7 @@ pub(super) async fn ask_sources(site: &Site) -> Reply {
 }
 
 pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
-    let filter = Filter::read(|name| request.queried(name));
+    let filter = ListFilter::read(|name| request.queried(name));
     let per_page = views::requests::PER_PAGE;
     let skip = (filter.page - 1).saturating_mul(per_page);
     let wanted = Wanted { filter: filter.clone(), update: None, skip, take: per_page };
@@ -142,7 +146,7 @@ pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
 }
 
 pub(super) async fn history(site: &Site, request: &Request) -> Reply {
-    let filter = Filter::read(|name| request.queried(name));
+    let filter = ListFilter::read(|name| request.queried(name));
     let kind = RecordKind::parse(&filter.outcome).unwrap_or_default();
     let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
     let (records, trouble) = match past::newest(site, wanted, past::MOST).await {

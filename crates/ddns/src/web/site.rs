@@ -14,9 +14,9 @@ use ddns_core::text::json::Value;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::status::Status;
 use ddns_core::web::access::{password, token};
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use ddns_core::web::mask::mask;
-use ddns_core::web::session::{Id, Key, Sessions};
+use ddns_core::web::session::{Id, SessionKey, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Notify, oneshot};
@@ -57,7 +57,7 @@ pub(crate) enum Ask {
 
 /// Which updates are wanted.
 pub(crate) struct Wanted {
-    pub(crate) filter: Filter,
+    pub(crate) filter: ListFilter,
     /// Only the update of this domain and type.
     pub(crate) update: Option<(String, String)>,
     /// So many come before the first one that is shown.
@@ -104,7 +104,7 @@ pub(super) struct Site {
     /// Where it listens in fact.
     pub(super) address: SocketAddr,
     /// Of this process: what is signed with it means nothing to the next.
-    pub(super) key: Key,
+    pub(super) key: SessionKey,
     pub(super) sessions: RefCell<Sessions>,
     pub(super) tries: RefCell<Tries>,
     /// Held by what is done beside the event loop: one thing at a time.
@@ -127,7 +127,7 @@ impl Site {
             web: RefCell::new(web),
             tls: RefCell::new(tls),
             address,
-            key: Key::new(random()?),
+            key: SessionKey::new(random()?),
             sessions: RefCell::default(),
             tries: RefCell::default(),
             beside: Arc::default(),

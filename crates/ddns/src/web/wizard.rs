@@ -15,7 +15,7 @@ use ddns_core::config::{Config, starter, value};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
-use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
+use ddns_core::recipe::{self, AnswerSlot, Form, Inquiry, Recipe};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Node, Value};
 use ddns_core::update::Sendable;
@@ -306,7 +306,7 @@ fn lookup_page(
     wrong: Option<&str>,
     may_look: bool,
 ) -> Reply {
-    let slot: &Slot = &inquiry.slot;
+    let slot: &AnswerSlot = &inquiry.slot;
     let (label, name) = (form.label(slot), slot.to_string());
     let shown = may_look.then(|| inquiry.shown.join("\n"));
     let content = view::lookup(mode(request), typed, &label, &name, shown.as_deref(), wrong, &request.token);

@@ -230,7 +230,7 @@ impl Hider<'_> {
     fn leaf(&mut self, node: &Node, hidden_in: impl Fn(&str) -> Vec<Range<usize>>) {
         let Value::String(value) = &node.value else { return self.everything(node) };
         let inside = node.span.start + 1..node.span.end.saturating_sub(1);
-        let places = Places::of(&self.text[inside.clone()]);
+        let places = OffsetMap::of(&self.text[inside.clone()]);
         for range in hidden_in(value) {
             self.known.push(value[range.clone()].to_owned());
             let range = inside.start + places.0[range.start]..inside.start + places.0[range.end];
@@ -342,7 +342,7 @@ fn in_document(text: &str, node: &Node, found: &mut Vec<Range<usize>>) {
     match &node.value {
         Value::String(value) => {
             let start = node.span.start + 1;
-            let places = Places::of(&text[start..node.span.end.saturating_sub(1)]);
+            let places = OffsetMap::of(&text[start..node.span.end.saturating_sub(1)]);
             let ranges = hidden_in_text(value).into_iter();
             found.extend(ranges.map(|range| start + places.0[range.start]..start + places.0[range.end]));
         }
@@ -399,9 +399,9 @@ fn is_off(item: &str) -> bool {
 }
 
 /// For each byte of a JSON string as it is meant, and for its end, where it stands as it is written.
-struct Places(Vec<usize>);
+struct OffsetMap(Vec<usize>);
 
-impl Places {
+impl OffsetMap {
     /// `written` is the inside of a valid JSON string.
     fn of(written: &str) -> Self {
         let mut places = Vec::with_capacity(written.len() + 1);

@@ -21,9 +21,9 @@ fn retry(why: &str, seconds: u64) -> Phase {
     Phase::Retry { seconds, failures: 3, why: why.to_owned() }
 }
 
-fn query(text: &str) -> Query {
+fn query(text: &str) -> OverviewQuery {
     let pairs: Vec<(&str, &str)> = text.split('&').filter_map(|pair| pair.split_once('=')).collect();
-    Query::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    OverviewQuery::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
 }
 
 #[test]
@@ -38,15 +38,15 @@ fn i1_trouble_comes_first_and_once_for_the_same_reason() {
     ];
     let status = Status { rows, ..Status::default() };
     let view = overview(&status, &query(""));
-    assert_eq!((view.headline.as_str(), view.worst), ("1 of 6 up to date", State::Stopped));
+    assert_eq!((view.headline.as_str(), view.worst), ("1 of 6 up to date", UpdateState::Stopped));
     let told: Vec<_> =
         view.trouble.iter().map(|one| (one.named[0].domain.as_str(), one.state, one.count, one.next)).collect();
     assert_eq!(
         told,
         [
-            ("d.example", State::Stopped, 1, None),
-            ("a.example", State::Retrying, 2, Some(7)),
-            ("c.example", State::NoAddress, 1, None),
+            ("d.example", UpdateState::Stopped, 1, None),
+            ("a.example", UpdateState::Retrying, 2, Some(7)),
+            ("c.example", UpdateState::NoAddress, 1, None),
         ]
     );
     let found: Vec<_> = view.addresses.iter().map(|one| (one.ip.to_string(), one.count)).collect();
@@ -73,7 +73,7 @@ fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
         let query = query(text);
         assert_eq!(self::query(query.link().trim_start_matches(['/', '?'])), query);
     }
-    let search = Query { search: "a&b=c d".to_owned(), ..Query::default() };
+    let search = OverviewQuery { search: "a&b=c d".to_owned(), ..OverviewQuery::default() };
     assert_eq!(search.link(), "/?q=a%26b%3Dc+d");
     assert!(query("sort=name").sorted(Sort::Name).is_reverse && !query("sort=-name").sorted(Sort::Name).is_reverse);
 }
@@ -95,17 +95,17 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
     let rows = ["a.example", "b.example"].map(|name| row(name, "203.0.113.7", Phase::UpToDate));
     let status = Status { rows: rows.into(), ..Status::default() };
     let cases = [
-        (Role::Holder, true, "All 2 up to date", State::UpToDate),
+        (Role::Holder, true, "All 2 up to date", UpdateState::UpToDate),
         // Until its lease ends it may send, and knows what it sent.
-        (Role::Holder, false, "All 2 up to date", State::UpToDate),
-        (Role::HandingOver, true, "All 2 up to date", State::UpToDate),
-        (Role::Unconfirmed, true, "Stands by: the lease of the group is not confirmed", State::Retrying),
-        (Role::Unconfirmed, false, "Stands by: the lease of the group is not confirmed", State::Retrying),
-        (Role::TakingOver, true, "Takes over", State::StandBy),
-        (Role::Joining, true, "Joins the group", State::StandBy),
-        (Role::Joining, false, "Stands by: the store of the group cannot be used", State::Retrying),
-        (Role::StandBy, true, "Stands by for b", State::StandBy),
-        (Role::StandBy, false, "Stands by: the store of the group cannot be used", State::Retrying),
+        (Role::Holder, false, "All 2 up to date", UpdateState::UpToDate),
+        (Role::HandingOver, true, "All 2 up to date", UpdateState::UpToDate),
+        (Role::Unconfirmed, true, "Stands by: the lease of the group is not confirmed", UpdateState::Retrying),
+        (Role::Unconfirmed, false, "Stands by: the lease of the group is not confirmed", UpdateState::Retrying),
+        (Role::TakingOver, true, "Takes over", UpdateState::StandBy),
+        (Role::Joining, true, "Joins the group", UpdateState::StandBy),
+        (Role::Joining, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
+        (Role::StandBy, true, "Stands by for b", UpdateState::StandBy),
+        (Role::StandBy, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
     ];
     // It gave the lease back, and the store has not said so yet.
     let mut resigned = status.clone();

@@ -12,7 +12,7 @@ use ddns_core::config::{Config, starter};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
-use ddns_core::recipe::{Filled, Form, Inquiry, Recipe, Slot};
+use ddns_core::recipe::{AnswerSlot, Filled, Form, Inquiry, Recipe};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::domain::Domain;
 
@@ -222,7 +222,7 @@ fn questions(form: &mut Form<'_>, manner: Manner) -> Result<(), Broken> {
 }
 
 /// What is missing where no questions can be asked.
-fn unanswered(form: &Form<'_>, missing: &[Slot]) -> Broken {
+fn unanswered(form: &Form<'_>, missing: &[AnswerSlot]) -> Broken {
     let all: Vec<String> = missing.iter().map(|slot| format!("--set {slot}=… ({})", form.label(slot))).collect();
     wrong(
         &format!("`ddns init` needs {}: there is no terminal to ask on", all.join(", ")),
@@ -236,7 +236,7 @@ fn asked(question: &str) -> Result<String, String> {
 }
 
 /// Asks until the answer is one.
-fn ask(form: &mut Form<'_>, slot: &Slot) -> Result<(), Broken> {
+fn ask(form: &mut Form<'_>, slot: &AnswerSlot) -> Result<(), Broken> {
     let label = form.label(slot);
     let help = form.question(slot).map(|question| question.help.as_str()).unwrap_or_default();
     let help = if help.is_empty() { String::new() } else { broken(&format!("{label}: {help}."), 0) };

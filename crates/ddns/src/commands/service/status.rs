@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ddns_core::service::{Manager, Scope, procd, systemd};
+use ddns_core::service::{Manager, ServiceScope, procd, systemd};
 use ddns_core::text::duration::seconds;
 use ddns_core::update::status::Status;
 
@@ -76,8 +76,8 @@ fn state(facts: &Facts) -> (String, bool) {
     }
 }
 
-fn of_systemd(scope: Scope) -> (String, bool) {
-    let option = if scope == Scope::User { &["--user"][..] } else { &[] };
+fn of_systemd(scope: ServiceScope) -> (String, bool) {
+    let option = if scope == ServiceScope::User { &["--user"][..] } else { &[] };
     let asked = ["show", systemd::UNIT, "--property=ActiveState,SubState,UnitFileState,Result,NRestarts"];
     let Some(text) = said(&[&["systemctl"], option, &asked].concat()) else {
         return ("systemd does not respond".to_owned(), false);

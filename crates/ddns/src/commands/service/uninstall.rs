@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use ddns_core::service::access::user;
-use ddns_core::service::{self, Manager, Scope, systemd};
+use ddns_core::service::{self, Manager, ServiceScope, systemd};
 
 use super::facts::{Facts, Found, is_written_by_us};
 use super::{needs_root, steps, wrong};
@@ -23,7 +23,7 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
             return 1;
         }
         Found::OfPackage(..) => {
-            let mut steps = vec![systemd::control(Scope::System, &["disable", "--now", systemd::UNIT])];
+            let mut steps = vec![systemd::control(ServiceScope::System, &["disable", "--now", systemd::UNIT])];
             if is_written_by_us(systemd::DROP_IN) {
                 steps.extend(systemd::without_drop_in());
             }
@@ -52,7 +52,7 @@ fn left(facts: &Facts, found: &Found) -> String {
     let state = service::state(facts.manager, facts.scope, &facts.home);
     let mut left = format!("Configuration and state are still there: {configs}, {state}.{package}");
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let is_host = (facts.manager, facts.scope) == (Manager::Systemd, Scope::System);
+    let is_host = (facts.manager, facts.scope) == (Manager::Systemd, ServiceScope::System);
     if is_host && package.is_empty() && user(systemd::USER, &passwd, "").is_some() {
         left += " So is the user ddns, whose group may own the configuration: `userdel ddns` removes it.";
     }

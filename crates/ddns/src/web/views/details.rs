@@ -3,7 +3,7 @@
 use ddns_core::history::record::Record;
 use ddns_core::update::status::{Phase, Row};
 use ddns_core::web::overview::{address, link};
-use ddns_core::web::state::State;
+use ddns_core::web::state::UpdateState;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
@@ -30,10 +30,14 @@ pub(crate) struct Model<'a> {
 
 impl Render for Model<'_> {
     fn render(&self) -> Markup {
-        let state = State::of(&self.row.phase);
+        let state = UpdateState::of(&self.row.phase);
         let button = match state {
-            State::Stopped => action("/retry-stopped", self.token, &html! { button.main { "Send stopped again" } }),
-            State::UpToDate | State::Sending => action("/sync", self.token, &html! { button { "Synchronize now" } }),
+            UpdateState::Stopped => {
+                action("/retry-stopped", self.token, &html! { button.main { "Send stopped again" } })
+            }
+            UpdateState::UpToDate | UpdateState::Sending => {
+                action("/sync", self.token, &html! { button { "Synchronize now" } })
+            }
             _ => action("/sync", self.token, &html! { button.main { "Try now" } }),
         };
         html! {

@@ -3,7 +3,7 @@
 use ddns_core::group::membership::Membership;
 use ddns_core::group::standing::{Role, Seen, Standing};
 use ddns_core::text::number::grouped;
-use ddns_core::web::state::State;
+use ddns_core::web::state::UpdateState;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
@@ -46,13 +46,13 @@ fn capital(text: &str) -> String {
 
 fn sign(role: Role) -> Markup {
     let (state, words) = match role {
-        Role::Holder => (State::UpToDate, "holds the lease"),
-        Role::StandBy => (State::StandBy, "stands by"),
-        Role::Joining => (State::Sending, "joins"),
-        Role::TakingOver => (State::Sending, "takes over"),
-        Role::HandingOver => (State::HeldBack, "gives back"),
-        Role::Unconfirmed => (State::Retrying, "not confirmed"),
-        Role::Left => (State::StandBy, "left"),
+        Role::Holder => (UpdateState::UpToDate, "holds the lease"),
+        Role::StandBy => (UpdateState::StandBy, "stands by"),
+        Role::Joining => (UpdateState::Sending, "joins"),
+        Role::TakingOver => (UpdateState::Sending, "takes over"),
+        Role::HandingOver => (UpdateState::HeldBack, "gives back"),
+        Role::Unconfirmed => (UpdateState::Retrying, "not confirmed"),
+        Role::Left => (UpdateState::StandBy, "left"),
     };
     html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
 }
@@ -78,9 +78,9 @@ fn table(members: &[Seen]) -> Markup {
 
 fn stands(seen: &Seen) -> Markup {
     let (state, words) = match seen {
-        Seen { is_holder: true, .. } => (State::UpToDate, "holds the lease"),
-        Seen { ready: true, .. } => (State::StandBy, "ready"),
-        _ => (State::NoAddress, "not ready"),
+        Seen { is_holder: true, .. } => (UpdateState::UpToDate, "holds the lease"),
+        Seen { ready: true, .. } => (UpdateState::StandBy, "ready"),
+        _ => (UpdateState::NoAddress, "not ready"),
     };
     html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }

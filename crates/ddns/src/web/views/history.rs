@@ -3,7 +3,7 @@
 use ddns_core::history::filter::RecordKind;
 use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::text::number::grouped;
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
@@ -14,7 +14,7 @@ pub(crate) const PER_PAGE: usize = 50;
 
 /// What the view is made of.
 pub(crate) struct Model<'a> {
-    pub(crate) filter: &'a Filter,
+    pub(crate) filter: &'a ListFilter,
     pub(crate) kind: RecordKind,
     /// Those of this page, the latest first.
     pub(crate) records: &'a [Record],

@@ -2,8 +2,8 @@
 
 use ddns_core::text::number::grouped;
 use ddns_core::update::status::{Last, Phase, Row, Status};
-use ddns_core::web::overview::{Current, Overview, PER_PAGE, Query, Sort, Trouble, address, details_link};
-use ddns_core::web::state::State;
+use ddns_core::web::overview::{Current, Overview, OverviewQuery, PER_PAGE, Sort, Trouble, address, details_link};
+use ddns_core::web::state::UpdateState;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
@@ -15,7 +15,7 @@ use super::strip::{Strip, strip};
 pub(crate) struct Model<'a> {
     pub(crate) status: &'a Status,
     pub(crate) view: &'a Overview<'a>,
-    pub(crate) query: &'a Query,
+    pub(crate) query: &'a OverviewQuery,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
     /// The last days of each row of the page; empty where there is no history.
@@ -83,13 +83,13 @@ impl Model<'_> {
 
     fn trouble(&self) -> Markup {
         let view = self.view;
-        let has = |state: State| view.counts.iter().any(|(known, _)| *known == state);
+        let has = |state: UpdateState| view.counts.iter().any(|(known, _)| *known == state);
         let again = html! { button { "Send stopped again" } };
         html! {
             section.card.flush aria-labelledby="trouble" {
                 header {
                     h2 #trouble { "What needs attention" }
-                    @if has(State::Stopped) { (action("/retry-stopped", self.token, &again)) }
+                    @if has(UpdateState::Stopped) { (action("/retry-stopped", self.token, &again)) }
                 }
                 ul.trouble { @for trouble in &view.trouble { (self.sentence(trouble)) } }
                 @if view.more_trouble > 0 {
@@ -174,7 +174,7 @@ impl Model<'_> {
 
     fn bar(&self) -> Markup {
         let (view, query) = (self.view, self.query);
-        let chip = |state: Option<State>, words: &str, count: usize| {
+        let chip = |state: Option<UpdateState>, words: &str, count: usize| {
             html! {
                 a href=(query.in_state(state).link()) aria-current=[(query.state == state).then_some("true")] {
                     @if let Some(state) = state { (Icon::of(state)) }
@@ -230,7 +230,7 @@ impl Model<'_> {
                     a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) }
                     @if let Some(endpoint) = &row.endpoint { span.small.soft { (endpoint) } }
                 }
-                td { (state(State::of(&row.phase))) (next(row)) }
+                td { (state(UpdateState::of(&row.phase))) (next(row)) }
                 td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
                 td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None if row.phase == Phase::StandBy => "–", None => "never" } }
                 td { (last(row.last)) }

@@ -1,7 +1,7 @@
 //! What views are made of: a state, a time, a countdown, a strip of days, a pager, a text to copy, a field.
 
 use ddns_core::text::number::grouped;
-use ddns_core::web::state::State;
+use ddns_core::web::state::UpdateState;
 use ddns_core::web::when::{When, countdown};
 use maud::{Markup, Render, html};
 
@@ -23,15 +23,15 @@ pub(crate) enum Icon {
 }
 
 impl Icon {
-    pub(crate) fn of(state: State) -> Self {
+    pub(crate) fn of(state: UpdateState) -> Self {
         match state {
-            State::UpToDate => Self::Good,
-            State::Sending => Self::Sending,
-            State::HeldBack | State::StandBy => Self::Held,
-            State::InDoubt => Self::Doubt,
-            State::NoAddress => Self::NoAddress,
-            State::Retrying => Self::Retrying,
-            State::Stopped => Self::Stopped,
+            UpdateState::UpToDate => Self::Good,
+            UpdateState::Sending => Self::Sending,
+            UpdateState::HeldBack | UpdateState::StandBy => Self::Held,
+            UpdateState::InDoubt => Self::Doubt,
+            UpdateState::NoAddress => Self::NoAddress,
+            UpdateState::Retrying => Self::Retrying,
+            UpdateState::Stopped => Self::Stopped,
         }
     }
 
@@ -81,12 +81,12 @@ pub(super) fn sprite() -> Markup {
 }
 
 /// A state by word, sign and colour.
-pub(crate) fn state(state: State) -> Markup {
+pub(crate) fn state(state: UpdateState) -> Markup {
     html! { span class={ "state " (state.key()) } { (Icon::of(state)) (state.words()) } }
 }
 
 /// The same on a ground of its colour.
-pub(crate) fn pill(state: State) -> Markup {
+pub(crate) fn pill(state: UpdateState) -> Markup {
     html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (state.words()) } }
 }
 

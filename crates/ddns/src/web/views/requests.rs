@@ -1,6 +1,6 @@
 //! Every request as it would be sent now, redacted: the same that `ddns preview` shows.
 
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use maud::{Markup, Render, html};
 
 use super::parts::{Range, Tone, code, empty, notice, pager, prose};
@@ -35,7 +35,7 @@ pub(crate) enum Content {
 
 /// What the view is made of.
 pub(crate) struct Model<'a> {
-    pub(crate) filter: &'a Filter,
+    pub(crate) filter: &'a ListFilter,
     /// Those of this page.
     pub(crate) items: Vec<Item>,
     pub(crate) range: Range,

@@ -12,8 +12,8 @@ use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Last, Phase, Row, Status};
-use ddns_core::web::list::Filter;
-use ddns_core::web::overview::{Query, overview};
+use ddns_core::web::list::ListFilter;
+use ddns_core::web::overview::{OverviewQuery, overview};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render};
 
@@ -139,7 +139,7 @@ fn strip(seed: usize) -> Strip {
     days
 }
 
-fn overview_of(status: &Status, query: &Query) -> Markup {
+fn overview_of(status: &Status, query: &OverviewQuery) -> Markup {
     let view = overview(status, query);
     let strips = (0..view.rows.len()).map(strip).collect();
     let since = view.addresses.iter().map(|_| Some(NOW - 78_540)).collect();
@@ -302,13 +302,13 @@ fn pages() -> Vec<(&'static str, String)> {
         group: Some(nasty_membership()),
         ..Status::default()
     };
-    let search = Query { search: NASTY.to_owned(), page: 1, ..Query::default() };
-    let first = Query { page: 1, ..Query::default() };
+    let search = OverviewQuery { search: NASTY.to_owned(), page: 1, ..OverviewQuery::default() };
+    let first = OverviewQuery { page: 1, ..OverviewQuery::default() };
     let many: Vec<Row> =
         (0..10_000).map(|at| row(&format!("host{at:05}.example.com"), "203.0.113.7", Phase::UpToDate)).collect();
     let many = Status { rows: many, ..good.clone() };
-    let filter = Filter { page: 1, ..Filter::default() };
-    let none = Filter { search: NASTY.to_owned(), page: 1, ..Filter::default() };
+    let filter = ListFilter { page: 1, ..ListFilter::default() };
+    let none = ListFilter { search: NASTY.to_owned(), page: 1, ..ListFilter::default() };
     let range = Range { page: 1, per_page: 50, total: 3 };
     let details_of = |row: &Row, has_history: bool| {
         details::Model {
@@ -326,11 +326,11 @@ fn pages() -> Vec<(&'static str, String)> {
         }
         .render()
     };
-    let requests_of = |items: Vec<Item>, filter: &Filter| {
+    let requests_of = |items: Vec<Item>, filter: &ListFilter| {
         let closing = "Nothing was sent. A run now would send 1 of 2 updates.".to_owned();
         requests::Model { filter, items, range, closing }.render()
     };
-    let history_of = |records: &[Record], filter: &Filter, trouble: Option<String>| {
+    let history_of = |records: &[Record], filter: &ListFilter, trouble: Option<String>| {
         let range = Range { page: 2, per_page: 50, total: 1_234 };
         history::Model { filter, kind: RecordKind::All, records, range, clock: clock(), trouble }.render()
     };
