@@ -37,18 +37,18 @@ pub(crate) struct History<'a> {
     senders: &'a [Sender<'a>],
     environment: &'a Environment,
     /// Made when the first line comes: most runs have none.
-    files: Option<Files<'a>>,
+    files: Option<HistoryFiles<'a>>,
     oldest_unsaved: Option<Instant>,
 }
 
-struct Files<'a> {
-    all: Vec<Lines<'a>>,
+struct HistoryFiles<'a> {
+    all: Vec<PendingLines<'a>>,
     /// By sender; none where its cache is off.
     of: Vec<Option<usize>>,
 }
 
 /// One history, and what is not in its file yet.
-struct Lines<'a> {
+struct PendingLines<'a> {
     path: PathBuf,
     writer: RecordWriter,
     text: String,
@@ -68,7 +68,7 @@ impl<'a> History<'a> {
         if news.is_empty() {
             return;
         }
-        let files = self.files.get_or_insert_with(|| Files::of(self.senders, self.environment));
+        let files = self.files.get_or_insert_with(|| HistoryFiles::of(self.senders, self.environment));
         for happened in news {
             files.push(happened);
         }
@@ -87,7 +87,7 @@ impl<'a> History<'a> {
         if self.oldest_unsaved.take().is_some()
             && let Some(files) = &mut self.files
         {
-            files.all.iter_mut().for_each(Lines::save);
+            files.all.iter_mut().for_each(PendingLines::save);
         }
     }
 
@@ -103,7 +103,7 @@ impl<'a> History<'a> {
     }
 }
 
-impl<'a> Files<'a> {
+impl<'a> HistoryFiles<'a> {
     fn of(senders: &'a [Sender<'a>], environment: &Environment) -> Self {
         let mut files = Self { all: Vec::new(), of: Vec::with_capacity(senders.len()) };
         let mut updates: Vec<u64> = Vec::new();
@@ -116,7 +116,7 @@ impl<'a> Files<'a> {
                 let known = files.all.iter().position(|lines| lines.path == path);
                 known.unwrap_or_else(|| {
                     let (writer, text) = (RecordWriter::default(), String::new());
-                    files.all.push(Lines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
+                    files.all.push(PendingLines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
                     updates.push(0);
                     files.all.len() - 1
                 })
@@ -161,7 +161,7 @@ impl<'a> Files<'a> {
     }
 }
 
-impl Lines<'_> {
+impl PendingLines<'_> {
     /// What cannot be written is lost: a disk that is full must not fill the memory, too.
     fn save(&mut self) {
         if self.text.is_empty() {

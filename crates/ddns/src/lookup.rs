@@ -166,11 +166,15 @@ pub(crate) fn shared<'a, T>(queries: impl IntoIterator<Item = (Query<'a>, T)>) -
 }
 
 /// The lookups of an entry, by [`Family::index`]; none where a family has no domains or is switched off.
-pub(crate) type Pair = [Option<Lookup>; 2];
+pub(crate) type LookupPair = [Option<Lookup>; 2];
 
 /// Looks up the addresses of all entries at the same time: one pair for each, in the order of the configurations. An
 /// address in `given` is taken for its family without asking. What may be secret is masked.
-pub(crate) async fn look_up_entries(configs: &[&Config], given: [Option<IpAddr>; 2], client: &Client) -> Vec<Pair> {
+pub(crate) async fn look_up_entries(
+    configs: &[&Config],
+    given: [Option<IpAddr>; 2],
+    client: &Client,
+) -> Vec<LookupPair> {
     let entries = || configs.iter().flat_map(|config| &config.entries);
     let queries = entries().enumerate().flat_map(|(at, entry)| {
         Family::ALL.into_iter().filter_map(move |family| Some((Query::needed(entry, family)?, at)))
@@ -179,7 +183,7 @@ pub(crate) async fn look_up_entries(configs: &[&Config], given: [Option<IpAddr>;
         Some(ip) => (query.family, who, Lookup::given(ip)),
         None => (query.family, who, look_up(query, client).await),
     }));
-    let mut pairs: Vec<Pair> = entries().map(|_| Pair::default()).collect();
+    let mut pairs: Vec<LookupPair> = entries().map(|_| LookupPair::default()).collect();
     for (family, who, lookup) in lookups.await {
         for at in who {
             pairs[at][family.index()] = Some(lookup.clone());

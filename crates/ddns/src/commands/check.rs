@@ -23,9 +23,9 @@ use futures_util::future::join_all;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::{Client, How, Over, Step, Want};
+use crate::http::{Client, How, Over, ProbeStep, Want};
 use crate::load::{self, Examined};
-use crate::lookup::{self, Lookup, Pair};
+use crate::lookup::{self, Lookup, LookupPair};
 use crate::notify;
 use crate::output::USAGE;
 use crate::output::complain;
@@ -49,7 +49,7 @@ struct Report {
 /// What was found online.
 struct Online {
     addresses: Vec<(Family, Lookup)>,
-    origins: Vec<(String, Vec<Step>)>,
+    origins: Vec<(String, Vec<ProbeStep>)>,
 }
 
 /// Loads, looks and shows. 2 where something is wrong, 1 where something fails online, else 0.
@@ -183,7 +183,7 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
 
 /// The addresses that an entry calls, one of each origin. A family without an address has none where the origin depends
 /// on the update.
-fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
+fn endpoints_of(entry: &Entry, pair: &LookupPair) -> Vec<Url> {
     let has_one = entry.callback.target.fixed_part().is_some();
     let mut urls: Vec<Url> = Vec::new();
     for family in Family::ALL {

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::server::{Response, Verdict, serve};
+use crate::http::server::{Reaction, ReceiverResponse, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
 use crate::output::fail;
@@ -187,10 +187,10 @@ fn receive(listener: TcpListener) -> Received {
     let received = Received::default();
     let seen = received.clone();
     tokio::task::spawn_local(serve(listener, move |heard| {
-        let Ok(request) = heard else { return Verdict::Ignore };
+        let Ok(request) = heard else { return Reaction::Ignore };
         let line = format!("{} {} HTTP/1.1", request.method, request.target);
         seen.borrow_mut().push((line, String::from_utf8_lossy(&request.body).into_owned()));
-        Verdict::Respond(Response { status: 204, ..Response::default() })
+        Reaction::Respond(ReceiverResponse { status: 204, ..ReceiverResponse::default() })
     }));
     received
 }

@@ -15,7 +15,7 @@ use ddns_core::update::status::Status;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::{Form, Given};
+use crate::cli::{Given, ReportFormat};
 use crate::clock::{unix_time, zone};
 use crate::environment::Environment;
 use crate::history::{beside, records};
@@ -117,7 +117,7 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
     Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind, ..Filter::default() })
 }
 
-fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
+fn show(paths: &[PathBuf], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
     let records = records(paths, filter)?;
     if form.json {
         return show_json(records, BufWriter::new(io::stdout().lock())).map(|()| 0);
@@ -132,7 +132,7 @@ fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
 }
 
 /// One after the other, each with the name of its service.
-fn show_all(all: &[Kept], filter: &Filter, form: Form) -> io::Result<u8> {
+fn show_all(all: &[Kept], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
     let mut code = 0;
     for (at, (service, paths)) in all.iter().enumerate() {
         if form.json {

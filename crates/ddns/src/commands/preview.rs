@@ -23,7 +23,7 @@ use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::load;
-use crate::lookup::{self, Lookup, Pair};
+use crate::lookup::{self, Lookup, LookupPair};
 use crate::notify::{example, moment};
 use crate::output::{complain, print, say};
 use crate::sync::preview::{INCOMPLETE, redacted};
@@ -139,7 +139,12 @@ fn warn(text: &str) {
 }
 
 /// Every update, entry by entry.
-fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environment, reveal: bool) -> Vec<Batch<'a>> {
+fn batches<'a>(
+    configs: &[&'a Config],
+    lookups: Vec<LookupPair>,
+    environment: &Environment,
+    reveal: bool,
+) -> Vec<Batch<'a>> {
     let all = configs.iter().flat_map(|config| config.entries.iter().enumerate().map(move |entry| (*config, entry)));
     let mut caches = Caches::default();
     let mut batches = Vec::new();

@@ -16,7 +16,7 @@ use ddns_core::service::{Manager, ServiceScope, configurations, log};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
-use crate::cli::{Given, Settings};
+use crate::cli::{CliSettings, Given};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
@@ -107,7 +107,7 @@ async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
 /// `log.file` of the configuration that the table of cron names.
 async fn log_file(table: &str, facts: &Facts) -> Option<String> {
     let files = configurations(table)?.split(", ").map(str::to_owned).collect();
-    let settings = Settings { files, ..Settings::default() };
+    let settings = CliSettings { files, ..CliSettings::default() };
     let loaded = load::load(settings, &facts.environment.of_service(), &Client::default()).await.ok()?;
     loaded.into_iter().find_map(|(config, _)| config.log.file)
 }

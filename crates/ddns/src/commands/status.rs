@@ -16,7 +16,7 @@ use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Phase, Row, Status};
 
-use crate::cli::{Form, Given};
+use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::Client;
@@ -152,7 +152,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     Status { configs, rows, ..Status::default() }
 }
 
-fn shown(status: &Status, silence: &str, form: Form) -> String {
+fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     let is_empty = status.rows.is_empty();
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
@@ -230,7 +230,7 @@ fn sources(rows: &[Row], width: usize) -> String {
 }
 
 /// How this host stands in its group, who else is in it, and what somebody should know.
-fn of_group(group: &Membership, form: Form) -> String {
+fn of_group(group: &Membership, form: ReportFormat) -> String {
     let others: Vec<&str> =
         (group.standing.members.iter().filter(|seen| !seen.is_self)).map(|seen| seen.member.as_str()).collect();
     let others = if others.is_empty() { "no other member".to_owned() } else { format!("with {}", others.join(", ")) };

@@ -18,7 +18,7 @@ use ddns_core::group::view::{KeyValue, LeaseId};
 use ddns_core::net::url::Url;
 use tokio::time::Instant;
 
-use crate::http::{Client, Pem, Trust};
+use crate::http::{Client, Pem, TlsTrust};
 use ask::{Refusal, Token};
 pub(crate) use error::Error;
 use watch::Left;
@@ -239,12 +239,12 @@ impl Etcd {
     }
 }
 
-fn trust(group: &Group) -> Trust<'_> {
+fn trust(group: &Group) -> TlsTrust<'_> {
     fn pem(file: &FileText) -> Pem<'_> {
         Pem { path: &file.path, text: &file.text }
     }
     let identity = group.identity.as_ref().map(|(certificate, key)| (pem(certificate), pem(key)));
-    Trust { ca: group.ca.as_ref().map(pem), identity }
+    TlsTrust { ca: group.ca.as_ref().map(pem), identity }
 }
 
 #[cfg(test)]

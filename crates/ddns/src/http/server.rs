@@ -8,7 +8,7 @@ mod receiver;
 mod speak;
 mod wire;
 
-pub(crate) use accept::{Accepted, accept, not_listening};
-pub(crate) use receiver::{Received, Refusal, Response, Verdict, serve};
+pub(crate) use accept::{AcceptedConnection, accept, not_listening};
+pub(crate) use receiver::{InvalidRequest, Reaction, Received, ReceiverResponse, serve};
 pub(crate) use speak::{hang_up, read, speak};
-pub(crate) use wire::{Activity, Patience, Phase, Wire};
+pub(crate) use wire::{Activity, ConnectionPhase, Patience, ServerWire};

@@ -34,7 +34,7 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
         command.env_remove(name);
     }
     let child = command.process_group(0).spawn();
-    let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
+    let mut child = ProcessGroup(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
@@ -57,9 +57,9 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// A child with its process group; whatever is left of the group is ended when this is dropped.
-struct Group(Child);
+struct ProcessGroup(Child);
 
-impl Group {
+impl ProcessGroup {
     fn end(&self) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -99,7 +99,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
         // Nothing is left behind, not even the name of an ended process.

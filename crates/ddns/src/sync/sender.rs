@@ -246,7 +246,7 @@ impl<'a> Sender<'a> {
     pub(super) fn report(&self, sent: &Sent<'_>, update: &Update<'_>, outcome: &Outcome, retry: Option<Duration>) {
         let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
-            report::line(&report::Report {
+            report::line(&report::UpdateReport {
                 update,
                 outcome,
                 took: sent.took,

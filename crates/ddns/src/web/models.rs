@@ -6,11 +6,11 @@ use ddns_core::web::when::When;
 
 use super::views::addresses::{Attempt, List, Local, Model};
 use super::views::requests::{Content, Item};
-use crate::lookup::report::{self, Report, described, verdict};
+use crate::lookup::report::{self, LookupReport, described, verdict};
 use crate::sync::preview::{Preview, Previews};
 
 /// The addresses of this host and its sources.
-pub(super) fn addresses<'a>(report: &Report, asked: Option<When>, token: &'a str) -> Model<'a> {
+pub(super) fn addresses<'a>(report: &LookupReport, asked: Option<When>, token: &'a str) -> Model<'a> {
     let local = report.local.as_deref().unwrap_or_default().iter().map(|row| Local {
         interface: row.interface.clone(),
         ip: format!("{}/{}", row.ip, row.prefix),
@@ -27,7 +27,7 @@ pub(super) fn addresses<'a>(report: &Report, asked: Option<When>, token: &'a str
     }
 }
 
-fn list(list: &report::List) -> List {
+fn list(list: &report::SourceReport) -> List {
     let attempts = list.lookup.attempts.iter().map(|attempt| Attempt {
         source: attempt.source.clone(),
         ip: attempt.result.as_ref().ok().map(|choice| choice.ip.to_string()),

@@ -15,7 +15,7 @@ use super::views;
 use super::views::layout::{Frame, Tab};
 use super::views::parts::Range;
 use crate::clock::{local_offset, unix_time};
-use crate::lookup::report::Report;
+use crate::lookup::report::LookupReport;
 
 /// Where the service ends while a page is made.
 pub(super) const GONE: &str = "the service ends: try again when it runs";
@@ -116,7 +116,7 @@ pub(super) async fn addresses(site: &Site, request: &Request) -> Reply {
     let clock = clock();
     let model = match &known {
         Some((at, report)) => models::addresses(report, Some(clock.when(*at)), frame.token),
-        None => models::addresses(&Report::of_host(), None, frame.token),
+        None => models::addresses(&LookupReport::of_host(), None, frame.token),
     };
     Reply::page(200, frame.around(&model.render()))
 }

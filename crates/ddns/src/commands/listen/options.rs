@@ -7,7 +7,7 @@ use ddns_core::net::listen::listen_address;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
-use crate::http::server::Response;
+use crate::http::server::ReceiverResponse;
 
 /// Where it listens unless another place is named.
 const PORT: u16 = 8080;
@@ -58,7 +58,7 @@ impl Options {
     }
 
     /// The response to the `number`th request, counted from 1.
-    pub(super) fn response(&self, number: usize) -> Response {
+    pub(super) fn response(&self, number: usize) -> ReceiverResponse {
         let at = number.saturating_sub(1).min(self.statuses.len() - 1);
         let status = self.statuses[at];
         let mut headers = Vec::new();
@@ -68,7 +68,7 @@ impl Options {
         if let (Some(address), true) = (&self.redirect, is_redirection(status)) {
             headers.push(("Location", address.clone()));
         }
-        Response { status, headers, delay: self.delay, is_last: self.count == Some(number) }
+        ReceiverResponse { status, headers, delay: self.delay, is_last: self.count == Some(number) }
     }
 }
 

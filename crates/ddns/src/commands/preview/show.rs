@@ -11,7 +11,7 @@ use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
 
 use super::{Batch, Item, Sample};
-use crate::cli::{Form, Given};
+use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
 use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
@@ -28,7 +28,7 @@ const MOST_LINES: usize = 20;
 
 /// How a preview is shown.
 pub(super) struct Options {
-    form: Form,
+    form: ReportFormat,
     curl: bool,
     /// Secrets too.
     pub(super) reveal: bool,

@@ -12,7 +12,7 @@ use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
 use super::facts::{Facts, Found, is_written_by_us};
 use super::{check, needs_root, note, steps, wrong};
-use crate::cli::{Given, Settings};
+use crate::cli::{CliSettings, Given};
 use crate::commands::check::warnings;
 use crate::http::Client;
 use crate::load::{self, Examined};
@@ -158,7 +158,7 @@ async fn examined(files: &[String], facts: &Facts) -> Result<Vec<Config>, Vec<Di
     let is_at_home = facts.scope == ServiceScope::User || facts.manager == Manager::Cron;
     let folder = if is_at_home && !facts.home.folder.is_empty() { facts.home.folder.as_str() } else { "/" };
     let _ = env::set_current_dir(folder);
-    let settings = Settings { files: files.to_vec(), ..Settings::default() };
+    let settings = CliSettings { files: files.to_vec(), ..CliSettings::default() };
     let environment = facts.environment.of_service();
     let Examined { documents, around, result } = load::examine(settings, &environment, &Client::default()).await;
     let valid = result?;

@@ -20,7 +20,7 @@ use super::dial::{Dialer, Unreached, late, nearly};
 use super::how::{How, Over, endpoint};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
-use super::tls::{self, Peer, Tls, Trust};
+use super::tls::{self, Peer, Tls, TlsTrust};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
@@ -42,7 +42,7 @@ pub(super) struct Connector {
 
 impl Connector {
     /// One that trusts whom it is told to, whatever a request says.
-    pub(super) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+    pub(super) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { tls: Tls::trusting(trust)?, ..Self::default() })
     }
 

@@ -37,24 +37,24 @@ pub(super) struct Names {
     known: RefCell<HashMap<String, LookUp>>,
     /// Begun before this synchronization, and perhaps still under way.
     old: RefCell<HashMap<String, LookUp>>,
-    places: Rc<Places>,
+    places: Rc<LookupSlots>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(Places::new()) }
+        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(LookupSlots::new()) }
     }
 }
 
 /// Who may be looked up now: names that have proved to be quick do not wait for any other.
-struct Places {
+struct LookupSlots {
     quick: Semaphore,
     others: Semaphore,
     /// Those whose last lookup was quick.
     quick_names: RefCell<HashSet<String>>,
 }
 
-impl Places {
+impl LookupSlots {
     fn new() -> Self {
         let most = MOST.min(most_for_others());
         let quick = most.div_ceil(4);
@@ -148,7 +148,7 @@ fn cannot(host: &str, why: &str) -> String {
 }
 
 /// Asks the system for the addresses of a host.
-async fn ask(host: String, places: Rc<Places>) -> Result<Vec<IpAddr>, String> {
+async fn ask(host: String, places: Rc<LookupSlots>) -> Result<Vec<IpAddr>, String> {
     let found = places.look_up(&host).await.map_err(|error| {
         let text = error.to_string();
         cannot(&host, text.trim_start_matches("failed to lookup address information: "))

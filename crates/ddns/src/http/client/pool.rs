@@ -37,11 +37,11 @@ pub(super) type Purpose = (Rc<str>, Ssl);
 /// Kept connections, the oldest first.
 #[derive(Default)]
 pub(super) struct Idle {
-    kept: RefCell<VecDeque<Kept>>,
+    kept: RefCell<VecDeque<IdleConnection>>,
     known: Known,
 }
 
-struct Kept {
+struct IdleConnection {
     purpose: Purpose,
     connection: Box<Spoken>,
     since: Duration,
@@ -49,7 +49,7 @@ struct Kept {
     is_said: bool,
 }
 
-impl Kept {
+impl IdleConnection {
     fn age(&self, now: Duration) -> Duration {
         now.saturating_sub(self.since)
     }
@@ -65,7 +65,7 @@ impl Kept {
 
 /// Endpoints that turned out to keep their connections, or not to, by origin and proxy. What is not here counts as it says.
 #[derive(Default)]
-struct Known(RefCell<HashMap<Endpoint, Keeps>>);
+struct Known(RefCell<HashMap<PoolKey, Keeps>>);
 
 /// Whether an endpoint keeps its connections.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ enum Keeps {
     Broke,
 }
 
-type Endpoint = (Rc<str>, Option<Arc<Server>>);
+type PoolKey = (Rc<str>, Option<Arc<Server>>);
 
 impl Known {
     fn keeps(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, is_said: bool) -> bool {
@@ -114,7 +114,7 @@ impl Idle {
         if !self.known.keeps(&purpose.0, via, is_said) && kept.iter().any(|kept| kept.goes(&purpose, via)) {
             return;
         }
-        kept.push_back(Kept { purpose, connection, since: now, is_said });
+        kept.push_back(IdleConnection { purpose, connection, since: now, is_said });
         while kept.len() > room || kept.front().is_some_and(|oldest| oldest.is_old(now)) {
             kept.pop_front();
         }
@@ -124,7 +124,7 @@ impl Idle {
     pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Box<Spoken>> {
         let mut kept = self.kept.borrow_mut();
         loop {
-            let fits = |kept: &Kept| {
+            let fits = |kept: &IdleConnection| {
                 let is_usable = || kept.age(now) >= PROOF || self.is_trusted(kept);
                 kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection) && is_usable()
             };
@@ -137,7 +137,7 @@ impl Idle {
     }
 
     /// Whether a kept connection is open; and what that says about the endpoint.
-    fn is_open(&self, kept: &mut Kept, now: Duration) -> bool {
+    fn is_open(&self, kept: &mut IdleConnection, now: Duration) -> bool {
         let is_open = kept.connection.is_open();
         // One that ended later may have ended for its age.
         if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
@@ -150,7 +150,7 @@ impl Idle {
         is_open
     }
 
-    fn is_trusted(&self, kept: &Kept) -> bool {
+    fn is_trusted(&self, kept: &IdleConnection) -> bool {
         self.known.keeps(&kept.purpose.0, kept.connection.via.as_ref(), kept.is_said)
     }
 

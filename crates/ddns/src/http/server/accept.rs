@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection that was taken.
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedConnection {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
     /// Kept up by whoever serves it.
@@ -39,7 +39,7 @@ pub(crate) struct Accepted {
 pub(crate) async fn accept<F: Future<Output = bool>>(
     listener: &TcpListener,
     patience: Patience,
-    serve: impl Fn(Accepted) -> F,
+    serve: impl Fn(AcceptedConnection) -> F,
 ) {
     let most = MOST_CONNECTIONS.min(most_for_others());
     let mut open = FuturesUnordered::new();
@@ -66,7 +66,7 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
                 }
                 let activity = Rc::new(Activity::new(patience));
                 let weak = Rc::downgrade(&activity);
-                let (connection, handle) = abortable(serve(Accepted { stream, from, activity }));
+                let (connection, handle) = abortable(serve(AcceptedConnection { stream, from, activity }));
                 known.push_back((weak, handle));
                 open.push(connection);
             }

@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{sleep_until, timeout};
 
-use super::wire::{Phase, Wire};
+use super::wire::{ConnectionPhase, ServerWire};
 use crate::http::io::Io;
 
 /// More head than this, or more headers, is not a request.
@@ -27,12 +27,12 @@ const MOST_HEADERS: usize = 128;
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The status that something got which is not a request, where it got one; and a sentence that begins with what came.
-pub(super) type Reason = (Option<u16>, String);
+pub(super) type Rejection = (Option<u16>, String);
 
 /// Responds to what comes. A side that has sent everything may still want its responses: where `half_closed` is set, it gets
 /// them. What came of the connection in the end; `None` where it took too long.
 pub(crate) async fn speak<S, B, E, F>(
-    wire: &Rc<RefCell<Wire<S>>>,
+    wire: &Rc<RefCell<ServerWire<S>>>,
     half_closed: bool,
     respond: impl Fn(Request<Incoming>) -> F,
 ) -> Option<hyper::Result<()>>
@@ -67,7 +67,7 @@ where
 }
 
 /// Why hyper gave up a connection, and with which status; `None` where there is nothing to report.
-pub(super) fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
+pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rejection> {
     if error.is_parse_version_h2() {
         return Some((None, "HTTP/2 was spoken, and this is HTTP/1.1".to_owned()));
     }
@@ -80,7 +80,7 @@ pub(super) fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
     if error.is_parse() {
         return Some((Some(400), format!("something came that is not an HTTP request ({error})")));
     }
-    if error.is_user() || phase != Phase::Reading {
+    if error.is_user() || phase != ConnectionPhase::Reading {
         return None;
     }
     Some((None, closed(error)))
@@ -96,7 +96,7 @@ fn closed(error: &hyper::Error) -> String {
 }
 
 /// A whole body of no more than so many KiB, or why it is none.
-pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Reason> {
+pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Rejection> {
     let too_large = || Err((Some(413), format!("the body of a request is larger than {limit} KiB")));
     let most = limit << 10;
     if incoming.size_hint().lower() > most as u64 {

@@ -28,7 +28,7 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
         drop(conversation);
         let _ = other.await;
         let (response, next) = result.map_err(|fault| fault.describe("it"))?;
-        let is_kept = next != Next::Never;
+        let is_kept = next != Reuse::Never;
         Ok((response.status, String::from_utf8_lossy(&response.body).into_owned(), response.is_whole, is_kept))
     })
 }
