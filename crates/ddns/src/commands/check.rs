@@ -37,7 +37,7 @@ const MOST_ORIGINS: usize = 20;
 
 /// The result of a check.
 #[derive(Default)]
-struct Report {
+struct CheckReport {
     /// By file; the name is empty where there is none.
     listings: Vec<(String, Vec<Section>)>,
     diagnostics: Vec<Diagnostic>,
@@ -60,7 +60,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     if result.as_ref().is_ok_and(Vec::is_empty) {
         return complain(&[load::no_configuration(&environment)]);
     }
-    let mut report = Report::default();
+    let mut report = CheckReport::default();
     let texts: Vec<Option<FileLayers>> = documents.iter().map(|document| raw::read(document).ok()).collect();
     for (document, text) in documents.iter().zip(&texts) {
         let sections = text.as_ref().map(|text| listing(Some(text), &around, all)).unwrap_or_default();
@@ -207,7 +207,7 @@ impl Online {
     }
 }
 
-impl Report {
+impl CheckReport {
     fn exit_code(&self) -> u8 {
         match &self.online {
             _ if has_errors(&self.diagnostics) => USAGE,

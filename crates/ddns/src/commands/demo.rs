@@ -132,7 +132,7 @@ fn load(text: &str) -> io::Result<Valid> {
 async fn round(
     sync: &mut Sync<'_>,
     addresses: [IpAddr; 2],
-    received: &Received,
+    received: &ReceivedLog,
     out: &mut impl Write,
 ) -> io::Result<()> {
     // It plays the source itself; its endpoint is on loopback (A8).
@@ -180,11 +180,11 @@ fn show_lines<'a>(label: &str, lines: impl Iterator<Item = &'a str>, out: &mut i
 }
 
 /// What the receiver got since it was last looked at: request lines and bodies.
-type Received = Rc<RefCell<Vec<(String, String)>>>;
+type ReceivedLog = Rc<RefCell<Vec<(String, String)>>>;
 
 /// Receives beside the rest, and responds with 204.
-fn receive(listener: TcpListener) -> Received {
-    let received = Received::default();
+fn receive(listener: TcpListener) -> ReceivedLog {
+    let received = ReceivedLog::default();
     let seen = received.clone();
     tokio::task::spawn_local(serve(listener, move |heard| {
         let Ok(request) = heard else { return Reaction::Ignore };

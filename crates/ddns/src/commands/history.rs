@@ -54,10 +54,10 @@ pub(crate) async fn run(given: Given) -> u8 {
 }
 
 /// A service, of which nothing is known where none runs, and the files of its history.
-type Kept = (Status, Vec<PathBuf>);
+type ServiceHistory = (Status, Vec<PathBuf>);
 
 /// The files of the services that are meant; where none runs, those of the configurations.
-async fn kept(given: Given, environment: &Environment) -> Result<Vec<Kept>, u8> {
+async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHistory>, u8> {
     let running = meant(&given, environment).await?.running;
     if running.is_empty() {
         note_closed_folder(environment, "history");
@@ -132,7 +132,7 @@ fn show(paths: &[PathBuf], filter: &Filter, form: ReportFormat) -> io::Result<u8
 }
 
 /// One after the other, each with the name of its service.
-fn show_all(all: &[Kept], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
+fn show_all(all: &[ServiceHistory], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
     let mut code = 0;
     for (at, (service, paths)) in all.iter().enumerate() {
         if form.json {

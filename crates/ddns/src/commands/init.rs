@@ -57,7 +57,7 @@ impl Looked {
 }
 
 /// The file that is to be written.
-struct Target {
+struct OutputFile {
     /// As the user named it.
     name: String,
     path: PathBuf,
@@ -67,7 +67,7 @@ struct Target {
 /// conversation was broken off or the file cannot be written.
 pub(crate) async fn run(given: Given) -> u8 {
     let environment = Environment::read();
-    let target = match Target::of(&given, &environment) {
+    let target = match OutputFile::of(&given, &environment) {
         Ok(target) => target,
         Err(error) => return complain(&[error]),
     };
@@ -136,7 +136,7 @@ fn notify(given: &Given, may_ask: bool) -> Result<Option<Value>, u8> {
 
 /// `--new-config`: a commented template, with the values of the options in it.
 pub(crate) fn template(given: &Given) -> u8 {
-    let target = match Target::of(given, &Environment::read()) {
+    let target = match OutputFile::of(given, &Environment::read()) {
         Ok(target) => target,
         Err(error) => return complain(&[error]),
     };
@@ -243,7 +243,7 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     }
 }
 
-impl Target {
+impl OutputFile {
     /// The file behind the command, or behind `-c`; none that is there already.
     fn of(given: &Given, environment: &Environment) -> Result<Self, Diagnostic> {
         let wrong = |message: &str, hint: &str| Err(Diagnostic::error(Place::Nowhere, message).hint(hint));
@@ -296,7 +296,7 @@ fn taken(name: &str) -> Diagnostic {
 }
 
 /// What was written, what it sends, and how to go on.
-fn shown(target: &Target, config: &Config, looked: &[Looked; 2]) -> String {
+fn shown(target: &OutputFile, config: &Config, looked: &[Looked; 2]) -> String {
     let width = width_of(io::stdout());
     let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
     for entry in &config.entries {

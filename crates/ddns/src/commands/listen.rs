@@ -18,11 +18,11 @@ use crate::cli::{Given, ReportFormat};
 use crate::http::server::{InvalidRequest, Reaction, Received, not_listening, serve};
 use crate::output::{complain, put, say};
 use crate::signals::{SIGINT, SIGTERM, Signals};
-use options::Options;
+use options::ListenOptions;
 
 /// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.
 pub(crate) async fn run(given: Given) -> u8 {
-    let options = match Options::read(&given) {
+    let options = match ListenOptions::read(&given) {
         Ok(options) => options,
         Err(error) => return complain(&[error]),
     };
@@ -49,7 +49,7 @@ pub(crate) async fn run(given: Given) -> u8 {
 
 /// How many requests came so far, and how to respond to them.
 struct Receiver {
-    options: Options,
+    options: ListenOptions,
     form: ReportFormat,
     count: usize,
 }

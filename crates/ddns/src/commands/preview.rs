@@ -30,7 +30,7 @@ use crate::sync::preview::{INCOMPLETE, redacted};
 use crate::sync::{Caches, Remembered, moment_of};
 
 /// All updates of one family of one entry.
-struct Batch<'a> {
+struct FamilyUpdates<'a> {
     config: &'a Config,
     /// The number of the entry in its configuration.
     number: usize,
@@ -42,7 +42,7 @@ struct Batch<'a> {
     /// Which of them are examples (A8).
     examples: [bool; 2],
     /// Which updates go in one request (H7); none where each has its own.
-    groups: Rc<Option<Vec<Group>>>,
+    groups: Rc<Option<Vec<RequestMembers>>>,
     /// What is remembered; none where the cache is off.
     remembered: Option<Remembered>,
     /// Whether secrets are shown.
@@ -50,10 +50,10 @@ struct Batch<'a> {
 }
 
 /// Updates that go in one request: families, and places in their lists.
-type Group = Vec<(Family, usize)>;
+type RequestMembers = Vec<(Family, usize)>;
 
 /// One update, as it is shown.
-struct Item<'a> {
+struct PreviewItem<'a> {
     domain: &'a Domain,
     /// The address it should have; none where none was found.
     ip: Option<IpAddr>,
@@ -87,7 +87,7 @@ fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
 
 /// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.
 pub(crate) async fn run(given: Given) -> u8 {
-    let options = match show::Options::of(&given, io::stdout().is_terminal()) {
+    let options = match show::PreviewOptions::of(&given, io::stdout().is_terminal()) {
         Ok(options) => options,
         Err(error) => return complain(&[error]),
     };
@@ -144,7 +144,7 @@ fn batches<'a>(
     lookups: Vec<LookupPair>,
     environment: &Environment,
     reveal: bool,
-) -> Vec<Batch<'a>> {
+) -> Vec<FamilyUpdates<'a>> {
     let all = configs.iter().flat_map(|config| config.entries.iter().enumerate().map(move |entry| (*config, entry)));
     let mut caches = Caches::default();
     let mut batches = Vec::new();
@@ -156,7 +156,7 @@ fn batches<'a>(
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
             let Some(lookup) = lookup else { continue };
             let (remembered, groups) = (remembered.clone(), Rc::clone(&groups));
-            batches.push(Batch {
+            batches.push(FamilyUpdates {
                 config,
                 number,
                 entry,
@@ -176,7 +176,7 @@ fn batches<'a>(
     batches
 }
 
-impl<'a> Batch<'a> {
+impl<'a> FamilyUpdates<'a> {
     fn domains(&self) -> &'a [Domain] {
         self.entry.domains_of(self.family)
     }
@@ -239,7 +239,7 @@ impl<'a> Batch<'a> {
             .is_some_and(|request| self.entry.callback.redacted(request, unix_time(), USER_AGENT, false).is_ok())
     }
 
-    fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
+    fn item(&self, domain: &'a Domain, now: u64) -> PreviewItem<'a> {
         let together = self.update(domain).map(|update| self.together(update));
         let is_example = together.iter().flatten().flatten().any(|update| self.examples[update.family.index()]);
         let request = together.map(|updates| {
@@ -249,6 +249,6 @@ impl<'a> Batch<'a> {
             redacted((&self.entry.callback, &self.entry.proxies), request, moment, self.reveal)
         });
         let ip = self.update(domain).map(|update| update.ip);
-        Item { domain, ip, verdict: self.verdict(domain, now), request, is_example }
+        PreviewItem { domain, ip, verdict: self.verdict(domain, now), request, is_example }
     }
 }

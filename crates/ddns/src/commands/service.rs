@@ -22,7 +22,7 @@ use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
 use crate::output::{complain, fail, print, say};
 
-use facts::{Facts, Found};
+use facts::{Facts, Installed};
 
 /// Where nothing is installed, or no service responds (I6).
 const NOT_RUNNING: u8 = 3;
@@ -84,8 +84,8 @@ fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
 async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
     let found = facts.installed();
     let file = match &found {
-        Found::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
-        Found::Nothing if !is_print => {
+        Installed::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
+        Installed::Nothing if !is_print => {
             let _ = fail(&format!("no service of ddns is installed: {}", facts.looked_for()));
             return NOT_RUNNING;
         }

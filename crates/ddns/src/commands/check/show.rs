@@ -7,7 +7,7 @@ use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
 use ddns_core::text::screen;
 
-use super::{Online, Report};
+use super::{CheckReport, Online};
 use crate::output::json;
 use crate::output::layout::{broken, complaint, folded};
 
@@ -20,7 +20,7 @@ const BESIDE: usize = 24;
 /// So many lines of a value are shown.
 const MOST_LINES: usize = 4;
 
-impl Report {
+impl CheckReport {
     pub(super) fn text(&self, width: usize) -> String {
         let mut text = String::new();
         for (name, sections) in &self.listings {

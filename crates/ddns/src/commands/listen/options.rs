@@ -16,7 +16,7 @@ const PORT: u16 = 8080;
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct ListenOptions {
     pub(super) address: SocketAddr,
     /// The status of the first response, the second and so on; the last one stays.
     pub(super) statuses: Vec<u16>,
@@ -27,7 +27,7 @@ pub(super) struct Options {
     pub(super) count: Option<usize>,
 }
 
-impl Options {
+impl ListenOptions {
     /// Reads what was written; fails with the first thing that is wrong.
     pub(super) fn read(given: &Given) -> Result<Self, Diagnostic> {
         let redirect = given.value("redirect").map(location).transpose()?;
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_last_status_stays_and_headers_stand_where_they_mean_something() {
-        let options = Options {
+        let options = ListenOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             statuses: vec![503, 307, 204],
             delay: Duration::ZERO,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use ddns_core::text::json::{Dialect, Value, parse, pretty};
 use ddns_core::text::screen;
 
-use super::options::Options;
+use super::options::ListenOptions;
 use crate::cli::ReportFormat;
 use crate::clock::local_time;
 use crate::http::server::{InvalidRequest, Received, ReceiverResponse};
@@ -20,7 +20,7 @@ const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-le
 const COLUMN: usize = 12;
 
 /// Where it listens, how it responds, and a command that sends to it.
-pub(super) fn beginning(address: SocketAddr, options: &Options, form: ReportFormat) -> String {
+pub(super) fn beginning(address: SocketAddr, options: &ListenOptions, form: ReportFormat) -> String {
     let origin = format!("http://{address}");
     let statuses: Vec<String> = options.statuses.iter().map(|status| with_reason(*status)).collect();
     let (field, record) = if address.is_ipv4() { ("ipv4", "IPv4") } else { ("ipv6", "IPv6") };

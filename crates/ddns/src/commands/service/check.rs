@@ -16,25 +16,25 @@ use super::wrong;
 
 /// What is in the way of a service, and what an installation does about the rest.
 #[derive(Default)]
-pub(super) struct Access {
+pub(super) struct AccessCheck {
     pub(super) wrong: Vec<Diagnostic>,
     /// Opens files to the group of the service.
     pub(super) steps: Vec<Step>,
 }
 
 /// Only the host's services of systemd and procd run as another user than the one who asks.
-pub(super) fn access(facts: &Facts, service: &ServiceSpec, configs: &[&Config]) -> Access {
+pub(super) fn access(facts: &Facts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
     let (name, group) = match (facts.manager, facts.scope) {
         (Manager::Systemd, ServiceScope::System) => (systemd::USER, systemd::USER.to_owned()),
         (Manager::Procd, _) => (procd::USER, String::new()),
-        _ => return Access::default(),
+        _ => return AccessCheck::default(),
     };
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let known = user(name, &read("/etc/passwd"), &read("/etc/group"));
     let reader = known.clone().unwrap_or_default();
     let group = if group.is_empty() { reader.gids.first().map(u32::to_string).unwrap_or_default() } else { group };
     let is_confined = facts.manager == Manager::Systemd;
-    let mut access = Access::default();
+    let mut access = AccessCheck::default();
     access.wrong.extend(unreachable_program(&service.program, &reader, is_confined));
     for path in needed(service, configs) {
         let nodes = nodes(&path);

@@ -26,7 +26,7 @@ pub(super) struct Facts {
 }
 
 /// What is where the service would be.
-pub(super) enum Found {
+pub(super) enum Installed {
     Nothing,
     /// The text that an installation wrote; for cron, the whole table.
     Ours(String),
@@ -74,7 +74,7 @@ impl Facts {
 
     /// The user's own where only that is installed.
     pub(super) fn where_installed(self) -> Self {
-        if matches!(self.installed(), Found::Nothing) { self.own().unwrap_or(self) } else { self }
+        if matches!(self.installed(), Installed::Nothing) { self.own().unwrap_or(self) } else { self }
     }
 
     /// The user's own service, where the host's is meant and that one is installed.
@@ -83,32 +83,32 @@ impl Facts {
         let is_possible = self.scope == ServiceScope::System && self.manager == Manager::Systemd;
         let own =
             Self { scope: ServiceScope::User, home: self.home.clone(), environment: self.environment.clone(), ..*self };
-        (is_possible && matches!(own.installed(), Found::Ours(_))).then_some(own)
+        (is_possible && matches!(own.installed(), Installed::Ours(_))).then_some(own)
     }
 
-    pub(super) fn installed(&self) -> Found {
+    pub(super) fn installed(&self) -> Installed {
         let Some(path) = self.file() else {
             return match self.table() {
-                Ok(table) if cron::has_one(&table) => Found::Ours(table),
-                Ok(_) => Found::Nothing,
-                Err(why) => Found::Other(why),
+                Ok(table) if cron::has_one(&table) => Installed::Ours(table),
+                Ok(_) => Installed::Nothing,
+                Err(why) => Installed::Other(why),
             };
         };
         match fs::read_to_string(&path) {
-            Ok(text) if text.contains(MARKER) => Found::Ours(text),
-            Ok(_) => Found::Other(format!("{path} is there already, and `ddns service install` did not write it")),
+            Ok(text) if text.contains(MARKER) => Installed::Ours(text),
+            Ok(_) => Installed::Other(format!("{path} is there already, and `ddns service install` did not write it")),
             Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
                 self.of_package()
             }
-            Err(error) => Found::Other(format!("{path} is there already, and cannot be read ({error})")),
+            Err(error) => Installed::Other(format!("{path} is there already, and cannot be read ({error})")),
         }
     }
 
-    fn of_package(&self) -> Found {
+    fn of_package(&self) -> Installed {
         let is_possible = self.manager == Manager::Systemd && self.scope == ServiceScope::System;
         let mut units = OF_PACKAGES.iter().filter(|_| is_possible);
         let unit = units.find_map(|path| Some((path, fs::read_to_string(path).ok()?)));
-        unit.map_or(Found::Nothing, |(path, text)| Found::OfPackage((*path).to_owned(), text))
+        unit.map_or(Installed::Nothing, |(path, text)| Installed::OfPackage((*path).to_owned(), text))
     }
 
     /// The table of cron of whoever asks; empty where there is none, or another manager is meant. Fails where it cannot be

@@ -10,7 +10,7 @@ use ddns_core::config::raw;
 use ddns_core::service::{self, Manager, ServiceScope, ServiceSpec, Starts, Step, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
-use super::facts::{Facts, Found, is_written_by_us};
+use super::facts::{Facts, Installed, is_written_by_us};
 use super::{check, needs_root, note, steps, wrong};
 use crate::cli::{CliSettings, Given};
 use crate::commands::check::warnings;
@@ -78,11 +78,11 @@ async fn planned(given: &Given, facts: &Facts) -> Result<(ServiceSpec, Vec<Step>
     }
     let mut steps = access.steps;
     match facts.installed() {
-        Found::Other(why) => {
+        Installed::Other(why) => {
             return Err(vec![wrong(why, "move it away, then install again; or change that one")]);
         }
-        Found::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
-        Found::Nothing | Found::Ours(_) => {
+        Installed::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
+        Installed::Nothing | Installed::Ours(_) => {
             let table = facts.table().map_err(|why| vec![wrong(why, "nothing was changed")])?;
             steps.extend(service::install(facts.manager, facts.scope, &service, &facts.home, &table));
         }

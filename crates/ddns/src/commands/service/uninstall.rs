@@ -6,7 +6,7 @@ use std::io;
 use ddns_core::service::access::user;
 use ddns_core::service::{self, Manager, ServiceScope, systemd};
 
-use super::facts::{Facts, Found, is_written_by_us};
+use super::facts::{Facts, Installed, is_written_by_us};
 use super::{needs_root, steps, wrong};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
@@ -17,12 +17,12 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
     }
     let found = facts.installed();
     let steps = match &found {
-        Found::Nothing => return nothing(facts),
-        Found::Other(why) => {
+        Installed::Nothing => return nothing(facts),
+        Installed::Other(why) => {
             complain(&[wrong(why.as_str(), "it stays: remove it yourself")]);
             return 1;
         }
-        Found::OfPackage(..) => {
+        Installed::OfPackage(..) => {
             let mut steps = vec![systemd::control(ServiceScope::System, &["disable", "--now", systemd::UNIT])];
             if is_written_by_us(systemd::DROP_IN) {
                 steps.extend(systemd::without_drop_in());
@@ -30,7 +30,7 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
             steps
         }
         // For cron that is the whole table.
-        Found::Ours(text) => service::uninstall(facts.manager, facts.scope, &facts.home, text),
+        Installed::Ours(text) => service::uninstall(facts.manager, facts.scope, &facts.home, text),
     };
     if is_print {
         return print(&steps::shown(&steps));
@@ -42,10 +42,10 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
 }
 
 /// What is still there.
-fn left(facts: &Facts, found: &Found) -> String {
+fn left(facts: &Facts, found: &Installed) -> String {
     let (text, package) = match found {
-        Found::Ours(text) => (text.as_str(), String::new()),
-        Found::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
+        Installed::Ours(text) => (text.as_str(), String::new()),
+        Installed::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
         _ => ("", String::new()),
     };
     let configs = service::configurations(text).unwrap_or("/etc/ddns");
