@@ -22,5 +22,5 @@ pub(crate) mod tls;
 pub(crate) mod views;
 mod wizard;
 
-pub(crate) use server::Server;
+pub(crate) use server::PageServer;
 pub(crate) use site::{Ask, Configured};

@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use super::events::Events;
 use crate::http::server::not_listening;
 use crate::output::log::Log;
-use crate::web::{Server, password, tls};
+use crate::web::{PageServer, password, tls};
 
 /// A page that can be opened.
 pub(super) struct Page<'a> {
@@ -75,7 +75,7 @@ pub(super) fn retry(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
 
 fn begin(Page { web, tls }: Page<'_>, events: &mut Events, log: &Log<'_>) -> io::Result<()> {
     let is_plain = tls.is_none() && !web.listen.ip().is_loopback();
-    let server = Server::open(web, tls)?;
+    let server = PageServer::open(web, tls)?;
     log.info(format!("the page is at {}", server.url()));
     if is_plain {
         log.warning("the page is not encrypted: use `web.certificate`, or a reverse proxy on this host");

@@ -9,7 +9,7 @@ use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 
 use super::past;
-use super::reply::{Reply, Request};
+use super::reply::{PageRequest, Reply};
 use super::site::{Site, Wanted};
 use crate::clock::unix_time;
 use crate::sync::preview::Preview;
@@ -40,7 +40,7 @@ pub(super) async fn status(site: &Site) -> Reply {
     }
 }
 
-pub(super) async fn synchronize(site: &Site, request: &Request) -> Reply {
+pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
     let retry_stopped = match request.queried("retry_stopped").as_deref() {
         None | Some("false") => false,
         Some("true") => true,
@@ -67,7 +67,7 @@ pub(super) async fn addresses(site: &Site) -> Reply {
 }
 
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
-pub(super) async fn preview(site: &Site, request: &Request) -> Reply {
+pub(super) async fn preview(site: &Site, request: &PageRequest) -> Reply {
     let (skip, take) = match part(request) {
         Ok(part) => part,
         Err(reply) => return reply,
@@ -79,7 +79,7 @@ pub(super) async fn preview(site: &Site, request: &Request) -> Reply {
 }
 
 /// What happened, the newest first.
-pub(super) async fn history(site: &Site, request: &Request) -> Reply {
+pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     let limit = match part(request) {
         Ok((_, limit)) => limit,
         Err(reply) => return reply,
@@ -117,7 +117,7 @@ pub(super) async fn config(site: &Site) -> Reply {
 }
 
 /// `skip` and `limit` of a list.
-fn part(request: &Request) -> Result<(usize, usize), Reply> {
+fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
     let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
         None => Ok(usual),
         Some(text) => text.parse().ok().filter(|number| right(*number)).ok_or_else(|| {
@@ -129,7 +129,7 @@ fn part(request: &Request) -> Result<(usize, usize), Reply> {
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
-pub(super) async fn judge(site: &Site, request: &Request) -> Reply {
+pub(super) async fn judge(site: &Site, request: &PageRequest) -> Reply {
     let Ok(text) = String::from_utf8(request.body.clone()) else { return error(400, "the text is not UTF-8") };
     let checked = site.aside(move || {
         let (_, findings) = check("the text", &text, &Surroundings::default());

@@ -28,14 +28,14 @@ const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// What has changed so far, and who wants to know.
 #[derive(Default)]
-pub(super) struct Changes {
+pub(super) struct ChangeFeed {
     count: Cell<u64>,
     waiting: RefCell<Vec<Waker>>,
     /// Whether each of those who listen is to end, the oldest first.
     listening: RefCell<VecDeque<Weak<Cell<bool>>>>,
 }
 
-impl Changes {
+impl ChangeFeed {
     /// Something changed.
     pub(super) fn tell(&self) {
         self.count.set(self.count.get().wrapping_add(1));
@@ -47,7 +47,7 @@ impl Changes {
     }
 
     /// What a browser listens to. The newest is the one that somebody looks at: the oldest makes room for it.
-    pub(super) fn listen(&self, site: &Rc<Site>, id: &Id) -> Stream {
+    pub(super) fn listen(&self, site: &Rc<Site>, id: &Id) -> EventStream {
         let is_over = Rc::new(Cell::new(false));
         let mut listening = self.listening.borrow_mut();
         listening.retain(|stream| stream.strong_count() > 0);
@@ -58,7 +58,7 @@ impl Changes {
             self.wake();
         }
         listening.push_back(Rc::downgrade(&is_over));
-        Stream {
+        EventStream {
             site: Rc::clone(site),
             id: id.clone(),
             seen: self.count.get(),
@@ -71,7 +71,7 @@ impl Changes {
 }
 
 /// The events of one browser, without an end.
-pub(super) struct Stream {
+pub(super) struct EventStream {
     site: Rc<Site>,
     id: Id,
     seen: u64,
@@ -83,14 +83,14 @@ pub(super) struct Stream {
     is_over: Rc<Cell<bool>>,
 }
 
-impl Stream {
+impl EventStream {
     fn send(&mut self, text: String) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.timer.as_mut().reset(Instant::now() + HEARTBEAT);
         Poll::Ready(Some(Ok(Frame::data(text.into()))))
     }
 }
 
-impl Body for Stream {
+impl Body for EventStream {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -9,7 +9,7 @@ use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderVa
 use hyper::http::uri::Authority;
 use hyper::{Method, Uri, Version};
 
-use super::reply::{Request, single};
+use super::reply::{PageRequest, single};
 use super::site::{Site, random};
 
 /// The header in which a script sends the token of its page; a form has the field `token`.
@@ -60,7 +60,7 @@ pub(super) fn arrive(
 }
 
 /// Whether another site wants a part of ours for itself. A link to us is no more than a link.
-pub(super) fn is_taken(request: &Request) -> bool {
+pub(super) fn is_taken(request: &PageRequest) -> bool {
     request.header("sec-fetch-site") == Some("cross-site") && request.header("sec-fetch-mode") != Some("navigate")
 }
 
@@ -76,13 +76,13 @@ pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
 }
 
 /// Whether a request has the token of `token_file`; none where it has no token at all, or none is accepted.
-pub(super) fn bearer(request: &Request, site: &Site) -> Option<bool> {
+pub(super) fn bearer(request: &PageRequest, site: &Site) -> Option<bool> {
     let (scheme, token) = request.header(AUTHORIZATION)?.split_once(' ')?;
     site.is_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))
 }
 
 /// Whether a request may change something: it was sent by a page of ours, to this visitor.
-pub(super) fn may_change(request: &Request, host: &str, visitor: &Visitor, site: &Site) -> bool {
+pub(super) fn may_change(request: &PageRequest, host: &str, visitor: &Visitor, site: &Site) -> bool {
     let is_own = is_own_site(request.header(ORIGIN), request.header("sec-fetch-site"), host);
     let token = request.header(TOKEN).map(str::to_owned).or_else(|| request.field("token"));
     is_own && token.is_some_and(|token| site.key.is_token(&visitor.id, &token))

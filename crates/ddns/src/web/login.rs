@@ -13,26 +13,26 @@ use maud::Render as _;
 use super::guard;
 use super::pages::frame;
 use super::password::{LONGEST, is_right};
-use super::reply::{Reply, Request};
+use super::reply::{PageRequest, Reply};
 use super::site::{Site, random};
-use super::views::login::Login;
+use super::views::login::LoginForm;
 use crate::clock::steady_time;
 
 /// The page that asks for the password.
-pub(super) fn page(request: &Request) -> Reply {
+pub(super) fn page(request: &PageRequest) -> Reply {
     if request.visitor.is_let_in {
         return Reply::see("/");
     }
     form(200, request, None)
 }
 
-fn form(status: u16, request: &Request, wrong: Option<&str>) -> Reply {
-    let content = Login { token: &request.token, wrong }.render();
+fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
+    let content = LoginForm { token: &request.token, wrong }.render();
     Reply::page(status, frame(request, "Log in", None).around(&content))
 }
 
 /// Takes a password.
-pub(super) async fn log_in(site: &Rc<Site>, request: &Request) -> Reply {
+pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
     let Some(hash) = site.hash() else { return Reply::see("/") };
     let password = request.field("password").filter(|password| password.len() <= LONGEST).unwrap_or_default();
     // It is counted, and others wait for its end, also if its client does not.
@@ -77,7 +77,7 @@ async fn checked(site: Rc<Site>, client: IpAddr, hash: String, password: String)
     Ok(is_right)
 }
 
-fn slow_down(request: &Request, wait: Duration) -> Reply {
+fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
     // The whole second in which it is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));
@@ -85,7 +85,7 @@ fn slow_down(request: &Request, wait: Duration) -> Reply {
 }
 
 /// Ends the session.
-pub(super) fn log_out(site: &Site, request: &Request) -> Reply {
+pub(super) fn log_out(site: &Site, request: &PageRequest) -> Reply {
     site.sessions.borrow_mut().end(&request.visitor.id);
     // Whoever listens with this session is sent away.
     site.changes.tell();

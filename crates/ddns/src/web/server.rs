@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::reply::{Content, Reply, Request};
+use super::reply::{PageRequest, Reply, ReplyBody};
 use super::route;
 use super::site::{Ask, Site};
 use crate::http::server::{
@@ -33,7 +33,7 @@ const TEXT_LIMIT: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// A page that is open.
-pub(crate) struct Server {
+pub(crate) struct PageServer {
     /// What was asked for: port 0 is another one then.
     listen: SocketAddr,
     asks: UnboundedReceiver<Ask>,
@@ -41,7 +41,7 @@ pub(crate) struct Server {
     task: AbortHandle,
 }
 
-impl Server {
+impl PageServer {
     /// Listens from now on.
     pub(crate) fn open(web: &Web, tls: Option<TlsAcceptor>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(web.listen)?;
@@ -86,7 +86,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PageServer {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -129,14 +129,14 @@ async fn respond(
     site: &Rc<Site>,
     activity: &Activity,
     is_secured: bool,
-) -> Result<hyper::Response<Content>, io::Error> {
+) -> Result<hyper::Response<ReplyBody>, io::Error> {
     activity.enter(ConnectionPhase::Reading);
     let (head, body) = request.into_parts();
     let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
     let reply = match read(body, limit).await {
         Ok(body) => {
             activity.enter(ConnectionPhase::Responding);
-            match Request::new(head, body, from.ip(), is_secured, site) {
+            match PageRequest::new(head, body, from.ip(), is_secured, site) {
                 Some(request) => route::respond(site, request).await,
                 None => Reply::text(500, "the system has no random numbers"),
             }

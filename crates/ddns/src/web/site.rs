@@ -22,7 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use super::events::Changes;
+use super::events::ChangeFeed;
 use super::save;
 use super::sources::Sources;
 use crate::clock::steady_time;
@@ -111,7 +111,7 @@ pub(super) struct Site {
     beside: Arc<Mutex<()>>,
     /// A password was checked: it is the turn of the next one.
     pub(super) checked: Notify,
-    pub(super) changes: Changes,
+    pub(super) changes: ChangeFeed,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
 }
@@ -132,7 +132,7 @@ impl Site {
             tries: RefCell::default(),
             beside: Arc::default(),
             checked: Notify::new(),
-            changes: Changes::default(),
+            changes: ChangeFeed::default(),
             asks,
             sources: Rc::default(),
         })

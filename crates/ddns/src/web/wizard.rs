@@ -23,13 +23,13 @@ use ddns_core::update::domain::Domain;
 use ddns_core::web::addition::{self, Outside};
 
 use super::pages::{GONE, frame};
-use super::reply::{Reply, Request};
+use super::reply::{PageRequest, Reply};
 use super::save;
-use super::sent::{self, Sent};
+use super::sent::{self, RedactedRequest};
 use super::site::{Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
-use super::views::wizard::{self as view, Asked, Found, Mode, Responded, Typed};
+use super::views::wizard::{self as view, FoundAddress, Mode, QuestionView, Responded, Typed};
 use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Want};
 use crate::inquiry;
@@ -45,11 +45,11 @@ const MOST_DOMAINS: usize = 100;
 /// The name that stands for no recipe.
 const OWN: &str = "own";
 
-fn mode(request: &Request) -> Mode {
+fn mode(request: &PageRequest) -> Mode {
     if request.path == "/setup" { Mode::SetUp } else { Mode::Recipes }
 }
 
-fn page(request: &Request, status: u16, content: &maud::Markup) -> Reply {
+fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
     let (title, tab) = match mode(request) {
         Mode::SetUp => ("Set-up", None),
         Mode::Recipes => ("Recipes", Some(Tab::Recipes)),
@@ -60,7 +60,7 @@ fn page(request: &Request, status: u16, content: &maud::Markup) -> Reply {
 }
 
 /// The list of services, or the questions of one.
-pub(super) async fn begin(site: &Site, request: &Request) -> Reply {
+pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
     if mode(request) == Mode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
@@ -77,7 +77,7 @@ pub(super) async fn begin(site: &Site, request: &Request) -> Reply {
 }
 
 /// Takes answers, and goes on to what is left.
-pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
+pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
     if mode(request) == Mode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
@@ -107,7 +107,7 @@ fn suggested_source(family: Family) -> String {
     if is_public { "default" } else { "public" }.to_owned()
 }
 
-fn typed(request: &Request) -> Typed {
+fn typed(request: &PageRequest) -> Typed {
     let field = |name: &str| request.field(name).unwrap_or_default();
     let answers = request.fields().into_iter();
     Typed {
@@ -126,7 +126,7 @@ fn services() -> impl Iterator<Item = Recipe> {
 }
 
 /// One of them; the page that says why there is none otherwise.
-fn service(request: &Request, name: &str) -> Result<Recipe, Reply> {
+fn service(request: &PageRequest, name: &str) -> Result<Recipe, Reply> {
     let why = match recipe::named(name) {
         Ok(recipe) if recipe.has_entry() => return Ok(recipe),
         Ok(recipe) => format!("{} receives notifications, no updates.", recipe.title),
@@ -143,7 +143,7 @@ fn service(request: &Request, name: &str) -> Result<Recipe, Reply> {
 }
 
 /// The page with the questions; `wrong` are names of fields and what is wrong with each.
-fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
+fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
     let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
     let own = Family::ALL.map(own_address);
     if typed.name == OWN {
@@ -165,7 +165,7 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
         let name = slot.to_string();
         let known = typed.answers.iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
         let why = wrong.iter().find(|(known, _)| *known == format!("answer.{name}")).map(|(_, why)| why.clone());
-        Some(Asked {
+        Some(QuestionView {
             label: form.label(slot),
             help: question.help.clone(),
             is_secret: question.secret,
@@ -174,7 +174,7 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
             name,
         })
     });
-    let asked: Vec<Asked> = asked.collect();
+    let asked: Vec<QuestionView> = asked.collect();
     page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
 }
 
@@ -204,7 +204,7 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
 
 /// The text that the answers make; the page that asks for what is missing otherwise.
 async fn filled(
-    request: &Request,
+    request: &PageRequest,
     configured: &Configured,
     typed: &mut Typed,
     may_look: bool,
@@ -259,7 +259,7 @@ fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)
 
 /// Looks up what the service knows, each after it was shown, or takes what was typed instead.
 async fn look_up(
-    request: &Request,
+    request: &PageRequest,
     configured: &Configured,
     form: &mut Form<'_>,
     typed: &mut Typed,
@@ -299,7 +299,7 @@ async fn look_up(
 }
 
 fn lookup_page(
-    request: &Request,
+    request: &PageRequest,
     form: &Form<'_>,
     typed: &Typed,
     inquiry: &Inquiry,
@@ -314,7 +314,7 @@ fn lookup_page(
 }
 
 /// The way to a service: that of the entry that is going to be made (D5).
-fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), String> {
+fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl), String> {
     let is_added = mode(request) == Mode::Recipes;
     let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
     let file = name.map(|name| {
@@ -329,7 +329,7 @@ fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), Str
 }
 
 /// The text for an address of the user's own, without a recipe.
-fn own_text<'a>(request: &Request, typed: &'a Typed) -> Result<String, Reply> {
+fn own_text<'a>(request: &PageRequest, typed: &'a Typed) -> Result<String, Reply> {
     let mut settings = Raw::default();
     let usual = if mode(request) == Mode::Recipes { "default" } else { "" };
     let source = |typed: &'a String| if typed.trim().is_empty() { usual } else { typed.as_str() };
@@ -360,7 +360,7 @@ fn own_text<'a>(request: &Request, typed: &'a Typed) -> Result<String, Reply> {
 }
 
 /// Shows the text, and adds it to a file where that is wanted.
-async fn recipe_done(site: &Site, request: &Request, configured: &Configured, typed: &Typed, text: &str) -> Reply {
+async fn recipe_done(site: &Site, request: &PageRequest, configured: &Configured, typed: &Typed, text: &str) -> Reply {
     let file = configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
     let shown = |status, notice| {
         let content = view::recipe_done(typed, text, file.map(String::as_str), notice, &request.token);
@@ -398,7 +398,7 @@ async fn recipe_done(site: &Site, request: &Request, configured: &Configured, ty
 /// The last step of set-up: what was found, what would be sent, what came back, and saving it.
 async fn set_up(
     site: &Site,
-    request: &Request,
+    request: &PageRequest,
     configured: &Configured,
     typed: &Typed,
     text: &str,
@@ -415,7 +415,7 @@ async fn set_up(
     }
     let client = Client::default();
     let lookups = look_up_entries(&[config], [None; 2], &client).await;
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundAddress> = Vec::new();
     let mut observed = [None; 2];
     for family in Family::ALL {
         let Some(lookup) = lookups.iter().find_map(|pair| pair[family.index()].as_ref()) else { continue };
@@ -424,7 +424,7 @@ async fn set_up(
             Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
             None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
         };
-        found.push(Found { family, result });
+        found.push(FoundAddress { family, result });
     }
     let addresses = observed.map(|found| found.map(Observed::ip));
     let (requests, total) = sent::first(view::MOST, config, addresses, unix_time());
@@ -452,7 +452,12 @@ fn without(missing: &[Family]) -> String {
 }
 
 /// Sends a request, and says what came back.
-async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2], client: &Client) -> Responded {
+async fn send_once(
+    config: &Config,
+    sent: &RedactedRequest,
+    observed: [Option<Observed>; 2],
+    client: &Client,
+) -> Responded {
     let secrets = config.secrets();
     let entry = &config.entries[sent.entry];
     let updates = sent.members.iter().filter_map(|(family, place)| {

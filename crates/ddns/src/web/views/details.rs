@@ -10,14 +10,14 @@ use maud::{Markup, Render, html};
 use super::history::records;
 use super::overview::{last, why};
 use super::parts::{action, empty, pill, prose, time};
-use super::requests::{Item, body};
+use super::requests::{RequestItem, body};
 use super::strip::{Strip, large, legend, table};
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
+pub(crate) struct DetailsModel<'a> {
     pub(crate) row: &'a Row,
     /// None where it cannot be shown now.
-    pub(crate) request: Option<Item>,
+    pub(crate) request: Option<RequestItem>,
     /// The last days; none where there is no history.
     pub(crate) strip: Option<Strip>,
     /// The latest first.
@@ -28,7 +28,7 @@ pub(crate) struct Model<'a> {
     pub(crate) token: &'a str,
 }
 
-impl Render for Model<'_> {
+impl Render for DetailsModel<'_> {
     fn render(&self) -> Markup {
         let state = UpdateState::of(&self.row.phase);
         let button = match state {
@@ -72,7 +72,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl DetailsModel<'_> {
     fn facts(&self) -> Markup {
         let row = self.row;
         html! {

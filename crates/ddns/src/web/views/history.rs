@@ -7,24 +7,24 @@ use ddns_core::web::list::ListFilter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
-use super::parts::{Icon, Range, Tone, empty, notice, pager, response, time};
+use super::parts::{Icon, ListRange, Tone, empty, notice, pager, response, time};
 
 /// So many records stand on a page.
 pub(crate) const PER_PAGE: usize = 50;
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
+pub(crate) struct HistoryModel<'a> {
     pub(crate) filter: &'a ListFilter,
     pub(crate) kind: RecordKind,
     /// Those of this page, the latest first.
     pub(crate) records: &'a [Record],
-    pub(crate) range: Range,
+    pub(crate) range: ListRange,
     pub(crate) clock: Clock<'a>,
     /// Why the history cannot be read.
     pub(crate) trouble: Option<String>,
 }
 
-impl Render for Model<'_> {
+impl Render for HistoryModel<'_> {
     fn render(&self) -> Markup {
         html! {
             div.stack {
@@ -44,7 +44,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl HistoryModel<'_> {
     fn bar(&self) -> Markup {
         html! {
             div.bar {

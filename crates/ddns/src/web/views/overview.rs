@@ -8,11 +8,11 @@ use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
 use super::group;
-use super::parts::{Icon, Range, Tone, action, empty, left, notice, pager, pill, response, state, time};
+use super::parts::{Icon, ListRange, Tone, action, empty, left, notice, pager, pill, response, state, time};
 use super::strip::{Strip, strip};
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
+pub(crate) struct OverviewModel<'a> {
     pub(crate) status: &'a Status,
     pub(crate) view: &'a Overview<'a>,
     pub(crate) query: &'a OverviewQuery,
@@ -24,7 +24,7 @@ pub(crate) struct Model<'a> {
     pub(crate) since: Vec<Option<u64>>,
 }
 
-impl Render for Model<'_> {
+impl Render for OverviewModel<'_> {
     fn render(&self) -> Markup {
         html! {
             div.stack {
@@ -38,7 +38,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl OverviewModel<'_> {
     fn hero(&self) -> Markup {
         let view = self.view;
         let button = html! { button.main { "Synchronize now" } };
@@ -165,7 +165,7 @@ impl Model<'_> {
                             (self.head())
                             tbody { @for (at, row) in view.rows.iter().enumerate() { (self.row(row, self.strips.get(at))) } }
                         }
-                        (pager(Range { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link()))
+                        (pager(ListRange { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link()))
                     }
                 }
             }

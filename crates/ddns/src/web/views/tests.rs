@@ -18,8 +18,8 @@ use ddns_core::web::when::Clock;
 use maud::{Markup, Render};
 
 use super::layout::{Frame, Tab};
-use super::parts::Range;
-use super::requests::{Content, Item};
+use super::parts::ListRange;
+use super::requests::{RequestContent, RequestItem};
 use super::strip::Strip;
 use super::{addresses, assets, details, history, login, requests};
 
@@ -143,11 +143,11 @@ fn overview_of(status: &Status, query: &OverviewQuery) -> Markup {
     let view = overview(status, query);
     let strips = (0..view.rows.len()).map(strip).collect();
     let since = view.addresses.iter().map(|_| Some(NOW - 78_540)).collect();
-    super::overview::Model { status, view: &view, query, clock: clock(), token: TOKEN, strips, since }.render()
+    super::overview::OverviewModel { status, view: &view, query, clock: clock(), token: TOKEN, strips, since }.render()
 }
 
-fn item(domain: &str, request: Content) -> Item {
-    Item {
+fn item(domain: &str, request: RequestContent) -> RequestItem {
+    RequestItem {
         domain: domain.to_owned(),
         kind: "A".to_owned(),
         verdict: "would be sent: changed from 203.0.113.5".to_owned(),
@@ -157,12 +157,12 @@ fn item(domain: &str, request: Content) -> Item {
     }
 }
 
-fn shown() -> Content {
+fn shown() -> RequestContent {
     let text = "POST /update?host=home.example.com HTTP/1.1\nHost: dns.example.com\nUser-Agent: ddns/0.1\n\
                 Authorization: Basic ***\nContent-Type: application/json\n\n{\"ip\":\"203.0.113.7\",\"key\":\"***\"}";
     let curl = "curl -q -i -g --path-as-is --noproxy '*' --http1.1 -A ddns/0.1 -u '***:***' -H 'Content-Type: application/json' \
                 -H Expect: --data-raw '{\"ip\":\"203.0.113.7\",\"key\":\"***\"}' https://dns.example.com/update?host=home.example.com";
-    Content::Shown {
+    RequestContent::Shown {
         text: text.to_owned(),
         curl: curl.to_owned(),
         endpoint: "https://dns.example.com".to_owned(),
@@ -246,14 +246,14 @@ fn addresses_of(is_empty: bool) -> Markup {
         verdict: verdict.to_owned(),
         described: described.to_owned(),
     };
-    let attempt = |source: &str, ip: Option<&str>, why: &str, milliseconds| addresses::Attempt {
+    let attempt = |source: &str, ip: Option<&str>, why: &str, milliseconds| addresses::AttemptView {
         source: source.to_owned(),
         ip: ip.map(str::to_owned),
         why: why.to_owned(),
         milliseconds,
     };
     let lists = vec![
-        addresses::List {
+        addresses::SourceList {
             family: "IPv4 (A)".to_owned(),
             domains: "for home.example.com to photos.example.com (6 domains)".to_owned(),
             attempts: vec![
@@ -263,7 +263,7 @@ fn addresses_of(is_empty: bool) -> Markup {
             chosen: Some("203.0.113.7 would be sent: public is the first source with an address.".to_owned()),
             warnings: vec![],
         },
-        addresses::List {
+        addresses::SourceList {
             family: "IPv6 (AAAA)".to_owned(),
             domains: "for home.example.com to lan.example.org (4 domains)".to_owned(),
             attempts: vec![attempt("default", None, "no route to the internet", 1)],
@@ -285,8 +285,14 @@ fn addresses_of(is_empty: bool) -> Markup {
         local("lo", "127.0.0.1/8", false, "not usable: loopback", "scope host, forever"),
     ];
     let (local, lists) = if is_empty { (vec![], vec![]) } else { (host, lists) };
-    addresses::Model { local, trouble: None, lists, asked: (!is_empty).then(|| clock().when(NOW - 3)), token: TOKEN }
-        .render()
+    addresses::AddressesModel {
+        local,
+        trouble: None,
+        lists,
+        asked: (!is_empty).then(|| clock().when(NOW - 3)),
+        token: TOKEN,
+    }
+    .render()
 }
 
 fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {
@@ -309,9 +315,9 @@ fn pages() -> Vec<(&'static str, String)> {
     let many = Status { rows: many, ..good.clone() };
     let filter = ListFilter { page: 1, ..ListFilter::default() };
     let none = ListFilter { search: NASTY.to_owned(), page: 1, ..ListFilter::default() };
-    let range = Range { page: 1, per_page: 50, total: 3 };
+    let range = ListRange { page: 1, per_page: 50, total: 3 };
     let details_of = |row: &Row, has_history: bool| {
-        details::Model {
+        details::DetailsModel {
             row,
             request: Some(item(&row.domain, shown())),
             strip: has_history.then(|| strip(5)),
@@ -326,28 +332,28 @@ fn pages() -> Vec<(&'static str, String)> {
         }
         .render()
     };
-    let requests_of = |items: Vec<Item>, filter: &ListFilter| {
+    let requests_of = |items: Vec<RequestItem>, filter: &ListFilter| {
         let closing = "Nothing was sent. A run now would send 1 of 2 updates.".to_owned();
-        requests::Model { filter, items, range, closing }.render()
+        requests::RequestsModel { filter, items, range, closing }.render()
     };
     let history_of = |records: &[Record], filter: &ListFilter, trouble: Option<String>| {
-        let range = Range { page: 2, per_page: 50, total: 1_234 };
-        history::Model { filter, kind: RecordKind::All, records, range, clock: clock(), trouble }.render()
+        let range = ListRange { page: 2, per_page: 50, total: 1_234 };
+        history::HistoryModel { filter, kind: RecordKind::All, records, range, clock: clock(), trouble }.render()
     };
     let items = vec![
         item("home.example.com", shown()),
-        Item {
+        RequestItem {
             warnings: vec!["it is private: the internet cannot reach it".to_owned()],
-            ..item("www.example.com", Content::Together)
+            ..item("www.example.com", RequestContent::Together)
         },
-        Item {
+        RequestItem {
             verdict: "cannot be sent: no IPv6 address found".to_owned(),
             address: None,
-            ..item(NASTY, Content::None)
+            ..item(NASTY, RequestContent::None)
         },
     ];
-    let login = |wrong| login::Login { token: TOKEN, wrong }.render();
-    let gone = login::Wrong { title: "There is nothing here", text: "No page has this address." }.render();
+    let login = |wrong| login::LoginForm { token: TOKEN, wrong }.render();
+    let gone = login::ErrorPage { title: "There is nothing here", text: "No page has this address." }.render();
     let of = |tab, title, content: Markup| frame(title, tab).around(&content).into_string();
     let (tab, list) = (Some(Tab::Overview), Some(Tab::Requests));
     let (holder, stand_by) = (membership(Role::Holder, "router-a"), membership(Role::StandBy, "router-b"));
