@@ -7,8 +7,26 @@ use std::path::{Path, PathBuf};
 use crate::support::given::files;
 use crate::support::pages::root;
 
-/// How many names denote several types. The number only goes down.
-const SHARED_NAMES: usize = 16;
+/// Names that still denote several types, each of them once in `update`, `schedule`, `sync`, `watch` or `group`. They go
+/// with the engine, which replaces or moves these folders. The list only gets shorter.
+const SHARED_NAMES: [&str; 16] = [
+    "Batch",
+    "Change",
+    "End",
+    "Ended",
+    "Entry",
+    "Event",
+    "Kind",
+    "Loaded",
+    "Member",
+    "Next",
+    "Outcome",
+    "Page",
+    "Place",
+    "SenderState",
+    "Stage",
+    "Stamp",
+];
 
 /// The name of the type that a line declares. Associated types and aliases inside a function are no types of their own.
 fn declared(line: &str) -> Option<&str> {
@@ -46,9 +64,11 @@ fn a_type_name_is_unique() {
             places.entry(name.to_owned()).or_default().insert(place(&file));
         }
     }
-    let shared: Vec<_> = places.iter().filter(|(_, places)| places.len() > 1).collect();
-    assert!(shared.len() <= SHARED_NAMES, "one more name denotes several types: {shared:#?}");
-    assert_eq!(shared.len(), SHARED_NAMES, "fewer names denote several types: lower SHARED_NAMES");
+    places.retain(|_, places| places.len() > 1);
+    for name in SHARED_NAMES {
+        assert!(places.remove(name).is_some(), "{name} denotes one type at most: it leaves the list");
+    }
+    assert!(places.is_empty(), "names that denote several types: {places:#?}");
 }
 
 #[test]
