@@ -29,7 +29,7 @@ pub use header::{Header, HeaderError};
 pub use hidden::{hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};
-pub use redirect::{MOST_REDIRECTS, RedirectError};
+pub use redirect::{MAX_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
 pub use sign::{HEADERS as SIGNATURE_HEADERS, SigningKey, message_id};
 pub use target::{Target, TargetError, outline, outline_literal};

@@ -70,7 +70,7 @@ fn placeholders_in(text: &str) -> Variables {
     template::parse(text, &variables, &mut unknown);
     unknown.sort_unstable();
     unknown.dedup();
-    for name in unknown.iter().filter(|name| is_placeholder_name(name)).take(Variables::MOST) {
+    for name in unknown.iter().filter(|name| is_placeholder_name(name)).take(Variables::MAX_EXTRA) {
         variables.declare(name);
     }
     variables

@@ -4,8 +4,8 @@ use super::header;
 use super::request::{Method, Request};
 use crate::net::url::{Url, UrlError, split_scheme};
 
-/// More redirections than this are a loop.
-pub const MOST_REDIRECTS: usize = 10;
+/// How many redirects are followed; more are taken for a loop.
+pub const MAX_REDIRECTS: usize = 10;
 
 /// Why a redirection is not followed. Names origins only: the rest of an address may hold keys.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -135,8 +135,8 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// No `extra` has more: each name in a text is looked for among them.
-    pub const MOST: usize = 1000;
+    /// How many values `extra` may have: each name in a text is looked up among them.
+    pub const MAX_EXTRA: usize = 1000;
 
     /// `ttl` and `line`; none where they are not set.
     pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
@@ -210,7 +210,7 @@ impl Variables {
     pub fn add_own(&mut self, family: Family, domain: &Domain, name: &str, value: Value) -> Result<(), &'static str> {
         let value = allowed(name, value)?;
         let at = self.extra.iter().position(|(known, _)| known == name).unwrap_or(self.extra.len());
-        if at >= Self::MOST {
+        if at >= Self::MAX_EXTRA {
             return Err("is one too many: no more than 1,000 names are possible");
         }
         if at == self.extra.len() {

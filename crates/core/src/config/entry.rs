@@ -26,7 +26,8 @@ use crate::text::json::{Node, Span, Value};
 /// `cache_max_age` for services of dyndns2, where none is set (H4).
 const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
 
-const LONGEST_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
+/// The limit of `min_interval`: 30 days.
+const MAX_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Makes one entry.
 pub(super) struct Maker<'a, 'b> {
@@ -212,7 +213,7 @@ impl Maker<'_, '_> {
     /// Zero where it is not set, or wrong.
     fn min_interval(&mut self) -> Duration {
         let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
-        duration::parse(text).filter(|interval| *interval <= LONGEST_MIN_INTERVAL).unwrap_or_else(|| {
+        duration::parse(text).filter(|interval| *interval <= MAX_MIN_INTERVAL).unwrap_or_else(|| {
             let allowed = Field::of(Key::MinInterval).allowed();
             let message = format!("`min_interval` must be {allowed}, and at most 30 days, not `{text}`");
             self.reader.wrong_whole(Key::MinInterval, message, None);

@@ -27,16 +27,16 @@ pub(super) const SECRET_PATHS: [&str; 2] = ["key", "password_file"];
 /// The port of etcd where none is written.
 const PORT: u16 = 2379;
 
-/// No store has more servers.
-const MOST_SERVERS: usize = 16;
+/// How many servers a store may have.
+const MAX_SERVERS: usize = 16;
 
-/// The longest name of a group or a member.
-const LONGEST_NAME: usize = 64;
+/// The length limit of the name of a group or a member, in bytes.
+const MAX_NAME_BYTES: usize = 64;
 
 const DEFAULT_LEASE: Duration = Duration::from_secs(15);
-const SHORTEST_LEASE: Duration = Duration::from_secs(5);
-const LONGEST_LEASE: Duration = Duration::from_secs(600);
-const HIGHEST_PREFER: u8 = 100;
+const MIN_LEASE: Duration = Duration::from_secs(5);
+const MAX_LEASE: Duration = Duration::from_secs(600);
+const MAX_PREFER: u8 = 100;
 
 /// A group of hosts, one of which sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,7 +232,7 @@ impl GroupReader<'_, '_, '_> {
     fn name(&mut self, node: &Node, part: &str) -> Option<String> {
         let name = node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned);
         if name.is_none() {
-            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {LONGEST_NAME}");
+            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
             let hint = if part == "name" { "the same on all hosts of the group" } else { "another on each host" };
             self.wrong(node.span, &message, hint);
         }
@@ -245,7 +245,7 @@ impl GroupReader<'_, '_, '_> {
         let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
         let shown = lease.map(duration::duration).unwrap_or_default();
         match lease {
-            Some(lease) if (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) => return lease,
+            Some(lease) if (MIN_LEASE..=MAX_LEASE).contains(&lease) => return lease,
             Some(_) => self.wrong(node.span, &format!("`group.lease` is {shown}; 5s to 10m are possible"), hint),
             None => self.wrong(node.span, "`group.lease` must be a time from 5s to 10m", hint),
         }
@@ -254,9 +254,9 @@ impl GroupReader<'_, '_, '_> {
 
     fn prefer(&mut self) -> u8 {
         let Some(node) = self.get("prefer") else { return 0 };
-        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= HIGHEST_PREFER);
+        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= MAX_PREFER);
         if number.is_none() {
-            let message = format!("`group.prefer` must be a whole number from 0 to {HIGHEST_PREFER}");
+            let message = format!("`group.prefer` must be a whole number from 0 to {MAX_PREFER}");
             self.wrong(node.span, &message, "the host with the highest one sends as long as it can");
         }
         number.unwrap_or_default()
@@ -339,7 +339,7 @@ fn digits(node: &Node) -> Option<&str> {
 
 fn is_name(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_letter)
+    (1..=MAX_NAME_BYTES).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
 /// Servers of a store, or what is wrong with the text, with a hint of its own. Says nothing of a text that may hold a
@@ -357,8 +357,8 @@ fn store(text: &str) -> Result<StoreLocation, (String, Option<&'static str>)> {
         _ => return Err(plain(format!("must begin with etcd:// or etcds://, not {}://", shown_scheme(scheme)))),
     };
     let servers: Vec<&str> = rest.split(',').map(str::trim).collect();
-    if servers.len() > MOST_SERVERS {
-        return Err(plain(format!("has {} servers; {MOST_SERVERS} are possible", servers.len())));
+    if servers.len() > MAX_SERVERS {
+        return Err(plain(format!("has {} servers; {MAX_SERVERS} are possible", servers.len())));
     }
     let read =
         |(at, text): (usize, &str)| server(text).map_err(|(why, hint)| (format!("{why} (server {})", at + 1), hint));

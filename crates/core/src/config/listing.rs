@@ -282,7 +282,7 @@ fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
     let mut unused = Diagnostics::default();
     let node = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
-    let is_right = members.len() <= Variables::MOST;
+    let is_right = members.len() <= Variables::MAX_EXTRA;
     is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
 }
 

@@ -33,11 +33,11 @@ const FIELDS_OF: [Key; 12] = [
 /// The fields that it inherits.
 pub(crate) const INHERITED: [Key; 3] = [Key::Proxy, Key::Ssl, Key::Timeout];
 
-/// No configuration has more.
-const MOST: usize = 20;
+/// How many notifications a configuration may have.
+const MAX_NOTIFICATIONS: usize = 20;
 
-/// More failures in a row than this are a mistake.
-const MOST_FAILURES: u32 = 1000;
+/// The limit of `after`, in failures in a row; more is a typing mistake.
+const MAX_FAILURES: u32 = 1000;
 
 /// The fields of a notification, by name.
 pub(super) fn fields() -> impl Iterator<Item = &'static Field> {
@@ -67,8 +67,12 @@ pub(super) fn notify(
     let Some(setting) = layers.get(Key::Notify) else { return Vec::new() };
     let mut reader = SettingReader { layers, diagnostics };
     let objects = reader.objects(Key::Notify);
-    if objects.len() > MOST {
-        reader.wrong_whole(Key::Notify, format!("`notify` has {} items; {MOST} are possible", objects.len()), None);
+    if objects.len() > MAX_NOTIFICATIONS {
+        reader.wrong_whole(
+            Key::Notify,
+            format!("`notify` has {} items; {MAX_NOTIFICATIONS} are possible", objects.len()),
+            None,
+        );
         return Vec::new();
     }
     if !is_service && entries.iter().any(|entry| entry.cache == Cache::Off) {
@@ -182,9 +186,9 @@ impl Notes<'_> {
             Value::Number(text) | Value::String(text) => text.trim(),
             _ => "",
         };
-        let number = text.parse().ok().filter(|number| (1..=MOST_FAILURES).contains(number));
+        let number = text.parse().ok().filter(|number| (1..=MAX_FAILURES).contains(number));
         if number.is_none() {
-            let message = format!("`notify`: `after` must be a whole number from 1 to {MOST_FAILURES}");
+            let message = format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
             self.note(Severity::Error, node, &message, Some("it counts failures in a row".to_owned()));
         }
         number

@@ -157,8 +157,8 @@ pub struct FileLayers {
     pub diagnostics: Diagnostics,
 }
 
-/// So many bytes are inherited by all entries together: each reads them anew.
-const MOST_INHERITED: usize = 64 * 1024 * 1024;
+/// How many bytes all entries together may inherit: each entry reads them again.
+const MAX_INHERITED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads a file's text into layers. Fails where it is not a JSON object; other errors are collected.
 pub fn read(document: &Rc<Document>) -> Result<FileLayers, Diagnostic> {
@@ -180,7 +180,7 @@ pub fn read(document: &Rc<Document>) -> Result<FileLayers, Diagnostic> {
     }
     let entries = providers.map(|member| reader.entries(member));
     let count = entries.as_ref().map_or(0, Vec::len);
-    if file.size().saturating_mul(count) > MOST_INHERITED {
+    if file.size().saturating_mul(count) > MAX_INHERITED_BYTES {
         let (count, size) = (grouped(count), grouped(file.size()));
         let message = format!("`providers` has {count} entries, and each inherits {size} bytes: that is too much");
         let hint = "move what is large into the entries that need it";

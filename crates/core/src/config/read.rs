@@ -9,7 +9,7 @@ use super::raw::Setting;
 use super::value::{self, is_blank};
 use crate::text::diagnostic::Severity;
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, MOST_VALUES, Member, Node, Span, Value, parse};
+use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
 
 /// Reads settings layer by layer and collects what is wrong.
@@ -171,8 +171,8 @@ impl<'a> SettingReader<'a> {
                     Vec::new()
                 }
             },
-            Value::String(text) if text.matches([',', ';']).count() >= MOST_VALUES => {
-                let (name, most) = (Field::of(key).name, grouped(MOST_VALUES));
+            Value::String(text) if text.matches([',', ';']).count() >= MAX_VALUES => {
+                let (name, most) = (Field::of(key).name, grouped(MAX_VALUES));
                 self.wrong(key, node, format!("`{name}` has more than {most} items"), None);
                 Vec::new()
             }
@@ -199,12 +199,12 @@ impl<'a> SettingReader<'a> {
 
     /// A list whose items are tried one after the other, or compared with each other.
     pub(super) fn short_list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
-        const MOST: usize = 100;
+        const MAX_ITEMS: usize = 100;
         let items = self.list(key);
-        if items.len() <= MOST {
+        if items.len() <= MAX_ITEMS {
             return items;
         }
-        let message = format!("`{}` has {} items; {MOST} are possible", Field::of(key).name, grouped(items.len()));
+        let message = format!("`{}` has {} items; {MAX_ITEMS} are possible", Field::of(key).name, grouped(items.len()));
         self.wrong_whole(key, message, None);
         Vec::new()
     }

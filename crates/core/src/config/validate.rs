@@ -22,11 +22,11 @@ use crate::text::diagnostics::Diagnostics;
 use crate::text::duration;
 use crate::text::log_format::{Level, LogFormat};
 
-/// A shorter interval is a mistake.
-const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
+/// A shorter `interval` is a mistake.
+const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// So is a longer one.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
+/// A longer `interval` is a mistake.
+const MAX_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// What a file is layered with.
 #[derive(Debug, Default)]
@@ -164,15 +164,15 @@ fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
     let text = reader.digits(Key::Interval)?;
     let interval = duration::parse(text);
     let message = match interval {
-        Some(interval) if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => return Some(interval),
-        Some(interval) if interval < SHORTEST_INTERVAL => {
+        Some(interval) if (MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) => return Some(interval),
+        Some(interval) if interval < MIN_INTERVAL => {
             format!(
                 "`interval` is {} s; less than {} s would put too much load on the sources of the address",
                 interval.as_secs(),
-                SHORTEST_INTERVAL.as_secs()
+                MIN_INTERVAL.as_secs()
             )
         }
-        Some(_) => format!("`interval` is longer than {} days", LONGEST_INTERVAL.as_secs() / 86_400),
+        Some(_) => format!("`interval` is longer than {} days", MAX_INTERVAL.as_secs() / 86_400),
         None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed()),
     };
     let hint = "changes of this host's own addresses are noticed at once, whatever the interval";

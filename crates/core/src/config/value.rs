@@ -109,7 +109,7 @@ pub(super) fn own_names(layers: &Layers<'_>) -> Vec<String> {
             _ => own_names_in(&setting.node, &mut names),
         }
     }
-    names.into_iter().filter(|name| is_placeholder_name(name)).take(Variables::MOST).collect()
+    names.into_iter().filter(|name| is_placeholder_name(name)).take(Variables::MAX_EXTRA).collect()
 }
 
 fn own_names_in(domains: &Node, names: &mut BTreeSet<String>) {

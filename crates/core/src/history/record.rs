@@ -14,8 +14,8 @@ use crate::update::status::reason;
 /// Most lines are no longer.
 const LIKELY: usize = 256;
 
-/// No line of ours is much longer: a reason is cut here.
-const LONGEST_REASON: usize = 300;
+/// Longer reasons are cut, in characters, so that lines stay short.
+const MAX_REASON_CHARS: usize = 300;
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -352,7 +352,7 @@ fn push_line(out: &mut String, happened: &Happened) {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(LONGEST_REASON).collect()
+    text.chars().take(MAX_REASON_CHARS).collect()
 }
 
 /// A line that is being written. What is added begins with its name, as it stands in the line.

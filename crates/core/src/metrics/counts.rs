@@ -8,8 +8,8 @@ use crate::history::record::HistoryEvent;
 use crate::net::family::Family;
 use crate::update::happened::{Happened, Settled, What};
 
-/// So many sources are counted by name.
-const MOST_SOURCES: usize = 100;
+/// How many sources are counted by name.
+const MAX_SOURCES: usize = 100;
 
 /// The bounds of the buckets of a request, in milliseconds.
 const REQUEST: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
@@ -72,7 +72,7 @@ impl Counts {
             }
             What::SourceFailed { family, source, .. } => {
                 let key = (*family, source.clone());
-                if self.source_failures.len() < MOST_SOURCES || self.source_failures.contains_key(&key) {
+                if self.source_failures.len() < MAX_SOURCES || self.source_failures.contains_key(&key) {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }

@@ -13,8 +13,8 @@ use crate::update::status::{Phase, Row, Status};
 /// What the text is, for the header of a response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// So many domains have series of their own.
-const MOST_DOMAINS: usize = 1000;
+/// How many domains have series of their own.
+const MAX_DOMAINS: usize = 1000;
 
 /// How far an update can be in a service.
 const STATES: [&str; 8] =
@@ -133,7 +133,7 @@ impl Exposition {
             .rows
             .iter()
             .filter_map(|row| Some((row.kind.as_str(), row.address?.to_string(), row.source.as_deref()?)))
-            .take(MOST_DOMAINS)
+            .take(MAX_DOMAINS)
             .collect();
         for (kind, address, source) in found {
             self.sample("ddns_address_info", &[("type", kind), ("address", &address), ("source", source)], 1);
@@ -248,7 +248,7 @@ impl<'a> Series<'a> {
         let mut domains: BTreeSet<&str> = BTreeSet::new();
         for row in rows {
             if !domains.contains(row.domain.as_str()) {
-                if domains.len() == MOST_DOMAINS {
+                if domains.len() == MAX_DOMAINS {
                     continue;
                 }
                 domains.insert(&row.domain);

@@ -96,7 +96,7 @@ impl Server {
         }
         let (written, host) = rest.rsplit_once('@').unwrap_or(("", rest));
         let credentials = (!written.is_empty()).then(|| split_credentials(written));
-        let is_short = |text: &str| (1..=super::socks::MOST_BYTES).contains(&text.len());
+        let is_short = |text: &str| (1..=super::socks::MAX_FIELD_BYTES).contains(&text.len());
         let fits = |(user, password): &(String, String)| is_short(user) && is_short(password);
         if scheme.is_socks() && !credentials.as_ref().is_none_or(fits) {
             return Err(ProxyError::Login);

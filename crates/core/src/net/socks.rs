@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-/// A user, a password or a name has so many bytes at most: their length is one byte.
-pub const MOST_BYTES: usize = 255;
+/// The length limit of a user, a password or a host name, in bytes: SOCKS5 has one byte for the length.
+pub const MAX_FIELD_BYTES: usize = 255;
 
 const VERSION: u8 = 5;
 const LOGIN_VERSION: u8 = 1;
@@ -128,7 +128,7 @@ fn no_socks() -> String {
 
 /// A text with its length before it. Longer ones than possible were refused when they were read.
 fn push_short(bytes: &mut Vec<u8>, text: &str) {
-    let text = &text.as_bytes()[..text.len().min(MOST_BYTES)];
+    let text = &text.as_bytes()[..text.len().min(MAX_FIELD_BYTES)];
     bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
     bytes.extend(text);
 }

@@ -14,11 +14,11 @@ use crate::update::streak::Streak;
 /// A service sends two notifications of one kind at least so long apart: what happens meanwhile is reported together.
 pub const PAUSE: Duration = Duration::from_secs(60);
 
-/// After each notification that could not be sent the pause is twice as long, so often.
-const MOST_DOUBLINGS: u32 = 6;
+/// How often the pause doubles after notifications that could not be sent.
+const MAX_DOUBLINGS: u32 = 6;
 
-/// So many times it is tried to report changed addresses; they are not in the cache.
-const MOST_TRIES: u32 = 10;
+/// How often ddns tries to report changed addresses, which the cache does not hold.
+const MAX_TRIES: u32 = 10;
 
 /// What is reported first, where several things are to be reported.
 const ORDER: [NotifyEvent; 7] = [
@@ -341,10 +341,10 @@ impl Ledger {
     pub fn ended(&mut self, has_arrived: bool, now: Duration) -> Option<Outgoing> {
         let outgoing = self.under_way.take()?;
         self.unsent = if has_arrived { 0 } else { self.unsent + 1 };
-        let pause = PAUSE.saturating_mul(1 << self.unsent.min(MOST_DOUBLINGS));
+        let pause = PAUSE.saturating_mul(1 << self.unsent.min(MAX_DOUBLINGS));
         self.not_before[outgoing.event as usize] = now + pause;
         self.wake_at = Some(now);
-        let is_lost = !has_arrived && self.unsent < MOST_TRIES;
+        let is_lost = !has_arrived && self.unsent < MAX_TRIES;
         if outgoing.event.is_of_group()
             && is_lost
             && self.role.as_ref().is_none_or(|(newer, _)| *newer != outgoing.event)

@@ -10,14 +10,14 @@ use crate::net::family::Family;
 use crate::text::number::grouped;
 use crate::update::domain::Domain;
 
-/// So many updates are named in a sentence.
-const MOST_NAMES: usize = 5;
+/// How many updates a sentence names.
+const MAX_NAMES: usize = 5;
 
-/// So many addresses are named in a sentence.
-const MOST_ADDRESSES: usize = 4;
+/// How many addresses a sentence names.
+const MAX_ADDRESSES: usize = 4;
 
-/// So many letters of a reason are shown: services cut messages, or refuse long ones.
-const LONGEST_REASON: usize = 200;
+/// Longer reasons are cut, in characters: services cut long messages or refuse them.
+const MAX_REASON_CHARS: usize = 200;
 
 /// The texts of a notification.
 pub fn notice(outgoing: &Outgoing) -> Notice {
@@ -117,7 +117,7 @@ fn changed(lines: &[&UpdateLine]) -> String {
         match by_address.iter().position(|(ip, _)| *ip == line.ip) {
             Some(at) => by_address[at].1.push(line),
             // Hosts behind one prefix may all have addresses of their own.
-            None if by_address.len() < MOST_ADDRESSES => by_address.push((line.ip, vec![line])),
+            None if by_address.len() < MAX_ADDRESSES => by_address.push((line.ip, vec![line])),
             None => {}
         }
     }
@@ -133,7 +133,7 @@ fn now_at(ip: Option<IpAddr>, lines: &[&UpdateLine]) -> String {
     let ip = ip.map(|ip| ip.to_string()).unwrap_or_default();
     match lines.len() {
         1 => format!("{} is now {ip}", names(lines)),
-        count if count <= MOST_NAMES => format!("{} are now {ip}", names(lines)),
+        count if count <= MAX_NAMES => format!("{} are now {ip}", names(lines)),
         count => format!("{} records are now {ip}: {}", grouped(count), names(lines)),
     }
 }
@@ -144,7 +144,7 @@ fn name(line: &UpdateLine) -> String {
 
 /// The first names, and how many there are besides.
 fn names(lines: &[&UpdateLine]) -> String {
-    let shown: Vec<String> = lines.iter().take(MOST_NAMES).map(|line| name(line)).collect();
+    let shown: Vec<String> = lines.iter().take(MAX_NAMES).map(|line| name(line)).collect();
     let more = lines.len() - shown.len();
     if more > 0 { format!("{} and {} more", shown.join(", "), grouped(more)) } else { shown.join(", ") }
 }
@@ -159,7 +159,7 @@ fn reason(before: &str, line: &UpdateLine) -> String {
 fn on_one_line(text: &str) -> String {
     let is_end = |letter: char| letter.is_whitespace() || letter.is_control();
     let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
-    words.join(" ").chars().take(LONGEST_REASON).collect()
+    words.join(" ").chars().take(MAX_REASON_CHARS).collect()
 }
 
 /// The reason of the first one that has one.

@@ -237,8 +237,8 @@ fn folded(letter: char) -> char {
     if letter == '+' { ' ' } else { letter.to_ascii_lowercase() }
 }
 
-/// An entity of HTML has so many letters at most between `&` and `;`.
-const LONGEST_ENTITY: usize = 8;
+/// The longest HTML entity between `&` and `;`, in bytes.
+const MAX_ENTITY_BYTES: usize = 8;
 
 /// Every letter that the start of `text` may mean, in [`folded`] form: itself, or what it spells percent-encoded once or
 /// twice, escaped as in JSON, or as an entity of HTML. `found` is given the letter and the bytes it takes.
@@ -270,7 +270,7 @@ fn readings(text: &str, found: &mut dyn FnMut(char, usize)) {
             }
         }
         '&' => {
-            let bytes = text.as_bytes().iter().skip(1).take(LONGEST_ENTITY + 1);
+            let bytes = text.as_bytes().iter().skip(1).take(MAX_ENTITY_BYTES + 1);
             let end = bytes.enumerate().find_map(|(at, byte)| (*byte == b';').then_some(at));
             if let Some(entity) = end.and_then(|end| text.get(1..=end))
                 && let Some(letter) = entity_letter(entity)

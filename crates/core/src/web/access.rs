@@ -56,14 +56,14 @@ pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
 /// What programs send as a bearer token; none where none is accepted.
 pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     /// A shorter one can be guessed.
-    const SHORTEST: usize = 16;
+    const MIN_TOKEN_BYTES: usize = 16;
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
     let Some(held) = &web.token else { return Ok(None) };
     let file = &held.shown;
     match held.text.as_deref().map(str::trim) {
         Err(why) => refusal(format!("`web.token_file`: {file} {why}"), HINT),
-        Ok(token) if token.len() < SHORTEST => {
-            refusal(format!("`web.token_file`: {file} holds fewer than {SHORTEST} characters"), HINT)
+        Ok(token) if token.len() < MIN_TOKEN_BYTES => {
+            refusal(format!("`web.token_file`: {file} holds fewer than {MIN_TOKEN_BYTES} characters"), HINT)
         }
         Ok(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(token)),
         Ok(_) => refusal(format!("`web.token_file`: {file} must hold one line of ASCII without blanks"), HINT),

@@ -13,14 +13,14 @@ use crate::web::state::UpdateState;
 /// So many updates stand on a page.
 pub const PER_PAGE: usize = 50;
 
-/// So many sentences about trouble are shown; where there are more, the table has them.
-const MOST_TROUBLE: usize = 6;
+/// How many sentences about trouble are shown; the table has the rest.
+const MAX_TROUBLE: usize = 6;
 
-/// So many updates are named in a sentence.
-const MOST_NAMED: usize = 3;
+/// How many updates a sentence names.
+const MAX_NAMED: usize = 3;
 
-/// So many addresses are shown for each family.
-const MOST_ADDRESSES: usize = 3;
+/// How many addresses are shown for each family.
+const MAX_ADDRESSES: usize = 3;
 
 /// Which updates are wanted, in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -278,7 +278,7 @@ fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
     let mut shown = [0; 2];
     all.retain(|current| {
         shown[usize::from(current.ip.is_ipv6())] += 1;
-        shown[usize::from(current.ip.is_ipv6())] <= MOST_ADDRESSES
+        shown[usize::from(current.ip.is_ipv6())] <= MAX_ADDRESSES
     });
     all
 }
@@ -310,11 +310,11 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
             (Phase::Retry { .. }, Some(Phase::Waiting { .. })) => trouble.named.insert(0, row),
             _ => trouble.named.push(row),
         }
-        trouble.named.truncate(MOST_NAMED);
+        trouble.named.truncate(MAX_NAMED);
     }
     all.sort_by_key(|trouble| Reverse(trouble.state));
-    let more = all.len().saturating_sub(MOST_TROUBLE);
-    all.truncate(MOST_TROUBLE);
+    let more = all.len().saturating_sub(MAX_TROUBLE);
+    all.truncate(MAX_TROUBLE);
     (all, more)
 }
 

@@ -8,13 +8,13 @@ use std::time::Duration;
 const FREE: u32 = 3;
 
 /// The longest time that a client must wait.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// Who has not tried for so long has a clean slate.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
-/// So many clients are known at once.
-const MOST: usize = 4096;
+/// How many clients are remembered at once.
+const MAX_CLIENTS: usize = 4096;
 
 /// So many tries wait at once. At some milliseconds each, who waits is served within a second or few.
 const LINE: usize = 32;
@@ -67,7 +67,7 @@ impl ClientTries {
     fn wait(&self) -> Duration {
         match self.wrong.checked_sub(FREE) {
             None => Duration::ZERO,
-            Some(more) => Duration::from_secs(1 << more.min(10)).min(LONGEST),
+            Some(more) => Duration::from_secs(1 << more.min(10)).min(MAX_WAIT),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Tries {
             (client.wrong, client.last) = (client.wrong.saturating_add(1), now);
             return;
         }
-        if self.clients.len() >= MOST
+        if self.clients.len() >= MAX_CLIENTS
             && let Some((at, _)) = self.clients.iter().enumerate().min_by_key(|(_, client)| client.last)
         {
             self.clients.swap_remove(at);
@@ -190,7 +190,7 @@ mod tests {
             tries.wrong(ip, Duration::ZERO);
             let _ = tries.wait(ip, Duration::ZERO);
         }
-        assert!(tries.clients.len() <= MOST && tries.line.len() <= LINE);
+        assert!(tries.clients.len() <= MAX_CLIENTS && tries.line.len() <= LINE);
         assert_eq!(tries.may(ONE, Duration::ZERO), Ok(()), "nobody waits for others");
         // The addresses of one network are one client.
         let mut tries = Tries::default();

@@ -32,8 +32,8 @@ use crate::output::complain;
 use crate::output::print;
 use crate::watch;
 
-/// So many endpoints of one entry are tried, where a placeholder makes many of it.
-const MOST_ORIGINS: usize = 20;
+/// How many endpoints of one entry are tried if a placeholder makes many of it.
+const MAX_ORIGINS: usize = 20;
 
 /// The result of a check.
 #[derive(Default)]
@@ -192,7 +192,7 @@ fn endpoints_of(entry: &Entry, pair: &LookupPair) -> Vec<Url> {
         let Some(ip) = found.or_else(spare) else { continue };
         for domain in entry.domains_of(family).iter().take(if has_one { 1 } else { usize::MAX }) {
             let Ok(url) = entry.callback.url(&entry.update(domain, family, ip), unix_time()) else { continue };
-            if urls.len() < MOST_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
+            if urls.len() < MAX_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
                 urls.push(url);
             }
         }

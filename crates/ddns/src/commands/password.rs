@@ -6,7 +6,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::output::{complain, fail, print};
 use crate::unseen;
-use crate::web::password::{LONGEST, hash};
+use crate::web::password::{MAX_PASSWORD_BYTES, hash};
 
 /// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
 /// broken off; 2 where there is no password, or the two differ.
@@ -21,8 +21,8 @@ pub(crate) fn run() -> u8 {
     if password != again {
         return wrong("the two are not the same: try again");
     }
-    if password.is_empty() || password.len() > LONGEST {
-        return wrong(&format!("a password has from 1 to {LONGEST} bytes"));
+    if password.is_empty() || password.len() > MAX_PASSWORD_BYTES {
+        return wrong(&format!("a password has from 1 to {MAX_PASSWORD_BYTES} bytes"));
     }
     match hash(&password) {
         Ok(hash) => print(&format!("{hash}\n")),
@@ -37,7 +37,7 @@ fn wrong(why: &str) -> u8 {
 /// The first line of standard input; none where there is none.
 fn piped() -> io::Result<Option<String>> {
     let mut line = String::new();
-    io::stdin().lock().take(LONGEST as u64 + 3).read_line(&mut line)?;
+    io::stdin().lock().take(MAX_PASSWORD_BYTES as u64 + 3).read_line(&mut line)?;
     let password = line.trim_end_matches(['\r', '\n']);
     Ok((!line.is_empty()).then(|| password.to_owned()))
 }

@@ -26,11 +26,11 @@ use crate::output::{complain, fail, json, print, say};
 use crate::sync::Caches;
 use crate::watch::{Services, meant, name, note_closed_folder};
 
-/// So many rows that are up to date are shown; of more, only how many there are.
-const MOST_ROWS: usize = 1000;
+/// How many rows that are up to date are shown; the rest is counted.
+const MAX_ROWS: usize = 1000;
 
-/// So many addresses are shown with their sources; of more, only how many there are.
-const MOST_SOURCES: usize = 4;
+/// How many addresses are shown with their sources; the rest is counted.
+const MAX_SOURCES: usize = 4;
 
 /// Exit status where no service responds (I6).
 const NOT_RUNNING: u8 = 3;
@@ -176,7 +176,7 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     }
     let now = unix_time().seconds;
     let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
-    let is_long = status.rows.len() > MOST_ROWS && !form.wide;
+    let is_long = status.rows.len() > MAX_ROWS && !form.wide;
     // Of very many, those that are not up to date matter.
     let shown = status.rows.iter().filter(|row| !is_long || !row.phase.is_good());
     rows.extend(shown.map(|row| {
@@ -217,7 +217,7 @@ fn sources(rows: &[Row], width: usize) -> String {
     let found = rows.iter().filter_map(|row| Some((row.address?, row.source.as_deref()?)));
     let found: Vec<String> =
         found.filter(|pair| seen.insert(*pair)).map(|(ip, source)| format!("{ip} from {source}")).collect();
-    let shown = &found[..found.len().min(MOST_SOURCES)];
+    let shown = &found[..found.len().min(MAX_SOURCES)];
     let more = match found.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),

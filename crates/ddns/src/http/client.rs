@@ -26,7 +26,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ddns_core::callback::{MOST_REDIRECTS, Request};
+use ddns_core::callback::{MAX_REDIRECTS, Request};
 use ddns_core::net::proxy::{Route, Server};
 use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
@@ -49,8 +49,8 @@ use crate::clock::steady_time;
 /// is delivered (E4a). Two calls to the system, so not for those that are quick.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// So many warnings are remembered.
-const MOST_WARNINGS: usize = 1000;
+/// How many warnings are remembered.
+const MAX_WARNINGS: usize = 1000;
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ impl Client {
     async fn follow(&self, request: &Request, sending: &SendingState<'_>) -> Result<Response, String> {
         let mut response = self.exchange(request, sending).await?;
         let mut current = Cow::Borrowed(request);
-        for _ in 0..MOST_REDIRECTS {
+        for _ in 0..MAX_REDIRECTS {
             let next = current.redirected(response.status, response.location.as_deref());
             let Some(next) = next else { return Ok(response) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
@@ -158,7 +158,7 @@ impl Client {
         }
         match current.redirected(response.status, response.location.as_deref()) {
             None => Ok(response),
-            Some(_) => Err(format!("{} redirects more than {MOST_REDIRECTS} times", request.url.origin())),
+            Some(_) => Err(format!("{} redirects more than {MAX_REDIRECTS} times", request.url.origin())),
         }
     }
 
@@ -275,7 +275,7 @@ impl Client {
     fn warn(&self, sending: &SendingState<'_>, warning: String) {
         let mut warned = self.warned.borrow_mut();
         // They name hosts, and an address in a host makes another one with every change.
-        if warned.len() >= MOST_WARNINGS {
+        if warned.len() >= MAX_WARNINGS {
             warned.clear();
         }
         if !sending.how.want.is_update() || warned.insert(warning.clone()) {

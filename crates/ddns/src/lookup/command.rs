@@ -23,7 +23,7 @@ const OUTPUT_LIMIT: usize = 64 * 1024;
 
 /// How long to wait between checks whether a silent program has ended; longer each time.
 const ASK_FIRST: Duration = Duration::from_millis(2);
-const ASK_MOST: Duration = Duration::from_millis(50);
+const MAX_POLL_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, String> {
     let [program, arguments @ ..] = words else { return Err("it names no program".to_owned()) };
@@ -82,7 +82,7 @@ impl ProcessGroup {
             };
             match heard {
                 Ok(read) => is_open = read? > 0,
-                Err(_) => patience = (patience * 2).min(ASK_MOST),
+                Err(_) => patience = (patience * 2).min(MAX_POLL_PAUSE),
             }
             if output.len() >= OUTPUT_LIMIT {
                 return Ok(None);

@@ -17,11 +17,11 @@ use crate::http::{Client, Over};
 /// Packets get lost: how long each try is waited for.
 const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
 
-/// No response is longer.
-const LARGEST: usize = 1500;
+/// The longest response, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1500;
 
-/// So many addresses of a server are asked.
-const MOST_SERVERS: usize = 3;
+/// How many addresses of a server are asked.
+const MAX_SERVERS: usize = 3;
 
 pub(super) async fn ask(
     (host, port): (&str, u16),
@@ -36,7 +36,7 @@ pub(super) async fn ask(
 async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
     let servers = client.look_up(host, Over::Only(family)).await?;
     let mut refused = Vec::new();
-    for server in servers.into_iter().take(MOST_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
+    for server in servers.into_iter().take(MAX_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
         match exchange(server, stable_source(server.ip())).await {
             Ok(StunResponse::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
                 None => return Ok(Choice { ip, why: format!("{server} saw it") }),
@@ -73,7 +73,7 @@ async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<StunRes
 
 /// Waits for the response to this request; whatever else comes is passed over.
 async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<StunResponse> {
-    let mut buffer = [0; LARGEST];
+    let mut buffer = [0; MAX_RESPONSE_BYTES];
     loop {
         let length = socket.recv(&mut buffer).await?;
         match read(&buffer[..length], id) {

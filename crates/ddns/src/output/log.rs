@@ -27,8 +27,9 @@ use crate::clock::local_time;
 use crate::environment::Environment;
 use crate::regular::bits;
 
-/// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
-const SHORTEST_AT_THE_GATE: usize = 8;
+/// Shorter secrets, in bytes, are masked in quoted foreign text, but not in our own sentences: they match ordinary
+/// words.
+const MIN_MASKED_BYTES: usize = 8;
 
 /// Where lines of one configuration go.
 pub(crate) struct Log<'a> {
@@ -60,7 +61,7 @@ impl Mask<'_> {
     }
 
     fn long(&self) -> &Secrets {
-        self.long.get_or_init(|| self.all().longer_than(SHORTEST_AT_THE_GATE))
+        self.long.get_or_init(|| self.all().longer_than(MIN_MASKED_BYTES))
     }
 }
 

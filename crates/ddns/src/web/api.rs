@@ -16,7 +16,7 @@ use crate::sync::preview::Preview;
 
 /// So many items are in an answer, unless another number is asked for; and no more than that.
 const USUAL: usize = 100;
-const MOST: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 
 /// What is wrong, for programs.
 pub(super) fn error(status: u16, why: &str) -> Reply {
@@ -121,11 +121,11 @@ fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
     let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
         None => Ok(usual),
         Some(text) => text.parse().ok().filter(|number| right(*number)).ok_or_else(|| {
-            error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MOST}"))
+            error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MAX_ITEMS}"))
         }),
     };
     let skip = number("skip", 0, &|number| number <= 1_000_000)?;
-    Ok((skip, number("limit", USUAL, &|number| (1..=MOST).contains(&number))?))
+    Ok((skip, number("limit", USUAL, &|number| (1..=MAX_ITEMS).contains(&number))?))
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.

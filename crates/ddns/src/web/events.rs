@@ -17,8 +17,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::site::Site;
 
-/// So many browsers may listen at once: the rest of the connections is for pages.
-const MOST: usize = 16;
+/// How many browsers may listen at once: the rest of the connections is for pages.
+const MAX_LISTENERS: usize = 16;
 
 /// No browser gets more than one event in this time.
 const PACE: Duration = Duration::from_millis(300);
@@ -51,7 +51,7 @@ impl ChangeFeed {
         let is_over = Rc::new(Cell::new(false));
         let mut listening = self.listening.borrow_mut();
         listening.retain(|stream| stream.strong_count() > 0);
-        if listening.len() >= MOST
+        if listening.len() >= MAX_LISTENERS
             && let Some(oldest) = listening.pop_front().and_then(|oldest| oldest.upgrade())
         {
             oldest.set(true);

@@ -12,7 +12,7 @@ use maud::Render as _;
 
 use super::guard;
 use super::pages::frame;
-use super::password::{LONGEST, is_right};
+use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::{PageRequest, Reply};
 use super::site::{Site, random};
 use super::views::login::LoginForm;
@@ -34,7 +34,8 @@ fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
 /// Takes a password.
 pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
     let Some(hash) = site.hash() else { return Reply::see("/") };
-    let password = request.field("password").filter(|password| password.len() <= LONGEST).unwrap_or_default();
+    let password =
+        request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
     // It is counted, and others wait for its end, also if its client does not.
     let checked = tokio::task::spawn_local(checked(Rc::clone(site), request.visit.client, hash, password)).await;
     match checked.unwrap_or(Ok(false)) {

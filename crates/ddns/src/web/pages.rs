@@ -20,11 +20,11 @@ use crate::lookup::report::LookupReport;
 /// Where the service ends while a page is made.
 pub(super) const GONE: &str = "the service ends: try again when it runs";
 
-/// Of updates with the same name and type, so many have details.
-const MOST_ALIKE: usize = 100;
+/// How many updates with the same name and type have details.
+const MAX_ALIKE: usize = 100;
 
-/// So many records are shown with the details of an update.
-const MOST_RECORDS: usize = 20;
+/// How many records are shown with the details of an update.
+const MAX_RECORDS: usize = 20;
 
 /// What surrounds a view.
 pub(super) fn frame<'a>(request: &'a PageRequest, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
@@ -64,7 +64,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
         filter: ListFilter::default(),
         update: Some((domain.clone(), kind.clone())),
         skip: 0,
-        take: MOST_ALIKE,
+        take: MAX_ALIKE,
     };
     let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
         return without_answer(site).await;
@@ -77,9 +77,9 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
     let (token, clock) = (frame.token, clock());
     let past = past::days(site, &[row], clock.now).await;
     let filter = history::filter::Filter { domain: Some(domain), ..Default::default() };
-    let mut records = past::newest(site, filter, past::MOST).await.unwrap_or_default();
+    let mut records = past::newest(site, filter, past::MAX_RECORDS).await.unwrap_or_default();
     records.retain(|record| record.family.is_some_and(|family| family.record_type() == row.kind));
-    records.truncate(MOST_RECORDS);
+    records.truncate(MAX_RECORDS);
     let model = views::details::DetailsModel {
         row,
         request: Some(models::item(preview, clock.now)),
@@ -150,7 +150,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     let filter = ListFilter::read(|name| request.queried(name));
     let kind = RecordKind::parse(&filter.outcome).unwrap_or_default();
     let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
-    let (records, trouble) = match past::newest(site, wanted, past::MOST).await {
+    let (records, trouble) = match past::newest(site, wanted, past::MAX_RECORDS).await {
         Ok(records) => (records, None),
         Err(why) => (Vec::new(), Some(why.to_string())),
     };

@@ -15,8 +15,8 @@ use super::site::Site;
 use crate::clock::local_offset;
 use crate::history;
 
-/// No more records are shown, on all pages.
-pub(super) const MOST: usize = 2_000;
+/// How many records are shown, on all pages together.
+pub(super) const MAX_RECORDS: usize = 2_000;
 
 /// The last days of some updates.
 #[derive(Default)]

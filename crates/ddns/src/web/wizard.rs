@@ -36,11 +36,11 @@ use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
 use crate::output::report::with_reason;
 
-/// So many requests are sent at once to see whether the service takes them.
-const MOST_SENT: usize = 2;
+/// How many requests are sent at once to test whether the service accepts them.
+const MAX_TEST_REQUESTS: usize = 2;
 
-/// So many domains of one family are named in a form.
-const MOST_DOMAINS: usize = 100;
+/// How many domains of one family a form names.
+const MAX_DOMAINS: usize = 100;
 
 /// The name that stands for no recipe.
 const OWN: &str = "own";
@@ -181,10 +181,10 @@ fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice:
 /// The items in the list of a family; what is wrong otherwise: the field and why.
 fn listed(typed: &Typed, family: Family) -> Result<Vec<Node>, (String, String)> {
     let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
-    if items.len() <= MOST_DOMAINS {
+    if items.len() <= MAX_DOMAINS {
         return Ok(items);
     }
-    let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
+    let why = format!("Name {MAX_DOMAINS} domains at most, and add the others to the file.");
     Err((["ipv4", "ipv6"][family.index()].to_owned(), why))
 }
 
@@ -427,10 +427,10 @@ async fn set_up(
         found.push(FoundAddress { family, result });
     }
     let addresses = observed.map(|found| found.map(Observed::ip));
-    let (requests, total) = sent::first(view::MOST, config, addresses, unix_time());
+    let (requests, total) = sent::first(view::MAX_REQUESTS, config, addresses, unix_time());
     let mut responses = Vec::new();
     if step.as_deref() == Some("send") {
-        let mut left = MOST_SENT;
+        let mut left = MAX_TEST_REQUESTS;
         for sent in &requests {
             let is_tried = sent.missing.is_empty() && left > 0;
             left -= usize::from(is_tried);

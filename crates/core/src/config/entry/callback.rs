@@ -11,8 +11,8 @@ use crate::text::diagnostic::Severity;
 use crate::text::json::{Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
 
-/// No server takes more.
-const MOST_HEADERS: usize = 100;
+/// How many headers a callback may add; servers refuse more.
+const MAX_HEADERS: usize = 100;
 
 impl Maker<'_, '_> {
     /// None where there is no address: that is among the errors then.
@@ -65,8 +65,8 @@ impl Maker<'_, '_> {
     fn headers(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Header> {
         let mut headers: Vec<Header> = Vec::new();
         let members = self.reader.headers(Key::Headers);
-        if members.len() > MOST_HEADERS {
-            let message = format!("`headers` has {} headers, {MOST_HEADERS} are allowed", grouped(members.len()));
+        if members.len() > MAX_HEADERS {
+            let message = format!("`headers` has {} headers, {MAX_HEADERS} are allowed", grouped(members.len()));
             self.reader.wrong_whole(Key::Headers, message, None);
             return headers;
         }
@@ -146,8 +146,8 @@ impl Maker<'_, '_> {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),
         };
-        if members.len() > Variables::MOST {
-            let most = grouped(Variables::MOST);
+        if members.len() > Variables::MAX_EXTRA {
+            let most = grouped(Variables::MAX_EXTRA);
             let message = format!("`extra` has {} members; {most} are possible", grouped(members.len()));
             self.reader.wrong_whole(Key::Extra, message, None);
             return variables;

@@ -12,8 +12,8 @@ use crate::net::proxy::ProxyItem;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
 use crate::text::secrets::Secrets;
 
-/// Known secrets that are shorter are words of every text.
-const SHORTEST: usize = 6;
+/// Shorter secrets, in bytes, match ordinary words.
+const MIN_SECRET_BYTES: usize = 6;
 
 /// What the value of a field is to who looks at it. A new field must say what it is.
 pub(super) enum Nature {
@@ -88,7 +88,7 @@ pub(super) fn hidden(text: &str) -> Vec<Hidden> {
     let mut hider = Hider { text, found: Vec::new(), leaves: Vec::new(), known: Vec::new(), public: Vec::new() };
     hider.object(&root, Format::Json);
     let public: Vec<&str> = hider.public.iter().map(String::as_str).collect();
-    let secrets = Secrets::new(hider.known.drain(..), &public).longer_than(SHORTEST);
+    let secrets = Secrets::new(hider.known.drain(..), &public).longer_than(MIN_SECRET_BYTES);
     let mut all = hider.found;
     let mut hide = |range: Range<usize>| all.push(Hidden { range, is_bare: false });
     for leaf in &hider.leaves {

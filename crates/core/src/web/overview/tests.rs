@@ -86,7 +86,7 @@ fn i1_ten_thousand_domains_are_shown_in_pages() {
     let status = Status { rows, ..Status::default() };
     let view = overview(&status, &query("page=3&sort=name"));
     assert_eq!((view.total, view.rows.len(), view.rows[0].domain.as_str()), (10_000, 50, "host00100.example"));
-    assert_eq!((view.trouble.len(), view.more_trouble), (MOST_TROUBLE, 5_000 - MOST_TROUBLE));
+    assert_eq!((view.trouble.len(), view.more_trouble), (MAX_TROUBLE, 5_000 - MAX_TROUBLE));
     assert_eq!(view.headline, "5,000 of 10,000 up to date");
 }
 

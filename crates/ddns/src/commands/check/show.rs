@@ -17,8 +17,8 @@ const ORIGINS: usize = 56;
 /// So many columns are left for them on a narrow screen.
 const BESIDE: usize = 24;
 
-/// So many lines of a value are shown.
-const MOST_LINES: usize = 4;
+/// How many lines of a value are shown.
+const MAX_VALUE_LINES: usize = 4;
 
 impl CheckReport {
     pub(super) fn text(&self, width: usize) -> String {
@@ -101,9 +101,9 @@ impl CheckReport {
 fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     let indent = column + 5;
     let mut lines = folded(&row.value, width - indent);
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = lines.len().saturating_sub(MAX_VALUE_LINES);
     if more > 1 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_VALUE_LINES);
         lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
     }
     let last = lines.last().map_or(0, |line| indent + line.chars().count());

@@ -12,8 +12,8 @@ use crate::http::server::ReceiverResponse;
 /// Where it listens unless another place is named.
 const PORT: u16 = 8080;
 
-/// No response is delayed longer.
-const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+/// The longest delay of a response.
+const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub(super) struct ListenOptions {
@@ -112,7 +112,7 @@ fn delay(text: &str) -> Result<Duration, Diagnostic> {
     let number = digits.parse::<u64>().ok();
     let length = factor.zip(number).and_then(|(factor, number)| number.checked_mul(factor)).map(Duration::from_millis);
     length
-        .filter(|length| *length <= LONGEST_DELAY)
+        .filter(|length| *length <= MAX_DELAY)
         .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, and an hour at most"))
 }
 

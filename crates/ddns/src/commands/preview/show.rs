@@ -17,14 +17,14 @@ use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
 use crate::sync::preview;
 
-/// Of updates that are alike, so many are shown in full.
-const MOST_ALIKE: usize = 20;
+/// How many updates of a kind are shown in full.
+const MAX_ALIKE: usize = 20;
 
 /// The values of an update begin in this column.
 const COLUMN: usize = 11;
 
-/// So many lines of a body are shown.
-const MOST_LINES: usize = 20;
+/// How many lines of a body are shown.
+const MAX_BODY_LINES: usize = 20;
 
 /// How a preview is shown.
 pub(super) struct PreviewOptions {
@@ -92,14 +92,14 @@ fn shown(batch: &FamilyUpdates<'_>, several: bool, width: usize, now: u64) -> St
     let kinds: Vec<PreviewKind> =
         batch.domains().iter().map(|domain| PreviewKind::of(batch.verdict(domain, now).as_ref())).collect();
     let block = |(domain, _): (_, &PreviewKind)| block(batch, &batch.item(domain, now), several, width, now);
-    if kinds.len() <= MOST_ALIKE {
+    if kinds.len() <= MAX_ALIKE {
         return batch.domains().iter().zip(&kinds).map(block).collect();
     }
     let mut text = String::new();
     for kind in [PreviewKind::Sent, PreviewKind::UpToDate, PreviewKind::Without] {
         let alike = || batch.domains().iter().zip(&kinds).filter(|(_, of)| **of == kind);
-        text.extend(alike().take(MOST_ALIKE).map(block));
-        let more = alike().count().saturating_sub(MOST_ALIKE);
+        text.extend(alike().take(MAX_ALIKE).map(block));
+        let more = alike().count().saturating_sub(MAX_ALIKE);
         if more > 0 {
             text += &format!("… and {} more alike (--json shows all)\n\n", grouped(more));
         }
@@ -197,9 +197,9 @@ fn sentence(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, now: u64) -> Stri
 /// One row: a label and, from a column on, a text of any length.
 fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) {
     let mut lines = folded(row, width - column);
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = lines.len().saturating_sub(MAX_BODY_LINES);
     if more > 1 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_BODY_LINES);
         lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
     }
     for (at, line) in lines.iter().enumerate() {

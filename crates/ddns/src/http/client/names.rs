@@ -19,14 +19,15 @@ use tokio::time::timeout;
 use super::how::Over;
 use crate::environment::most_for_others;
 
-/// So many names are looked up at once, each with a thread and an open file; others wait in the order in which they came.
-const MOST: usize = 512;
+/// How many names are looked up at once, each with a thread and an open file; the others wait in the order in which
+/// they came.
+const MAX_LOOKUPS: usize = 512;
 
 /// A lookup that takes no longer is quick.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// So many quick names are remembered: a redirection may lead to any.
-const MOST_KNOWN: usize = 10_000;
+/// How many quick names are remembered: a redirect may lead to any name.
+const MAX_KNOWN: usize = 10_000;
 
 /// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
 type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
@@ -56,7 +57,7 @@ struct LookupSlots {
 
 impl LookupSlots {
     fn new() -> Self {
-        let most = MOST.min(most_for_others());
+        let most = MAX_LOOKUPS.min(most_for_others());
         let quick = most.div_ceil(4);
         Self { quick: Semaphore::new(quick), others: Semaphore::new(most - quick), quick_names: RefCell::default() }
     }
@@ -66,7 +67,7 @@ impl LookupSlots {
         let mut _place = if is_quick { self.quick.acquire().await } else { self.others.acquire().await };
         let mut found = pin!(in_thread(host.to_owned()));
         if let Ok(found) = timeout(QUICK, &mut found).await {
-            if self.quick_names.borrow().len() < MOST_KNOWN {
+            if self.quick_names.borrow().len() < MAX_KNOWN {
                 self.quick_names.borrow_mut().insert(host.to_owned());
             }
             return found;

@@ -14,18 +14,18 @@ use tokio::sync::Semaphore;
 use super::stream::Spoken;
 use crate::environment::most_files;
 
-/// So many connections are kept, over all origins.
-const MOST: usize = 128;
+/// How many idle connections are kept, over all origins.
+const MAX_IDLE: usize = 128;
 
-/// So long one is kept. A NAT on the way may forget it, some after half a minute, without notice: the request would go
-/// nowhere, and may not be sent again (A7). A new connection costs less than that.
-const LONGEST: Duration = Duration::from_secs(15);
+/// How long an idle connection is kept. A NAT on the way may forget it, some after half a minute, without notice: the
+/// request would go nowhere, and may not be sent again (A7). A new connection costs less than that.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 
 /// One that stayed open for so long after a response is kept by the endpoint.
 pub(super) const PROOF: Duration = Duration::from_millis(50);
 
-/// Of so many endpoints it is remembered whether they keep connections.
-const MOST_KNOWN: usize = 1000;
+/// For how many endpoints it is remembered whether they keep connections.
+const MAX_KNOWN: usize = 1000;
 
 /// So many files are open in any run: standard streams, what waits for the network, the cache.
 const OTHERS: usize = 16;
@@ -55,7 +55,7 @@ impl IdleConnection {
     }
 
     fn is_old(&self, now: Duration) -> bool {
-        self.age(now) > LONGEST
+        self.age(now) > MAX_IDLE_TIME
     }
 
     fn goes(&self, purpose: &Purpose, via: Option<&Arc<Server>>) -> bool {
@@ -95,7 +95,7 @@ impl Known {
     fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: Keeps) {
         let mut known = self.0.borrow_mut();
         // An address in a host makes another origin with every change.
-        if known.len() >= MOST_KNOWN {
+        if known.len() >= MAX_KNOWN {
             known.clear();
         }
         known.insert((origin.clone(), via.cloned()), keeps);
@@ -193,7 +193,7 @@ impl Default for Room {
     /// files.
     fn default() -> Self {
         let files = most_files().saturating_sub(OTHERS);
-        Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MOST) }
+        Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MAX_IDLE) }
     }
 }
 
@@ -246,12 +246,12 @@ mod tests {
             let (_listener, opened) = connections(2).await;
             let idle = Idle::default();
             for connection in opened {
-                idle.keep(purpose("a"), connection, true, MOST, Duration::from_secs(100));
+                idle.keep(purpose("a"), connection, true, MAX_IDLE, Duration::from_secs(100));
             }
-            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(100) + LONGEST).is_some());
-            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(101) + LONGEST).is_none());
+            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(100) + MAX_IDLE_TIME).is_some());
+            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(101) + MAX_IDLE_TIME).is_none());
             let (_listener, mut opened) = connections(1).await;
-            idle.keep(purpose("b"), opened.remove(0), true, MOST, Duration::from_secs(101) + LONGEST);
+            idle.keep(purpose("b"), opened.remove(0), true, MAX_IDLE, Duration::from_secs(101) + MAX_IDLE_TIME);
             assert_eq!(idle.kept.borrow().len(), 1, "the old one is closed with the next that is kept");
         });
     }
@@ -264,7 +264,7 @@ mod tests {
             let later = Duration::from_millis(60);
             idle.broke(&a, None);
             for (connection, is_kept) in opened.into_iter().zip([false, true]) {
-                idle.keep(a.clone(), connection, true, MOST, Duration::ZERO);
+                idle.keep(a.clone(), connection, true, MAX_IDLE, Duration::ZERO);
                 assert_eq!(idle.take(&a, |_| true, later).is_some(), is_kept);
                 idle.clear();
             }
@@ -283,14 +283,15 @@ mod tests {
             }
             let (idle, a) = (Idle::default(), purpose("a"));
             let mut opened = opened.into_iter();
-            let mut keep = |is_said, at| idle.keep(a.clone(), opened.next().expect("one more"), is_said, MOST, ms(at));
+            let mut keep =
+                |is_said, at| idle.keep(a.clone(), opened.next().expect("one more"), is_said, MAX_IDLE, ms(at));
             let take = |at| idle.take(&a, |_| true, ms(at));
             keep(false, 0);
             keep(false, 10);
             assert_eq!(idle.kept.borrow().len(), 1, "one is enough to find out");
             assert!(take(49).is_none());
             let found = take(50).expect("it stayed open");
-            idle.keep(a.clone(), found, false, MOST, ms(51));
+            idle.keep(a.clone(), found, false, MAX_IDLE, ms(51));
             keep(false, 51);
             assert_eq!(idle.kept.borrow().len(), 2, "it is known to keep them");
             assert!(take(52).is_some() && take(52).is_some(), "at once");

@@ -17,9 +17,9 @@ use tokio::time::{sleep, timeout};
 use super::wire::{Activity, Patience, UNBOUNDED};
 use crate::environment::most_for_others;
 
-/// So many connections are served at once. Another one takes the place of the one that has been silent longest, or waits
-/// until one ends.
-const MOST_CONNECTIONS: usize = 64;
+/// How many connections are served at once. A new one evicts the one that has been idle longest, or waits until one
+/// ends.
+const MAX_CONNECTIONS: usize = 64;
 
 /// Who is silent for less may be about to send its next request.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -41,7 +41,7 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
     patience: Patience,
     serve: impl Fn(AcceptedConnection) -> F,
 ) {
-    let most = MOST_CONNECTIONS.min(most_for_others());
+    let most = MAX_CONNECTIONS.min(most_for_others());
     let mut open = FuturesUnordered::new();
     let mut known: VecDeque<(Weak<Activity>, AbortHandle)> = VecDeque::new();
     loop {

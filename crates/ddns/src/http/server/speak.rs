@@ -21,7 +21,7 @@ use crate::http::io::Io;
 
 /// More head than this, or more headers, is not a request.
 const HEAD_LIMIT: usize = 64 * 1024;
-const MOST_HEADERS: usize = 128;
+const MAX_HEADERS: usize = 128;
 
 /// How long the rest of what was refused is taken.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -48,7 +48,7 @@ where
         .half_close(half_closed)
         .title_case_headers(true)
         .auto_date_header(false)
-        .max_headers(MOST_HEADERS)
+        .max_headers(MAX_HEADERS)
         .max_buf_size(HEAD_LIMIT);
     let activity = Rc::clone(&wire.borrow().activity);
     let mut connection = pin!(builder.serve_connection(Io(wire.clone()), service_fn(respond)));
@@ -74,7 +74,7 @@ pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rej
     if error.is_parse_too_large() {
         return Some((
             Some(431),
-            format!("a request has more than {} KiB of headers, or more than {MOST_HEADERS}", HEAD_LIMIT >> 10),
+            format!("a request has more than {} KiB of headers, or more than {MAX_HEADERS}", HEAD_LIMIT >> 10),
         ));
     }
     if error.is_parse() {

@@ -9,8 +9,8 @@ use maud::{Markup, html};
 use super::parts::{FormField, Icon, Tone, code, empty, notice, token_field};
 use crate::web::sent::RedactedRequest;
 
-/// So many requests are shown.
-pub(crate) const MOST: usize = 10;
+/// How many requests are shown.
+pub(crate) const MAX_REQUESTS: usize = 10;
 
 /// What the questions are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -378,7 +378,7 @@ pub(crate) fn set_up(
                         div.columns { (shown(sent)) (responded(sent, response)) }
                     } @else { (shown(sent)) }
                 }
-                @if total > MOST { p.soft { "And " (total - MOST) " more." } }
+                @if total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
             }
             form.row method="post" action="/setup" {
                 (carried(typed, token))

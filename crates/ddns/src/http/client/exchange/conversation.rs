@@ -17,7 +17,7 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fault::{Fault, FaultKind};
-use super::limits::{FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
+use super::limits::{FLOOD_LIMIT, HEAD_LIMIT, MAX_HEADERS};
 use crate::http::body::Whole;
 use crate::http::io::Io;
 
@@ -58,7 +58,7 @@ impl<S: ByteStream> Conversation<S> {
         let mut builder = Builder::new();
         builder
             .title_case_headers(true)
-            .max_headers(MOST_HEADERS)
+            .max_headers(MAX_HEADERS)
             .max_buf_size(HEAD_LIMIT)
             .allow_obsolete_multiline_headers_in_responses(true);
         let begun = builder.handshake(Io(wire.clone())).await;
