@@ -26,11 +26,11 @@ use ddns_core::update::Update;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
+use crate::hidden_prompt;
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::{Query, look_up, own_address};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print, put, say};
-use crate::unseen;
 
 /// Shown where no address was found: addresses for documentation.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
@@ -212,7 +212,7 @@ fn line() -> Result<String, String> {
 
 /// Asks for an answer that must not be seen.
 fn secret_line(question: &str) -> Result<String, String> {
-    match unseen::line(|| show(question)) {
+    match hidden_prompt::line(|| show(question)) {
         Ok(Some(line)) => Ok(line),
         Ok(None) => Err("the input ended before the last question".to_owned()),
         Err(error) => Err(format!("the answer cannot be read ({error})")),

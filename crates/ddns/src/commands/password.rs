@@ -4,8 +4,8 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
+use crate::hidden_prompt;
 use crate::output::{complain, fail, print};
-use crate::unseen;
 use crate::web::password::{MAX_PASSWORD_BYTES, hash};
 
 /// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
@@ -49,5 +49,5 @@ fn asked() -> io::Result<Option<[String; 2]>> {
 }
 
 fn typed(question: &str) -> io::Result<Option<String>> {
-    unseen::line(|| drop(write!(io::stderr(), "{question}")))
+    hidden_prompt::line(|| drop(write!(io::stderr(), "{question}")))
 }

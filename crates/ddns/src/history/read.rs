@@ -10,7 +10,7 @@ use ddns_core::history::filter::Filter;
 use ddns_core::history::record::Record;
 
 use super::file::old;
-use crate::regular::open_any;
+use crate::open_file::open_any;
 
 /// Longer lines, in bytes, were not written by ddns.
 const MAX_LINE_BYTES: u64 = 16 << 10;

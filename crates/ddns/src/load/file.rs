@@ -14,8 +14,8 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::secrets::MASK;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::open_file::open_any;
 use crate::output::report;
-use crate::regular::open_any;
 
 /// No configuration is larger: a hundred thousand long names for both families take less.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;

@@ -25,7 +25,7 @@ use super::progress::Progress;
 use super::say;
 use crate::clock::local_time;
 use crate::environment::Environment;
-use crate::regular::bits;
+use crate::open_file::bits;
 
 /// Shorter secrets, in bytes, are masked in quoted foreign text, but not in our own sentences: they match ordinary
 /// words.

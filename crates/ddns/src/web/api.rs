@@ -8,7 +8,7 @@ use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 
-use super::past;
+use super::history_queries;
 use super::reply::{PageRequest, Reply};
 use super::site::{Site, Wanted};
 use crate::clock::unix_time;
@@ -92,7 +92,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     };
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
     let filter = history::filter::Filter { domain, since, kind, ..Default::default() };
-    match past::newest(site, filter, limit).await {
+    match history_queries::newest(site, filter, limit).await {
         Ok(records) => {
             let values = records.iter().filter_map(|record| parse(&record.to_line(), Dialect::STRICT).ok());
             Reply::json(200, &Value::list(values.map(|node| node.value)))

@@ -7,10 +7,10 @@ use ddns_core::web::overview::{self, OverviewQuery};
 use ddns_core::web::when::Clock;
 use maud::Render as _;
 
-use super::models;
-use super::past;
+use super::history_queries;
 use super::reply::{PageRequest, Reply};
 use super::site::{Site, Wanted};
+use super::view_models;
 use super::views;
 use super::views::layout::{Frame, Tab};
 use super::views::parts::ListRange;
@@ -46,7 +46,7 @@ pub(super) async fn overview(site: &Site, request: &PageRequest) -> Reply {
     let view = overview::overview(&status, &query);
     let frame = frame(request, "Overview", Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
-    let past = past::days(site, &view.rows, clock.now).await;
+    let past = history_queries::days(site, &view.rows, clock.now).await;
     let since = view.addresses.iter().map(|current| past.since.get(&current.ip).copied()).collect();
     let strips = past.strips;
     let model =
@@ -75,14 +75,14 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
     };
     let frame = frame(request, &row.domain, Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
-    let past = past::days(site, &[row], clock.now).await;
+    let past = history_queries::days(site, &[row], clock.now).await;
     let filter = history::filter::Filter { domain: Some(domain), ..Default::default() };
-    let mut records = past::newest(site, filter, past::MAX_RECORDS).await.unwrap_or_default();
+    let mut records = history_queries::newest(site, filter, history_queries::MAX_RECORDS).await.unwrap_or_default();
     records.retain(|record| record.family.is_some_and(|family| family.record_type() == row.kind));
     records.truncate(MAX_RECORDS);
     let model = views::details::DetailsModel {
         row,
-        request: Some(models::item(preview, clock.now)),
+        request: Some(view_models::item(preview, clock.now)),
         strip: past.strips.first().copied(),
         history: records,
         decided: preview.decided.clone(),
@@ -116,8 +116,8 @@ pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
     let frame = frame(request, "Addresses", Some(Tab::Addresses));
     let clock = clock();
     let model = match &known {
-        Some((at, report)) => models::addresses(report, Some(clock.when(*at)), frame.token),
-        None => models::addresses(&LookupReport::of_host(), None, frame.token),
+        Some((at, report)) => view_models::addresses(report, Some(clock.when(*at)), frame.token),
+        None => view_models::addresses(&LookupReport::of_host(), None, frame.token),
     };
     Reply::page(200, frame.around(&model.render()))
 }
@@ -139,9 +139,9 @@ pub(super) async fn requests(site: &Site, request: &PageRequest) -> Reply {
     let now = clock().now;
     let model = views::requests::RequestsModel {
         filter: &filter,
-        items: previews.shown.iter().map(|preview| models::item(preview, now)).collect(),
+        items: previews.shown.iter().map(|preview| view_models::item(preview, now)).collect(),
         range: ListRange { page: filter.page, per_page, total: previews.total },
-        closing: models::closing(&previews),
+        closing: view_models::closing(&previews),
     };
     Reply::page(200, frame.around(&model.render()))
 }
@@ -150,7 +150,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     let filter = ListFilter::read(|name| request.queried(name));
     let kind = RecordKind::parse(&filter.outcome).unwrap_or_default();
     let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
-    let (records, trouble) = match past::newest(site, wanted, past::MAX_RECORDS).await {
+    let (records, trouble) = match history_queries::newest(site, wanted, history_queries::MAX_RECORDS).await {
         Ok(records) => (records, None),
         Err(why) => (Vec::new(), Some(why.to_string())),
     };

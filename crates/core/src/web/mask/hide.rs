@@ -16,7 +16,7 @@ use crate::text::secrets::Secrets;
 const MIN_SECRET_BYTES: usize = 6;
 
 /// What the value of a field is to who looks at it. A new field must say what it is.
-pub(super) enum Nature {
+pub(super) enum Visibility {
     /// Scalars of it may be seen.
     Public,
     /// An address; `true` where placeholders are filled in.
@@ -36,7 +36,7 @@ pub(super) enum Nature {
     Notifications,
 }
 
-pub(super) fn nature(key: Key) -> Nature {
+pub(super) fn visibility(key: Key) -> Visibility {
     match key {
         Key::Dns
         | Key::Method
@@ -58,19 +58,19 @@ pub(super) fn nature(key: Key) -> Nature {
         | Key::LogFile
         | Key::LogFormat
         | Key::LogDatefmt
-        | Key::Schema => Nature::Public,
-        Key::Id => Nature::Address(true),
-        Key::Endpoint => Nature::Address(false),
-        Key::Token => Nature::Body,
-        Key::Headers => Nature::Headers,
-        Key::Proxy => Nature::Proxies,
-        Key::Index4 | Key::Index6 => Nature::Sources,
-        Key::Ipv4 | Key::Ipv6 => Nature::Domains,
-        Key::Extra | Key::Sign => Nature::Secret,
-        Key::Web => Nature::Parts(web::is_shown),
-        Key::Group => Nature::Parts(group::is_shown),
-        Key::Providers => Nature::Entries,
-        Key::Notify => Nature::Notifications,
+        | Key::Schema => Visibility::Public,
+        Key::Id => Visibility::Address(true),
+        Key::Endpoint => Visibility::Address(false),
+        Key::Token => Visibility::Body,
+        Key::Headers => Visibility::Headers,
+        Key::Proxy => Visibility::Proxies,
+        Key::Index4 | Key::Index6 => Visibility::Sources,
+        Key::Ipv4 | Key::Ipv6 => Visibility::Domains,
+        Key::Extra | Key::Sign => Visibility::Secret,
+        Key::Web => Visibility::Parts(web::is_shown),
+        Key::Group => Visibility::Parts(group::is_shown),
+        Key::Providers => Visibility::Entries,
+        Key::Notify => Visibility::Notifications,
     }
 }
 
@@ -189,11 +189,11 @@ impl Hider<'_> {
         if matches!(of.key, Key::Dns | Key::Method | Key::Format | Key::Expect) {
             self.public.extend(node.value.text().map(str::to_lowercase));
         }
-        match (nature(of.key), &node.value) {
-            (Nature::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
-            (Nature::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
-            (Nature::Notifications, Value::Object(_)) => self.notification(node),
-            (Nature::Parts(is_shown), Value::Object(members)) => {
+        match (visibility(of.key), &node.value) {
+            (Visibility::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
+            (Visibility::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
+            (Visibility::Notifications, Value::Object(_)) => self.notification(node),
+            (Visibility::Parts(is_shown), Value::Object(members)) => {
                 // Which files were read is not known here.
                 let unread = FileContents::default();
                 for member in members {
@@ -201,13 +201,13 @@ impl Hider<'_> {
                 }
             }
             // An object in a text may have any members.
-            (Nature::Parts(_), Value::String(text)) if text.contains('{') => self.everything(node),
-            (Nature::Public, Value::Object(_) | Value::Array(_)) if is_open(of.key) => self.open(node),
-            (Nature::Public, Value::Array(items)) => items.iter().for_each(|item| self.public(item)),
-            (Nature::Public | Nature::Parts(_), _) => self.public(node),
-            (Nature::Address(fills), Value::String(_)) => self.leaf(node, |text| hidden_in_address(text, fills)),
-            (Nature::Body, Value::String(_)) => self.body(node, format),
-            (Nature::Headers, Value::Object(members)) => {
+            (Visibility::Parts(_), Value::String(text)) if text.contains('{') => self.everything(node),
+            (Visibility::Public, Value::Object(_) | Value::Array(_)) if is_open(of.key) => self.open(node),
+            (Visibility::Public, Value::Array(items)) => items.iter().for_each(|item| self.public(item)),
+            (Visibility::Public | Visibility::Parts(_), _) => self.public(node),
+            (Visibility::Address(fills), Value::String(_)) => self.leaf(node, |text| hidden_in_address(text, fills)),
+            (Visibility::Body, Value::String(_)) => self.body(node, format),
+            (Visibility::Headers, Value::Object(members)) => {
                 for member in members {
                     match &member.node.value {
                         Value::String(_) => self.leaf(&member.node, |text| hidden_in_header(&member.key, text)),
@@ -215,13 +215,13 @@ impl Hider<'_> {
                     }
                 }
             }
-            (Nature::Proxies, Value::Array(items)) => items.iter().for_each(|item| self.leaf(item, in_proxy)),
-            (Nature::Proxies, Value::String(_)) => self.leaf(node, in_proxy),
-            (Nature::Sources, Value::Array(items)) => items.iter().for_each(|item| self.source(item)),
-            (Nature::Sources, _) => self.source(node),
-            (Nature::Domains, Value::Array(items)) => items.iter().for_each(|item| self.domain(item)),
-            (Nature::Domains, _) => self.domain(node),
-            (Nature::Secret, _) => self.secret(node),
+            (Visibility::Proxies, Value::Array(items)) => items.iter().for_each(|item| self.leaf(item, in_proxy)),
+            (Visibility::Proxies, Value::String(_)) => self.leaf(node, in_proxy),
+            (Visibility::Sources, Value::Array(items)) => items.iter().for_each(|item| self.source(item)),
+            (Visibility::Sources, _) => self.source(node),
+            (Visibility::Domains, Value::Array(items)) => items.iter().for_each(|item| self.domain(item)),
+            (Visibility::Domains, _) => self.domain(node),
+            (Visibility::Secret, _) => self.secret(node),
             _ => self.everything(node),
         }
     }
