@@ -50,17 +50,17 @@ use crate::update::state::Fingerprint;
 pub struct Callback {
     /// Where to.
     pub target: Target,
-    /// `method`; none where the body decides (A2).
+    /// `method`; `None` if the body decides (A2).
     pub method: Option<Method>,
     /// The headers that the user sets; each name once.
     pub headers: Vec<Header>,
-    /// What to send there; none where nothing is sent but the head.
+    /// What to send there; `None` if nothing is sent but the head.
     pub body: Option<Body>,
-    /// The keys that its requests are signed with; none where they are not.
+    /// The keys that sign its requests; empty if they are not signed.
     pub sign: Vec<SigningKey>,
     /// The values that do not depend on the update.
     pub variables: Variables,
-    /// What a response must say; none where its status decides (A4).
+    /// What a response must say; `None` if its status decides (A4).
     pub expect: Option<Expect>,
 }
 

@@ -53,11 +53,11 @@ pub struct Config {
     pub log: LogSettings,
     /// `concurrency`
     pub concurrency: Concurrency,
-    /// `interval`: how often to synchronize; none where once is enough.
+    /// `interval`: how often to synchronize; `None` if once is enough.
     pub interval: Option<Duration>,
-    /// `web`: the page of a service; none where there is none.
+    /// `web`: the page of a service; `None` if no page is configured.
     pub web: Option<Web>,
-    /// `group`: who sends where several hosts share a name; none where this host always does.
+    /// `group`: who sends where several hosts share a name; `None` if this host always does.
     pub group: Option<Group>,
     /// The files that it names and that hold values of it (H13).
     pub files: Vec<String>,
@@ -141,7 +141,7 @@ impl Entry {
         Update { domain, family, ip }
     }
 
-    /// The updates that go in one request each, as families and places in their lists; none where each has its own (H7).
+    /// The updates that go in one request each, as families and places in their lists; `None` if each has its own (H7).
     pub fn groups(&self) -> Option<Vec<Vec<(Family, usize)>>> {
         let combine = self.callback.variables.combine()?;
         let mut places: HashMap<&Domain, usize> = HashMap::new();
@@ -222,7 +222,7 @@ pub enum Cache {
 pub enum Concurrency {
     /// The program finds out how many the endpoint takes.
     Auto,
-    /// So many requests under way at once.
+    /// As many requests at once.
     Fixed(NonZeroU16),
 }
 

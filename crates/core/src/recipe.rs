@@ -113,7 +113,7 @@ struct RecipeLookup {
     headers: Vec<(String, String)>,
     /// The values of a form; empty where there is no body.
     form: Vec<(String, String)>,
-    /// Where the list stands in the answer; none where `value` is a place in the answer itself.
+    /// Where the list stands in the answer; `None` if `value` is a place in the answer itself.
     list: Option<String>,
     /// What holds for the right element: a place in it and a text.
     conditions: Vec<(String, String)>,

@@ -24,14 +24,14 @@ pub(crate) fn most_files() -> usize {
 }
 
 /// How many files each kind of them may take: clients of the page, clients of the control socket, names that are looked up. The
-/// rest is for the service itself and its requests, which go on whoever else is there.
+/// rest is for the service itself and its requests, which go on however many clients there are.
 pub(crate) fn most_for_others() -> usize {
-    /// So many a service has open at rest.
+    /// How many files a service has open at rest.
     const OWN: usize = 24;
     (most_files().saturating_sub(OWN) / 2).max(2)
 }
 
-/// Fails where fewer files can be opened than any run needs: tokio panics where it gets none, and whoever else gets none
+/// Fails where fewer files can be opened than any run needs: tokio panics where it gets none, and any other caller that gets none
 /// reports something misleading.
 pub(crate) fn spare_files() -> io::Result<()> {
     if most_files() < PLENTY {

@@ -13,7 +13,7 @@ const CLEAR: u8 = 21;
 /// The longest secret, in bytes; what is typed beyond that is dropped.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// One line, unseen; none where it was broken off. The terminal hands on every key, so that nothing can end the program
+/// One hidden line; `None` if it was cancelled. The terminal hands on every key, so that nothing can end the program
 /// before it is as it was. The question is asked then: what is typed before it may have been seen, and does not count.
 pub(crate) fn line(ask: impl FnOnce()) -> io::Result<Option<String>> {
     let before = tcgetattr(io::stdin())?;

@@ -20,10 +20,10 @@ use crate::sync::{Sender, cache_path};
 pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};
 
-/// A file is full with so many bytes...
+/// A file is full at this size in bytes...
 const FULL: u64 = 1 << 20;
 
-/// ...or with so many for each update, where that is more: one change of many domains must not push out all else.
+/// ...or at this size for each update, if that is more: one change of many domains must not push out all else.
 const FULL_FOR_EACH: u64 = 1 << 10;
 
 /// So much is written at once.
@@ -43,7 +43,7 @@ pub(crate) struct History<'a> {
 
 struct HistoryFiles<'a> {
     all: Vec<PendingLines<'a>>,
-    /// By sender; none where its cache is off.
+    /// By sender; `None` if its cache is off.
     of: Vec<Option<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! HTTP/1.1 in both directions, on hyper: requests to endpoints, and requests from whoever calls this host.
+//! HTTP/1.1 in both directions, on hyper: requests to endpoints, and requests from clients of this host.
 
 mod body;
 mod client;

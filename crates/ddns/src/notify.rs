@@ -228,7 +228,7 @@ impl<'a> Notifier<'a> {
     pub(crate) async fn finish(&mut self, sync: &mut Sync<'_>) {
         self.began = Some(Instant::now());
         self.rest(sync);
-        // Whoever ends this now has counted all the same.
+        // It was counted, even if this is cancelled now.
         sync.save();
         while let Some(ended) = self.sending.next().await {
             self.ended(ended, sync);

@@ -32,7 +32,7 @@ pub enum Source {
     Shell(String),
     /// What a STUN server at this host and port sees.
     Stun(String, u16),
-    /// The address that so many of these sources agree on. Holds no quorum, and at least as many sources as must agree.
+    /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
 }
 

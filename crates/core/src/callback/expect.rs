@@ -34,7 +34,7 @@ pub struct Conditions {
     pub wait: Vec<Condition>,
     /// A failure like any other.
     pub reject: Vec<Condition>,
-    /// Accepted; none: every status from 200 to 299.
+    /// Accepted; `None`: every status from 200 to 299.
     pub accept: Option<Vec<Condition>>,
     /// The JSON that it was read from, for the key of the cache.
     pub written: String,
@@ -67,7 +67,7 @@ pub enum Meaning {
         /// Whether every update of the entry is.
         all: bool,
     },
-    /// Not now; none where the service does not say for how long.
+    /// Not now; `None` if the service does not say for how long.
     Wait(Option<Duration>),
 }
 

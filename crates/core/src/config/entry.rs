@@ -102,7 +102,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// A value, or the line of the file that it names (H13); none where there is no line: that is among the errors then.
+    /// A value, or the line of the file that it names (H13); `None` if there is no line: that is among the errors then.
     /// `at` is the place, `what` begins the message.
     fn resolved(&mut self, key: Key, at: &Node, value: Value, what: &str) -> Option<Value> {
         let Some(path) = path_of(&value) else { return Some(value) };

@@ -105,11 +105,11 @@ pub struct Field {
     pub key: Key,
     /// The name in a file; a dot stands for an object inside.
     pub name: &'static str,
-    /// The name of the environment variable; none where only a file can set it.
+    /// The name of the environment variable; `None` if only a file can set it.
     pub variable: Option<&'static str>,
-    /// The environment variable that names a file which holds the value; none where the value is rarely a secret.
+    /// The environment variable that names a file which holds the value; `None` if the value is rarely a secret.
     pub file_variable: Option<&'static str>,
-    /// The name of the option, without its dashes; none where only a file can set it.
+    /// The name of the option, without its dashes; `None` if only a file can set it.
     pub option: Option<&'static str>,
     /// Other spellings of the option that users of other clients have in their scripts.
     pub aliases: &'static [&'static str],
@@ -133,7 +133,7 @@ impl Field {
         &FIELDS[key as usize]
     }
 
-    /// The field of a name, as it stands in a file or an entry; `provider` is `dns` there.
+    /// The field of a name, as files and entries have it; `provider` is `dns` there.
     pub fn written(name: &str) -> Option<&'static Self> {
         let name = if name == "provider" { "dns" } else { name };
         FIELDS.iter().find(|field| field.name == name)

@@ -137,7 +137,7 @@ pub(crate) fn is_shown(member: &Member, files: &FileContents) -> bool {
     files::is_shown(member, files, &PARTS, &PATHS)
 }
 
-/// `group`; none where it is not set or wrong.
+/// `group`; `None` if it is not set or wrong.
 pub(super) fn group(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Group> {
     let setting = reader.setting(Key::Group)?;
     let Value::Object(members) = &setting.node.value else {

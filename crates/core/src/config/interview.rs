@@ -44,7 +44,7 @@ pub struct InterviewQuestion {
     pub why: String,
     /// The question itself: a few words.
     pub asks: String,
-    /// What an empty answer means; none where there is nothing to suggest.
+    /// What an empty answer means; `None` if there is nothing to suggest.
     pub suggested: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl Interview {
         &self.settings
     }
 
-    /// The next question; none where everything is known.
+    /// The next question; `None` if everything is known.
     pub fn question(&mut self) -> Option<InterviewQuestion> {
         while let Some(subject) = self.left.first() {
             if self.applies(*subject) {

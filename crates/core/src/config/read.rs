@@ -85,12 +85,12 @@ impl<'a> SettingReader<'a> {
         self.given(key).is_some()
     }
 
-    /// The setting; none where it is as good as not set, so that the default counts.
+    /// The setting; `None` if it is as good as not set, so that the default counts.
     fn given(&self, key: Key) -> Option<&'a Setting> {
         self.setting(key).filter(|setting| !is_blank(&setting.node.value))
     }
 
-    /// A string; none where it is not set and has no default.
+    /// A string; `None` if it is not set and has no default.
     pub(super) fn text(&mut self, key: Key) -> Option<String> {
         let Some(setting) = self.given(key) else { return default(key).map(str::to_owned) };
         let text = setting.node.value.text().map(str::to_owned);
@@ -100,7 +100,7 @@ impl<'a> SettingReader<'a> {
         text
     }
 
-    /// A number or a text that may be one, as text; none where it is not set and has no default.
+    /// A number or a text that may be one, as text; `None` if it is not set and has no default.
     pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
         let Some(setting) = self.given(key) else { return default(key) };
         match &setting.node.value {
@@ -113,7 +113,7 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// A number in a range, or a text that is one; none where it is wrong, or not set and has no default.
+    /// A number in a range, or a text that is one; `None` if it is wrong, or not set and has no default.
     pub(super) fn number<T: std::str::FromStr>(&mut self, key: Key, right: impl Fn(&T) -> bool) -> Option<T> {
         let number = self.digits(key)?.parse().ok().filter(right);
         if number.is_none() {
@@ -123,7 +123,7 @@ impl<'a> SettingReader<'a> {
         number
     }
 
-    /// A boolean or one of its words (B13); none where it is wrong.
+    /// A boolean or one of its words (B13); `None` if it is wrong.
     pub(super) fn flag(&mut self, key: Key) -> Option<bool> {
         match self.choice(key)? {
             BoolOrText::Flag(flag) => Some(flag),
@@ -135,7 +135,7 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// A boolean, one of its words, or another text; none where it is wrong.
+    /// A boolean, one of its words, or another text; `None` if it is wrong.
     pub(super) fn choice(&mut self, key: Key) -> Option<BoolOrText> {
         let text = match self.given(key).map(|setting| &setting.node) {
             None => default(key)?,
@@ -313,7 +313,7 @@ fn takes_objects(key: Key) -> bool {
     Field::of(key).kind == Kind::Domains || key == Key::Sign
 }
 
-/// What counts where nothing is set; none where that is nothing.
+/// What counts where nothing is set; `None` if that is nothing.
 fn default(key: Key) -> Option<&'static str> {
     Some(Field::of(key).default).filter(|default| !default.is_empty())
 }

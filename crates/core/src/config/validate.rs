@@ -205,7 +205,7 @@ mod tests {
         for field in FIELDS.iter().filter(|field| !field.default.is_empty()) {
             let mut written = with(&[(field.key, field.default)]);
             if field.key == Key::LogDatefmt {
-                // Whoever writes it down wants to see the time.
+                // A user who sets it wants to see the time.
                 written.log.format = LogFormat::Short;
             }
             assert_eq!(written, plain, "{}", field.name);

@@ -86,7 +86,7 @@ pub(super) fn separated(text: &str) -> Vec<Node> {
     split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect()
 }
 
-/// The document of a `token`; none where it is empty (B7). Fails where a string holds none.
+/// The document of a `token`; `None` if it is empty (B7). Fails where a string holds none.
 pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError> {
     match &node.value {
         value if is_empty_token(value) => Ok(None),

@@ -109,7 +109,7 @@ pub(super) fn members(value: &Value) -> Option<Vec<Member>> {
     }
 }
 
-/// `web`; none where it is not set or switched off. `true` and an address leave the rest to the layers below, so that
+/// `web`; `None` if it is not set or switched off. `true` and an address leave the rest to the layers below, so that
 /// `--web` does not take a password away.
 pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Web> {
     let layers: Vec<&Raw> = reader.layers.0.clone();

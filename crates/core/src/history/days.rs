@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use crate::history::record::{HistoryEvent, Record};
 use crate::net::family::Family;
 
-/// So many days are shown.
+/// How many days are shown.
 pub const DAYS: usize = 30;
 
-/// A day has so many seconds.
+/// The seconds of a day.
 const DAY: i64 = 86_400;
 
 /// How an update stood on a day, at its worst.

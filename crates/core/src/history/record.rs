@@ -91,7 +91,7 @@ impl HistoryEvent {
         matches!(self, Self::Accepted | Self::Unchanged)
     }
 
-    /// What happened to the lease of the group; none where it is about something else.
+    /// What happened to the lease of the group; `None` if it is about something else.
     pub fn of_group(self) -> Option<Kind> {
         match self {
             Self::TookOver => Some(Kind::TookOver),
@@ -121,9 +121,9 @@ pub struct Record {
     pub at: u64,
     /// What it is about.
     pub event: HistoryEvent,
-    /// Of which family the address or the record is; none where it is about the group.
+    /// Of which family the address or the record is; `None` if it is about the group.
     pub family: Option<Family>,
-    /// The domain; none where it is about the address of this host.
+    /// The domain; `None` if it is about the address of this host.
     pub domain: Option<String>,
     /// Where the update was sent: the origin.
     pub endpoint: Option<String>,
@@ -131,7 +131,7 @@ pub struct Record {
     pub address: Option<IpAddr>,
     /// What the endpoint had accepted, or what was found before.
     pub previous: Option<IpAddr>,
-    /// The status of the response; none where none came.
+    /// The status of the response; `None` if there was no response.
     pub status: Option<u16>,
     /// How long the request took, in milliseconds.
     pub took: Option<u64>,
@@ -156,7 +156,7 @@ impl Record {
         }
     }
 
-    /// Reads a line; none where it is not one of ours, or not a whole one.
+    /// Reads a line; `None` if it is not one of ours, or not a whole one.
     pub fn from_line(line: &str) -> Option<Self> {
         let Value::Object(members) = parse(line, Dialect::STRICT).ok()?.value else { return None };
         let (mut at, mut event, mut family) = (None, None, None);
@@ -355,7 +355,7 @@ fn cut(text: &str) -> String {
     text.chars().take(MAX_REASON_CHARS).collect()
 }
 
-/// A line that is being written. What is added begins with its name, as it stands in the line.
+/// A line that is being written. What is added begins with its name, as the line has it.
 struct RecordLine(String);
 
 impl RecordLine {

@@ -53,7 +53,7 @@ impl ServiceReadiness {
         }
     }
 
-    /// Why it is not ready, without a name; none where it is.
+    /// Why it is not ready, without a name; `None` if it is.
     pub fn objection(&self, status: &Status, now: Duration) -> Option<String> {
         let is_over = |entry: usize, since: Duration| {
             now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()

@@ -45,7 +45,7 @@ pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
     page.0
 }
 
-/// The value of a series; none where it has none.
+/// The value of a series; `None` if it has none.
 type SeriesValue = fn(&Series<'_>, Now) -> Option<u64>;
 
 struct Exposition(String);

@@ -167,7 +167,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// One address message; none where it is of another family or its interface has gone.
+/// One address message; `None` if it is of another family or its interface has gone.
 fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<LocalAddress>, MalformedMessage> {
     let (&[family, prefix, short_flags, scope], after) = body.split_first_chunk().ok_or(MalformedMessage)?;
     let longest = match family {

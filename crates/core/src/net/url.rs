@@ -72,7 +72,7 @@ impl Url {
         Self { path: path_of(path), host: self.host.clone(), credentials: self.credentials.clone(), ..*self }
     }
 
-    /// `host` or `host:port`, as it stands in the `Host` header.
+    /// `host` or `host:port`, as the `Host` header has it.
     pub fn authority(&self) -> String {
         let mut text = String::new();
         self.push_authority(&mut text);

@@ -12,7 +12,7 @@ pub enum NotifyEvent {
     Changed,
     /// An update failed so often in a row.
     Failed,
-    /// One that was reported as failing is fine again.
+    /// An update that was reported as failing is fine again.
     Recovered,
     /// A service refused an update for good (H5).
     Stopped,
@@ -47,7 +47,7 @@ impl NotifyEvent {
         Self::ALL.into_iter().find(|event| event.as_str().eq_ignore_ascii_case(word.trim()))
     }
 
-    /// What it says of the failures of an update; none where it is not about them.
+    /// What it says of the failures of an update; `None` if it is not about them.
     pub(super) fn report(self) -> Option<Report> {
         match self {
             Self::Failed => Some(Report::Failure),

@@ -45,11 +45,11 @@ pub struct About {
 /// What happened to an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateNews {
-    /// The endpoint accepted another address than before; none where it never had one.
+    /// The endpoint accepted another address than before.
     Changed {
         /// The address.
         ip: IpAddr,
-        /// The one before.
+        /// The one before; `None` if it never had one.
         previous: Option<IpAddr>,
     },
     /// It was accepted.
@@ -67,7 +67,7 @@ pub struct StreakStatus {
     pub about: About,
     /// Its failures.
     pub streak: Streak,
-    /// The address that it should have; none where none was found.
+    /// The address that it should have; `None` if no address was found.
     pub ip: Option<IpAddr>,
     /// Whether the endpoint has this address.
     pub is_fine: bool,
@@ -78,9 +78,9 @@ pub struct StreakStatus {
 pub struct UpdateLine {
     /// Which one.
     pub about: About,
-    /// The address that it has or should have; none where none was found.
+    /// The address that it has or should have; `None` if no address was found.
     pub ip: Option<IpAddr>,
-    /// The address before; none where there was none, or it does not matter.
+    /// The address before; `None` if there was no other, or it does not matter.
     pub previous: Option<IpAddr>,
     /// Failures in a row.
     pub failures: u32,

@@ -162,7 +162,7 @@ fn on_one_line(text: &str) -> String {
     words.join(" ").chars().take(MAX_REASON_CHARS).collect()
 }
 
-/// The reason of the first one that has one.
+/// The first reason among them.
 fn of_first(lines: &[&UpdateLine]) -> String {
     let line = lines.iter().find(|line| !line.why.is_empty());
     line.map(|line| reason(&format!("; {}: ", name(line)), line)).unwrap_or_default()

@@ -267,7 +267,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The part of a domain before its zone, empty for the zone itself; none where it is outside.
+/// The part of a domain before its zone, empty for the zone itself; `None` if it is outside.
 fn within(domain: &Domain, zone: &str) -> Option<String> {
     let zone = zone.to_lowercase();
     let rest = domain.as_str().strip_suffix(zone.as_str())?;

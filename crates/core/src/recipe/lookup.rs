@@ -26,7 +26,7 @@ impl std::fmt::Debug for Inquiry {
 }
 
 impl Form<'_> {
-    /// The next lookup that has no result yet; none where all have one. Every question must be answered. Fails where an
+    /// The next lookup that has no result yet; `None` if all have one. Every question must be answered. Fails where an
     /// answer makes its address impossible.
     pub fn inquiry(&self) -> Option<Result<Inquiry, String>> {
         let mut left = self.recipe.lookups.iter().flat_map(|lookup| {

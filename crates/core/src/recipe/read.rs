@@ -271,7 +271,7 @@ impl RecipeReader<'_> {
 }
 
 impl Question {
-    /// Why a text is no answer; none where it is one.
+    /// Why a text is no answer; `None` if it is one.
     pub(super) fn complaint(&self, text: &str) -> Option<String> {
         if text.chars().any(char::is_control) {
             return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());

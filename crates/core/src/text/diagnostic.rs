@@ -1,6 +1,6 @@
 //! What is wrong with a configuration, where, and how to mend it.
 //!
-//! A diagnostic holds no value of a field that may be a secret: whoever makes one decides whether the place may be shown.
+//! A diagnostic holds no value of a field that may be a secret: its maker decides whether the place may be shown.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,7 +16,7 @@ pub enum Place {
     File {
         /// The file as it was named by the user.
         name: String,
-        /// The line to print; none where the file as a whole is meant.
+        /// The line to print; `None` if the file as a whole is meant.
         excerpt: Option<Box<Excerpt>>,
     },
     /// A variable of the environment.
@@ -78,7 +78,7 @@ pub struct Diagnostic {
     pub place: Place,
     /// What is wrong; names the field.
     pub message: String,
-    /// How to mend it; none where the message is enough.
+    /// How to mend it; `None` if the message is enough.
     pub hint: Option<String>,
     /// How many it stands for: more than one where it says how many others are not shown.
     pub count: usize,

@@ -24,7 +24,7 @@ pub struct Dialect {
     relaxed: bool,
     /// `__NAME__` outside quotes.
     placeholders: bool,
-    /// So many values and keys.
+    /// The limit of values and keys.
     most: usize,
 }
 

@@ -20,7 +20,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The name in capitals, as it stands in a log.
+    /// The name in capitals, as logs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "DEBUG",

@@ -21,7 +21,7 @@ const SHORT: usize = 4;
 /// a secret begins with, could take as many as the square of the secret.
 const STEPS: usize = 16;
 
-/// A short text may take the steps of so many bytes more.
+/// A short text may take the steps of this many more bytes.
 const SPARE: usize = 2048;
 
 /// What must not be seen. Does not show itself when printed.
@@ -47,7 +47,7 @@ impl Secrets {
             !is_public.next().unwrap_or(false) && !is_value
         });
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
-        // As it is, and as it stands in a JSON body: an endpoint may send the whole of it back.
+        // As it is, and as a JSON body has it: an endpoint may send the whole of it back.
         let both = long.flat_map(|literal| {
             let mut written = String::new();
             push_escaped(&mut written, literal);
@@ -177,7 +177,7 @@ impl Sorted {
         longest
     }
 
-    /// Those of the matching texts that continue with `letter`; none where there are none.
+    /// Those of the matching texts that continue with `letter`; `None` if no text does.
     fn narrowed(&self, matching: Matching, letter: char, length: usize) -> Option<Matching> {
         let Matching { end, mut depth, first, last } = matching;
         let mut texts = first..last;
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(secrets.mask(&many.concat()), MASK.repeat(many.len()));
     }
 
-    /// A backslash is itself or begins an escape: so many readings as there are ways to take one or two at a time.
+    /// A backslash is itself or begins an escape: as many readings as there are ways to take one or two at a time.
     #[test]
     fn g2_a_secret_of_backslashes_is_found_in_any_form_and_in_time() {
         let secret = "\\".repeat(60);

@@ -40,7 +40,7 @@ pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
     }
 }
 
-/// The hash of the password; none where none is asked for.
+/// The hash of the password; `None` if no password is configured.
 pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     const HINT: &str = "write it anew: `ddns password > FILE`";
     let Some(held) = &web.password else { return Ok(None) };
@@ -53,7 +53,7 @@ pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     }
 }
 
-/// What programs send as a bearer token; none where none is accepted.
+/// What programs send as a bearer token; `None` if no token is configured.
 pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     /// A shorter one can be guessed.
     const MIN_TOKEN_BYTES: usize = 16;

@@ -197,7 +197,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     format!("{before}{{\n{outside}  \"providers\": [\n{inside},\n{added}\n  ]\n}}{after}")
 }
 
-/// Where the comma stands that follows a value; none where it is the last.
+/// Where the comma stands that follows a value; `None` if it is the last.
 fn comma_after(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -19,11 +19,11 @@ const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// Where; none where the text as a whole is meant, or what stands outside of it.
+    /// Where; `None` if the text as a whole is meant, or what stands outside of it.
     pub spot: Option<Spot>,
     /// What is wrong.
     pub message: String,
-    /// How to mend it; none where the message is enough.
+    /// How to mend it; `None` if the message is enough.
     pub hint: Option<String>,
     /// The field that it is about.
     pub field: Option<&'static Field>,

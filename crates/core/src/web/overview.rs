@@ -10,7 +10,7 @@ use crate::text::number::grouped;
 use crate::update::status::{Phase, Row, Status};
 use crate::web::state::UpdateState;
 
-/// So many updates stand on a page.
+/// How many updates a page shows.
 pub const PER_PAGE: usize = 50;
 
 /// How many sentences about trouble are shown; the table has the rest.
@@ -209,7 +209,7 @@ pub struct Trouble<'a> {
     pub named: Vec<&'a Row>,
     /// How many there are.
     pub count: usize,
-    /// Seconds until the first is sent again; none where nothing is known of it.
+    /// Seconds until the first is sent again; `None` if nothing is known of it.
     pub next: Option<u64>,
 }
 

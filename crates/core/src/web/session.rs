@@ -7,7 +7,7 @@ use sha2::Sha256;
 
 use crate::text::hex;
 
-/// Somebody who does nothing for so long must log in again.
+/// A session that is not used for this time ends.
 pub const IDLE: Duration = Duration::from_secs(12 * 3600);
 
 /// A session ends after this time, however often it is used.
@@ -26,12 +26,12 @@ impl Id {
         Self(random)
     }
 
-    /// As it stands in a cookie; none where it is not one.
+    /// Reads the value of a cookie; `None` if it is no id.
     pub fn parse(text: &str) -> Option<Self> {
         hex::bytes(text).and_then(|bytes| bytes.try_into().ok()).map(Self)
     }
 
-    /// The first one under this name in a `Cookie` header; none where there is none.
+    /// The first one under this name in a `Cookie` header; `None` if no cookie has this name.
     pub fn in_cookies(cookies: &str, name: &str) -> Option<Self> {
         cookies.split(';').find_map(|cookie| Self::parse(cookie.trim().strip_prefix(name)?.strip_prefix('=')?))
     }

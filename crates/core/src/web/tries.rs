@@ -1,10 +1,10 @@
-//! Slows down whoever tries passwords (I2), each client by itself, and says whose try is checked next: checking takes a while,
+//! Slows down clients that guess passwords (I2), each client by itself, and says whose try is checked next: checking takes a while,
 //! and is done for one at a time.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-/// So many wrong tries of a client cost it no time, and so many of its tries may wait at once.
+/// How many wrong tries of a client cost it no time, and how many of its tries may wait at once.
 const FREE: u32 = 3;
 
 /// The longest time that a client must wait.
@@ -16,10 +16,10 @@ const FORGOTTEN: Duration = Duration::from_secs(3600);
 /// How many clients are remembered at once.
 const MAX_CLIENTS: usize = 4096;
 
-/// So many tries wait at once. At some milliseconds each, who waits is served within a second or few.
+/// How many tries may wait at once. Each takes some milliseconds, so the last one is served within a few seconds.
 const LINE: usize = 32;
 
-/// So many others go before a client for each of its tries that was wrong.
+/// How many others go before a client for each of its wrong tries.
 const PLACES: u64 = 2 * LINE as u64;
 
 /// How long to wait where there is no room.
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(tries.turn(guesses[1], now), Admission::Later);
         assert_eq!(tries.turn(owner, now), Admission::Now);
         tries.end(ONE, true, now);
-        // Of one client so many wait; further ones go behind those of others, and each is counted before the next.
+        // A few tries of one client wait; further ones go behind those of others, and each is counted before the next.
         let mut tries = Tries::default();
         let own: Vec<_> = (0..4).map(|_| tries.wait(ONE, now)).collect();
         assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(BUSY)]);

@@ -13,7 +13,7 @@ pub struct RequestOrigin<'a> {
     pub peer: IpAddr,
     /// Whether the connection is secured.
     pub is_secured: bool,
-    /// The host in the target itself, `GET http://host/`; none where it is a path.
+    /// The host in the target itself, `GET http://host/`; `None` if it is a path.
     pub target: Option<&'a str>,
     /// `Host`
     pub host: Option<&'a str>,
@@ -115,7 +115,7 @@ fn is_known(host: &str, web: &Web, listen: SocketAddr) -> bool {
     }
 }
 
-/// `host`, `host:80`, `[::1]`, `[::1]:80` without the port; none where it is none of them.
+/// `host`, `host:80`, `[::1]`, `[::1]:80` without the port; `None` if it is none of them.
 fn without_port(host: &str) -> Option<&str> {
     let end = if host.starts_with('[') { host.find(']')? + 1 } else { host.find(':').unwrap_or(host.len()) };
     let (name, port) = host.split_at(end);
@@ -246,7 +246,7 @@ mod tests {
             let seen = visit(&odd, &named(&["127.0.0.1", "10.0.0.0/8"]), listen).map(|visit| visit.client);
             assert_eq!(seen, expected.map(ip).ok_or(Turned::Nobody), "{given}");
         }
-        // Without a password, whoever comes through a proxy may be anybody.
+        // Without a password, anybody may come through a proxy.
         assert_eq!(visit(&forwarded, &Web::default(), listen), Err(Turned::Proxy));
     }
 

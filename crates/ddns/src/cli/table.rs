@@ -476,7 +476,7 @@ impl OptionSpec {
     }
 }
 
-/// `--ipv4 DOMAIN…`: how the option of a field is written; none where it has no option.
+/// `--ipv4 DOMAIN…`: how the option of a field is written; `None` if it has no option.
 pub(crate) fn usage_of(field: &Field) -> Option<String> {
     let value = match field.kind {
         Kind::Flag => String::new(),

@@ -70,7 +70,7 @@ impl Receiver {
     }
 }
 
-/// Prints at once, for whoever reads along; false where nobody does any more.
+/// Prints at once, for a reader at the other end; false if the reader is gone.
 fn printed(text: &str) -> bool {
     put(text).is_ok()
 }

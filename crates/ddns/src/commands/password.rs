@@ -34,7 +34,7 @@ fn wrong(why: &str) -> u8 {
     complain(&[Diagnostic::error(Place::Nowhere, why)])
 }
 
-/// The first line of standard input; none where there is none.
+/// The first line of standard input; `None` at its end.
 fn piped() -> io::Result<Option<String>> {
     let mut line = String::new();
     io::stdin().lock().take(MAX_PASSWORD_BYTES as u64 + 3).read_line(&mut line)?;
@@ -42,7 +42,7 @@ fn piped() -> io::Result<Option<String>> {
     Ok((!line.is_empty()).then(|| password.to_owned()))
 }
 
-/// Two lines that are typed; none where it was broken off.
+/// A password, typed twice; `None` if that was cancelled.
 fn asked() -> io::Result<Option<[String; 2]>> {
     let Some(first) = typed("Password: ")? else { return Ok(None) };
     Ok(typed("Again: ")?.map(|second| [first, second]))

@@ -41,9 +41,9 @@ struct FamilyUpdates<'a> {
     addresses: [Option<IpAddr>; 2],
     /// Which of them are examples (A8).
     examples: [bool; 2],
-    /// Which updates go in one request (H7); none where each has its own.
+    /// Which updates go in one request (H7); `None` if each has its own.
     groups: Rc<Option<Vec<RequestMembers>>>,
-    /// What is remembered; none where the cache is off.
+    /// What is remembered; `None` if the cache is off.
     remembered: Option<Remembered>,
     /// Whether secrets are shown.
     reveal: bool,
@@ -55,7 +55,7 @@ type RequestMembers = Vec<(Family, usize)>;
 /// One update, as it is shown.
 struct PreviewItem<'a> {
     domain: &'a Domain,
-    /// The address it should have; none where none was found.
+    /// The address it should have; `None` if no address was found.
     ip: Option<IpAddr>,
     /// None where there is no address.
     verdict: Option<Verdict>,
@@ -185,7 +185,7 @@ impl<'a> FamilyUpdates<'a> {
         Some(self.entry.update(domain, self.family, self.lookup.address()?))
     }
 
-    /// What is remembered of a domain; none where the cache is off.
+    /// What is remembered of a domain; `None` if the cache is off.
     fn memory(&self, domain: &Domain) -> Option<Memory<'_>> {
         self.remembered.as_ref().map(|remembered| remembered.memory(self.entry, domain, self.family))
     }

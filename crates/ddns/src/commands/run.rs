@@ -65,7 +65,7 @@ pub(crate) async fn run(settings: CliSettings) -> u8 {
                 sync.step().await;
             }
             Some(turn) => {
-                // In a box: whoever is in no group must not carry its state.
+                // In a box: a run without a group must not carry its state.
                 let has_won = Box::pin(turn.step(&mut sync, &logs[0])).await;
                 if let Some(notifier) = notifier.as_mut().filter(|_| has_won) {
                     notifier.renew_keys(&mut sync);

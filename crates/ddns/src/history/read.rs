@@ -18,7 +18,7 @@ const MAX_LINE_BYTES: u64 = 16 << 10;
 /// How much of the end of a file [`newest`] reads, in bytes.
 const MAX_TAIL_BYTES: u64 = 64 << 20;
 
-/// A file that can be read; none where there is none.
+/// A file that can be read; `None` if it does not exist.
 fn readable(path: &Path) -> io::Result<Option<File>> {
     match open_any(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

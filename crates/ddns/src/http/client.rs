@@ -112,7 +112,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that trusts whom it is told to, whatever a request says.
+    /// A client with fixed trust, whatever a request says.
     pub(crate) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { connector: Connector::trusting(trust)?, ..Self::default() })
     }

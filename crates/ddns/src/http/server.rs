@@ -1,6 +1,6 @@
 //! Requests to this host: what `ddns listen` and `ddns demo` receive, and the page of a service.
 //!
-//! Whoever connects is a stranger: sizes, times and the number of connections are bounded, and what is not HTTP is never a
+//! Clients are not trusted: sizes, times and the number of connections are bounded, and what is not HTTP is never a
 //! reason to end. hyper reads and writes; it refuses by itself what breaks HTTP's rules.
 
 mod accept;

@@ -81,7 +81,7 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     Ok((text, metadata.as_ref().map(identity)))
 }
 
-/// The address of a configuration over the network; none where the name is that of a file.
+/// The address of a configuration over the network; `None` if the name is that of a file.
 pub(super) fn address(name: &str) -> Option<Result<Url, UrlError>> {
     let lower = name.to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://")).then(|| Url::parse(name))

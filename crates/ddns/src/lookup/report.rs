@@ -112,7 +112,7 @@ impl SourceReport {
         }
     }
 
-    /// Which address would be sent, and why; none where there is none.
+    /// Which address would be sent, and why; `None` if no source gave one.
     pub(crate) fn verdict(&self) -> Option<String> {
         let (source, choice) = self.lookup.found()?;
         Some(format!("{} would be sent: {source} is the first source with an address.", choice.ip))

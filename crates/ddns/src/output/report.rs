@@ -20,7 +20,7 @@ pub(crate) struct UpdateReport<'a> {
     pub(crate) has_body: bool,
     /// What the endpoint allows, as it was written.
     pub(crate) allow: Option<&'a str>,
-    /// When it is sent again; none where it is not, or nobody knows.
+    /// When it is sent again; `None` if it is not, or nobody knows.
     pub(crate) retry: Option<Duration>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn with_reason(status: u16) -> String {
     reason.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
 }
 
-/// What a status usually means for whoever configured the callback.
+/// What a status usually means for the user who configured the callback.
 fn advice(status: u16) -> &'static str {
     match status {
         300..=399 => " The redirect cannot be followed: is the URL in `id` right?",

@@ -14,7 +14,7 @@ use super::site::{Site, Wanted};
 use crate::clock::unix_time;
 use crate::sync::preview::Preview;
 
-/// So many items are in an answer, unless another number is asked for; and no more than that.
+/// How many items an answer has, if no other number is asked for; and how many at most.
 const USUAL: usize = 100;
 const MAX_ITEMS: usize = 1000;
 

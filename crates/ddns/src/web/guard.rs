@@ -64,7 +64,7 @@ pub(super) fn is_taken(request: &PageRequest) -> bool {
     request.header("sec-fetch-site") == Some("cross-site") && request.header("sec-fetch-mode") != Some("navigate")
 }
 
-/// The visitor behind a request; none where the system has no random numbers.
+/// The visitor behind a request; `None` if the system has no random numbers.
 pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
     let name = cookie_name(site);
     let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -75,7 +75,7 @@ pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
     Some(Visitor { id, is_new, is_let_in, is_program: false })
 }
 
-/// Whether a request has the token of `token_file`; none where it has no token at all, or none is accepted.
+/// Whether a request has the token of `token_file`; `None` if it has no token at all, or none is accepted.
 pub(super) fn bearer(request: &PageRequest, site: &Site) -> Option<bool> {
     let (scheme, token) = request.header(AUTHORIZATION)?.split_once(' ')?;
     site.is_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))
@@ -94,7 +94,7 @@ pub(super) fn is_safe(method: &Method) -> bool {
 }
 
 impl Visitor {
-    /// The cookie that makes the visitor known; none where it is known already.
+    /// The cookie that makes the visitor known; `None` if it is known already.
     pub(super) fn cookie(&self, site: &Site, is_secure: bool) -> Option<HeaderValue> {
         if self.is_new { cookie(site, &self.id, is_secure) } else { None }
     }

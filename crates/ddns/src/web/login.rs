@@ -44,7 +44,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
         Err(wait) => return slow_down(request, wait),
     }
     let Ok(random) = random() else { return Reply::text(500, "the system has no random numbers") };
-    // A new one: whoever knew the old one is not logged in by that.
+    // A new one: knowing the old one must not log anybody in.
     let id = Id::new(random);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
     let reply = Reply::see("/");
@@ -88,7 +88,7 @@ fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
 /// Ends the session.
 pub(super) fn log_out(site: &Site, request: &PageRequest) -> Reply {
     site.sessions.borrow_mut().end(&request.visitor.id);
-    // Whoever listens with this session is sent away.
+    // Disconnect the event streams of this session.
     site.changes.tell();
     Reply::see("/login")
 }

@@ -5,7 +5,7 @@ use std::io;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 
-/// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for whoever guesses.
+/// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for an attacker who guesses.
 const MEMORY: u32 = 12 * 1024;
 const PASSES: u32 = 3;
 

@@ -70,12 +70,12 @@ impl PageRequest {
         }))
     }
 
-    /// A value of the query; none where it is not there.
+    /// A value of the query; `None` if it is not there.
     pub(super) fn queried(&self, name: &str) -> Option<String> {
         form::value(&self.query, name)
     }
 
-    /// A field of a form; none where it is not there.
+    /// A field of a form; `None` if it is not there.
     pub(super) fn field(&self, name: &str) -> Option<String> {
         form::value(std::str::from_utf8(&self.body).ok()?, name)
     }
@@ -85,13 +85,13 @@ impl PageRequest {
         form::fields(std::str::from_utf8(&self.body).unwrap_or_default()).collect()
     }
 
-    /// A header that stands there once; none where it is not text.
+    /// A header that stands there once; `None` if it is not text.
     pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
         single(&self.headers, name)
     }
 }
 
-/// A header that stands there once; none where it is not text.
+/// A header that stands there once; `None` if it is not text.
 pub(super) fn single(headers: &HeaderMap, name: impl hyper::header::AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;

@@ -29,7 +29,7 @@ use crate::clock::steady_time;
 use crate::load::OUTSIDE;
 use crate::sync::preview::Previews;
 
-/// What the page asks of the service. Whoever asked may be gone when the response comes.
+/// What the page asks of the service. The visitor may be gone when the response comes.
 pub(crate) enum Ask {
     /// How every update stands.
     Status(oneshot::Sender<Status>),
@@ -43,7 +43,7 @@ pub(crate) enum Ask {
     Histories(oneshot::Sender<Vec<PathBuf>>),
     /// That the event loop responds.
     Alive(oneshot::Sender<()>),
-    /// Why the service is not ready; none where it is.
+    /// Why the service is not ready; `None` if it is.
     Ready(oneshot::Sender<Option<String>>),
     /// The text for Prometheus.
     Metrics(oneshot::Sender<String>),
@@ -60,7 +60,7 @@ pub(crate) struct Wanted {
     pub(crate) filter: ListFilter,
     /// Only the update of this domain and type.
     pub(crate) update: Option<(String, String)>,
-    /// So many come before the first one that is shown.
+    /// How many come before the first that is shown.
     pub(crate) skip: usize,
     /// No more are shown.
     pub(crate) take: usize,
@@ -81,17 +81,17 @@ pub(crate) struct Configured {
     pub(crate) names: Vec<String>,
     /// What each of them is layered with.
     pub(crate) around: Surroundings,
-    /// Where the first configuration is to be written; none where there is one.
+    /// Where the first configuration is to be written; `None` if there is one already.
     pub(crate) set_up: Option<String>,
 }
 
 impl Configured {
-    /// The file of a number, or its address; none where the configuration stands in none.
+    /// The file of a number, or its address; `None` if the configuration stands in none.
     pub(super) fn file(&self, number: usize) -> Option<&String> {
         self.names.get(number).filter(|name| *name != OUTSIDE)
     }
 
-    /// The same; none where it was fetched, too.
+    /// The same; `None` if it was fetched, too.
     pub(super) fn local_file(&self, number: usize) -> Option<&String> {
         self.file(number).filter(|name| !name.contains("://"))
     }
@@ -148,7 +148,7 @@ impl Site {
         self.changes.tell();
     }
 
-    /// The hash of the password; none where none is asked for.
+    /// The hash of the password; `None` if no password is configured.
     pub(super) fn hash(&self) -> Option<String> {
         let web = self.web.borrow();
         password(&web).ok().flatten().map(str::to_owned)
@@ -164,28 +164,28 @@ impl Site {
         self.web.borrow().password.is_none() || self.sessions.borrow_mut().use_by(id, steady_time())
     }
 
-    /// Whether a program has the token of `token_file`; none where there is no such file.
+    /// Whether a program has the token of `token_file`; `None` if there is no such file.
     pub(super) fn is_token(&self, given: &str) -> Option<bool> {
         let web = self.web.borrow();
         token(&web).ok().flatten().map(|token| self.key.is_same(token, given))
     }
 
-    /// How every update stands; none where the service ends.
+    /// How every update stands; `None` if the service ends.
     pub(super) async fn status(&self) -> Option<Status> {
         self.ask(Ask::Status).await
     }
 
-    /// Updates with their requests; none where the service ends.
+    /// Updates with their requests; `None` if the service ends.
     pub(super) async fn previews(&self, wanted: Wanted) -> Option<Previews> {
         self.ask(|respond| Ask::Previews(wanted, respond)).await
     }
 
-    /// The files of the histories; none where the service ends.
+    /// The files of the histories; `None` if the service ends.
     pub(super) async fn histories(&self) -> Option<Vec<PathBuf>> {
         self.ask(Ask::Histories).await
     }
 
-    /// The configurations that the service runs on; none where it ends.
+    /// The configurations that the service runs on; `None` if it ends.
     pub(super) async fn configs(&self) -> Option<Rc<Vec<Valid>>> {
         self.ask(Ask::Configs).await
     }
@@ -223,7 +223,7 @@ impl Site {
         let _ = self.asks.send(Ask::Warn(text));
     }
 
-    /// What the service runs on; none where it ends.
+    /// What the service runs on; `None` if it ends.
     pub(super) async fn configured(&self) -> Option<Configured> {
         self.ask(Ask::Configured).await
     }
@@ -238,7 +238,7 @@ impl Site {
         self.ask(Ask::Alive).await.is_some()
     }
 
-    /// Why the service is not ready, none where the service ends.
+    /// Why the service is not ready; `None` if the service ends.
     pub(super) async fn readiness(&self) -> Option<Result<(), String>> {
         self.ask(Ask::Ready).await.map(|objection| objection.map_or(Ok(()), Err))
     }

@@ -12,7 +12,7 @@ use crate::clock::unix_time;
 use crate::http::Client;
 use crate::lookup::report::LookupReport;
 
-/// What they said is shown for so many seconds.
+/// For how many seconds their results are shown.
 const FRESH: u64 = 60;
 
 /// So long a page waits for them. What a slow one says is shown when it has responded.
@@ -33,7 +33,7 @@ impl Sources {
         self.report.borrow().clone().filter(is_fresh)
     }
 
-    /// Asks them, unless that is being done; none where one of them takes its time.
+    /// Asks them, unless that is being done; `None` if one of them takes its time.
     pub(super) async fn ask(self: &Rc<Self>, configs: Rc<Vec<Valid>>) -> Option<(u64, Rc<LookupReport>)> {
         if self.is_asking.replace(true) {
             return None;

@@ -83,7 +83,7 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
         return Reply::see("/");
     }
     let mut typed = typed(request);
-    // Whoever may not change the configuration sends nothing from here either.
+    // A visitor who may not change the configuration sends nothing from here either.
     let may_look = mode(request) == Mode::SetUp || site.web.borrow().allow_edit;
     let text = match filled(request, &configured, &mut typed, may_look).await {
         Ok(text) => text,

@@ -45,7 +45,7 @@ impl Maker<'_, '_> {
         Some(Callback { target: target?, method, headers, body, sign, variables, expect })
     }
 
-    /// `method`; none where the body decides (A2).
+    /// `method`; `None` if the body decides (A2).
     fn method(&mut self, has_body: bool) -> Option<Method> {
         let word = self.reader.text(Key::Method)?;
         let method = Method::parse(&word);
@@ -224,7 +224,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// `token` as `format` wants it: none where it is empty (B7), or wrong.
+    /// `token` as `format` wants it; `None` if it is empty (B7), or wrong.
     fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
         let format = self.format()?;
         let node = &self.reader.setting(Key::Token)?.node;

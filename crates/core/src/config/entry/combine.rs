@@ -20,7 +20,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// `combine`; none where it is not set, or changes nothing.
+/// `combine`; `None` if it is not set, or changes nothing.
 pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
     let node = reader.object(Key::Combine)?;
     let mut combine = Combine { families: false, domains: 1, missing: None };

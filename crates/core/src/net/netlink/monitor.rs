@@ -75,7 +75,7 @@ impl Monitor {
             NEW_ADDRESS | DELETE_ADDRESS => {
                 let Some(found) = address(message.body, &|_| Some(String::new()))? else { return Ok([false; 2]) };
                 let key = (found.index, found.ip);
-                // One that is not known to be good is not there yet, and its end is no change.
+                // An address that is not known to be good is not there yet, and its end is no change.
                 let counts = |flags: Flags| !flags.tentative && !flags.dad_failed;
                 let is_changed = if message.kind == DELETE_ADDRESS {
                     self.addresses.remove(&key).is_none_or(counts)
@@ -103,7 +103,7 @@ impl Monitor {
                 let is_changed = if message.kind == DELETE_LINK {
                     self.links.remove(&index).is_none_or(|was_up| was_up)
                 } else {
-                    // One that was on and stays on is no change.
+                    // An interface that was on and stays on is no change.
                     self.links.insert(index, is_up).map_or(!is_up, |was_up| was_up != is_up)
                 };
                 Ok([is_changed; 2])
@@ -117,7 +117,7 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
-/// The family of a route or a rule; none where it is neither of ours.
+/// The family of a route or a rule; `None` if it is neither of ours.
 fn family_of(body: &[u8]) -> Option<Family> {
     match *body.first()? {
         FAMILY_V4 => Some(Family::V4),

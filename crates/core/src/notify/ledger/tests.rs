@@ -1,4 +1,4 @@
-//! Tables and properties: never twice for one event, grouped, after so many failures, fine again once.
+//! Tables and properties: never twice for one event, grouped, after enough failures, fine again once.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ fn i5_what_is_up_to_date_without_being_sent_has_recovered() {
 #[test]
 fn i5_many_updates_are_one_notification_of_a_kind() {
     let mut kept = CachedLedger::new(ALL, 3);
-    // One that failed less often is reported with the others; so is what waits for the endpoint.
+    // An update that failed less often is reported with the others; so is what waits for the endpoint.
     (0..100).for_each(|number| (0..3).for_each(|_| kept.fail(number)));
     kept.fail(100);
     kept.waiting = (50..150).collect();
@@ -153,7 +153,7 @@ fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
     let mut kept = CachedLedger::new(NotifyEvents::NONE.with(NotifyEvent::Failed), 3);
     kept.take(0, stopped());
     assert_eq!(kept.reported(0), [("failed", 1)]);
-    // One that failed often enough, and is stopped then: nobody waits for it any more.
+    // An update that failed often enough, and is stopped then: nobody waits for it any more.
     let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert_eq!(kept.reported(0), [("failed", 1)]);

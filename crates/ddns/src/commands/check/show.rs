@@ -14,7 +14,7 @@ use crate::output::layout::{broken, complaint, folded};
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
 
-/// So many columns are left for them on a narrow screen.
+/// How many columns are left for them on a narrow screen.
 const BESIDE: usize = 24;
 
 /// How many lines of a value are shown.
@@ -123,7 +123,7 @@ fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     text
 }
 
-/// A text of any length behind so many blanks.
+/// A text of any length, indented.
 fn lines(detail: &str, indent: usize, width: usize) -> String {
     let all = folded(detail, width - indent);
     let blank = " ".repeat(indent);
@@ -152,7 +152,7 @@ impl Online {
         }
         for (family, lookup) in &self.addresses {
             for (source, why) in lookup.failed() {
-                // One that is passed over does no harm.
+                // A route that is passed over does no harm.
                 let mark = if lookup.address().is_some() { '·' } else { '✗' };
                 text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), width);
             }

@@ -23,7 +23,7 @@ pub(super) struct ListenOptions {
     delay: Duration,
     retry_after: Option<u32>,
     redirect: Option<String>,
-    /// It ends after so many requests; `None`: never.
+    /// It ends after this many requests; `None`: never.
     pub(super) count: Option<usize>,
 }
 

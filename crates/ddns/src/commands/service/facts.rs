@@ -111,7 +111,7 @@ impl Facts {
         unit.map_or(Installed::Nothing, |(path, text)| Installed::OfPackage((*path).to_owned(), text))
     }
 
-    /// The table of cron of whoever asks; empty where there is none, or another manager is meant. Fails where it cannot be
+    /// The crontab of the current user; empty if there is none, or another manager is meant. Fails where it cannot be
     /// read: it would be lost.
     pub(super) fn table(&self) -> Result<String, String> {
         if self.manager != Manager::Cron {

@@ -41,7 +41,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// One that trusts whom it is told to, whatever a request says.
+    /// A connector with fixed trust, whatever a request says.
     pub(super) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { tls: Tls::trusting(trust)?, ..Self::default() })
     }
@@ -98,7 +98,7 @@ impl Connector {
         Box::pin(self.by_any(url, how, deadline)).await
     }
 
-    /// Tries several routes in their order. One that cost time for nothing a moment ago is tried last: a thousand requests
+    /// Tries several routes in their order. A route that cost time for nothing a moment ago is tried last: a thousand requests
     /// shall not wait for the same dead proxy.
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();

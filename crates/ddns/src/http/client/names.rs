@@ -29,7 +29,7 @@ const QUICK: Duration = Duration::from_secs(1);
 /// How many quick names are remembered: a redirect may lead to any name.
 const MAX_KNOWN: usize = 10_000;
 
-/// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
+/// The addresses of a host, or a sentence about why there are none. Callers that ask while it is under way share it.
 type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
 
 /// Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host that cannot be

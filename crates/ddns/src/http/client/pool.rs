@@ -21,13 +21,13 @@ const MAX_IDLE: usize = 128;
 /// request would go nowhere, and may not be sent again (A7). A new connection costs less than that.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 
-/// One that stayed open for so long after a response is kept by the endpoint.
+/// A connection that stays open this long after a response is kept by the endpoint.
 pub(super) const PROOF: Duration = Duration::from_millis(50);
 
 /// For how many endpoints it is remembered whether they keep connections.
 const MAX_KNOWN: usize = 1000;
 
-/// So many files are open in any run: standard streams, what waits for the network, the cache.
+/// How many files are open in any run: standard streams, what waits for the network, the cache.
 const OTHERS: usize = 16;
 
 /// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
@@ -139,7 +139,7 @@ impl Idle {
     /// Whether a kept connection is open; and what that says about the endpoint.
     fn is_open(&self, kept: &mut IdleConnection, now: Duration) -> bool {
         let is_open = kept.connection.is_open();
-        // One that ended later may have ended for its age.
+        // A connection that ended later may have ended because of its age.
         if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
             self.known.learn(
                 &kept.purpose.0,
@@ -184,7 +184,7 @@ impl Idle {
 pub(super) struct Room {
     /// One for each request that may be under way.
     pub(super) turns: Semaphore,
-    /// So many connections may be kept.
+    /// How many connections may be kept.
     pub(super) idle: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Takes connections, so many at once.
+//! Takes connections, a limited number at once.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct AcceptedConnection {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
-    /// Kept up by whoever serves it.
+    /// Set by the task that serves it.
     pub(crate) activity: Rc<Activity>,
 }
 

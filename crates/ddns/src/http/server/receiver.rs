@@ -1,5 +1,5 @@
 //! A receiver of callbacks for rehearsals: what `ddns listen` shows and `ddns demo` calls. It takes HTTP/1.1 requests
-//! on a port of this host, hands each to whoever started it, and responds as that decides.
+//! on a port of this host, hands each to its caller, and responds as the caller decides.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

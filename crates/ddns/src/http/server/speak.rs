@@ -95,7 +95,7 @@ fn closed(error: &hyper::Error) -> String {
     }
 }
 
-/// A whole body of no more than so many KiB, or why it is none.
+/// A whole body of at most this many KiB, or why it is none.
 pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Rejection> {
     let too_large = || Err((Some(413), format!("the body of a request is larger than {limit} KiB")));
     let most = limit << 10;

@@ -27,7 +27,7 @@ pub(crate) struct SourceList {
     /// `for home.example.com`
     pub(crate) domains: String,
     pub(crate) attempts: Vec<AttemptView>,
-    /// The address that would be sent and why; none where there is none.
+    /// The address that would be sent and why; `None` if no source gave one.
     pub(crate) chosen: Option<String>,
     /// What is doubtful about it.
     pub(crate) warnings: Vec<String>,
@@ -37,7 +37,7 @@ pub(crate) struct SourceList {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AttemptView {
     pub(crate) source: String,
-    /// The address; none where it gave none.
+    /// The address; `None` if the source gave none.
     pub(crate) ip: Option<String>,
     /// Why this one, or why none.
     pub(crate) why: String,

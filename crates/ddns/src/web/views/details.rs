@@ -18,7 +18,7 @@ pub(crate) struct DetailsModel<'a> {
     pub(crate) row: &'a Row,
     /// None where it cannot be shown now.
     pub(crate) request: Option<RequestItem>,
-    /// The last days; none where there is no history.
+    /// The last days; `None` if there is no history.
     pub(crate) strip: Option<Strip>,
     /// The latest first.
     pub(crate) history: Vec<Record>,

@@ -9,7 +9,7 @@ use maud::{Markup, Render, html};
 
 use super::parts::{Icon, ListRange, Tone, empty, notice, pager, response, time};
 
-/// So many records stand on a page.
+/// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
 
 /// What the view is made of.

@@ -5,7 +5,7 @@ use maud::{Markup, Render, html};
 
 use super::parts::{ListRange, Tone, code, empty, notice, pager, prose};
 
-/// So many requests stand on a page.
+/// How many requests a page shows.
 pub(crate) const PER_PAGE: usize = 20;
 
 /// One update and its request.

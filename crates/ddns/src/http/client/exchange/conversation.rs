@@ -166,7 +166,7 @@ impl<S: ByteStream> Conversation<S> {
         wire.map(|wire| wire.into_inner().stream)
     }
 
-    /// Looks at the stream between two exchanges; none where hyper gave it up.
+    /// Looks at the stream between two exchanges; `None` if hyper gave it up.
     pub(in crate::http::client) fn idle_stream<T>(&mut self, look: impl FnOnce(&mut S) -> T) -> Option<T> {
         self.connection.as_ref().map(|_| look(&mut self.wire.borrow_mut().stream))
     }

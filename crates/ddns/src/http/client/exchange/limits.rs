@@ -3,7 +3,7 @@
 /// As much of a body is read (D4, F4).
 pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
-/// As much of one that may be long.
+/// As much of a body that may be long.
 pub(super) const LONG_BODY_LIMIT: usize = 4 * 1024 * 1024;
 
 /// A head that is longer than this, or has more headers, is a failure.

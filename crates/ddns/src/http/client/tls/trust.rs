@@ -17,7 +17,7 @@ pub(crate) struct Pem<'a> {
 /// Whose certificates count, and our own one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct TlsTrust<'a> {
-    /// These alone; none: those of the system.
+    /// These alone; `None`: those of the system.
     pub(crate) ca: Option<Pem<'a>>,
     /// Our certificate and its key.
     pub(crate) identity: Option<(Pem<'a>, Pem<'a>)>,
