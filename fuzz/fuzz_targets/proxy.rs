@@ -2,7 +2,7 @@
 #![no_main]
 
 use ddns_core::address::source::{Source, split_list};
-use ddns_core::net::proxy::{ProxyItem, NoProxy, Server};
+use ddns_core::net::proxy::{NoProxy, ProxyItem, Server};
 use ddns_core::net::url::Url;
 use libfuzzer_sys::fuzz_target;
 
