@@ -66,7 +66,7 @@ fn command(name: Name, given: Given) -> u8 {
 /// Runs one task to its end, on this thread.
 fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
     if environment::spare_files().is_err() {
-        let most = environment::most_files();
+        let most = environment::max_open_files();
         return output::fail(&format!(
             "too few files may be open at once: the limit is {most}; raise it, with `ulimit -n 1024` for example"
         ));

@@ -17,7 +17,7 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use super::how::Over;
-use crate::environment::most_for_others;
+use crate::environment::max_files_per_kind;
 
 /// How many names are looked up at once, each with a thread and an open file; the others wait in the order in which
 /// they came.
@@ -57,7 +57,7 @@ struct LookupSlots {
 
 impl LookupSlots {
     fn new() -> Self {
-        let most = MAX_LOOKUPS.min(most_for_others());
+        let most = MAX_LOOKUPS.min(max_files_per_kind());
         let quick = most.div_ceil(4);
         Self { quick: Semaphore::new(quick), others: Semaphore::new(most - quick), quick_names: RefCell::default() }
     }

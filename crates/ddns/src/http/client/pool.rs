@@ -12,7 +12,7 @@ use ddns_core::net::ssl::Ssl;
 use tokio::sync::Semaphore;
 
 use super::stream::Spoken;
-use crate::environment::most_files;
+use crate::environment::max_open_files;
 
 /// How many idle connections are kept, over all origins.
 const MAX_IDLE: usize = 128;
@@ -192,7 +192,7 @@ impl Default for Room {
     /// A half for requests, a quarter for what is kept; the rest is for addresses that are tried besides, name lookups and
     /// files.
     fn default() -> Self {
-        let files = most_files().saturating_sub(OTHERS);
+        let files = max_open_files().saturating_sub(OTHERS);
         Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MAX_IDLE) }
     }
 }

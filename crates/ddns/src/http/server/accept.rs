@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use super::wire::{Activity, Patience, UNBOUNDED};
-use crate::environment::most_for_others;
+use crate::environment::max_files_per_kind;
 
 /// How many connections are served at once. A new one evicts the one that has been idle longest, or waits until one
 /// ends.
@@ -41,7 +41,7 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
     patience: Patience,
     serve: impl Fn(AcceptedConnection) -> F,
 ) {
-    let most = MAX_CONNECTIONS.min(most_for_others());
+    let most = MAX_CONNECTIONS.min(max_files_per_kind());
     let mut open = FuturesUnordered::new();
     let mut known: VecDeque<(Weak<Activity>, AbortHandle)> = VecDeque::new();
     loop {
