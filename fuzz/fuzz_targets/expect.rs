@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::callback::expect::{Expect, Judgement, Verdict, suspicious};
+use ddns_core::callback::expect::{Expect, Judgement, Meaning, suspicious};
 use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -45,8 +45,8 @@ fn expect(text: &str) -> Option<Expect> {
 }
 
 /// Only a status of success is accepted, unless a condition names another.
-fn check_accepted(expect: &Expect, status: u16, verdict: Verdict) {
-    if matches!(verdict, Verdict::Accepted | Verdict::Unchanged) && !(200..300).contains(&status) {
+fn check_accepted(expect: &Expect, status: u16, verdict: Meaning) {
+    if matches!(verdict, Meaning::Accepted | Meaning::Unchanged) && !(200..300).contains(&status) {
         let Expect::Conditions(conditions) = expect else { panic!("{status} is accepted") };
         let mut accept = conditions.accept.iter().flatten();
         assert!(accept.any(|condition| condition.status.iter().any(|range| range.contains(&status))), "{status}");
@@ -57,11 +57,11 @@ fn check_accepted(expect: &Expect, status: u16, verdict: Verdict) {
 fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
     let words = judgement.words;
     let outcome = match judgement.verdict {
-        Verdict::Accepted => Outcome::Accepted(status),
-        Verdict::Unchanged => Outcome::Unchanged(status),
-        Verdict::Rejected => Outcome::Rejected { status, words },
-        Verdict::Stopped { until_address, all } => Outcome::Stopped { status, words, until_address, all },
-        Verdict::Wait(wait) => Outcome::Wait { status, words, wait },
+        Meaning::Accepted => Outcome::Accepted(status),
+        Meaning::Unchanged => Outcome::Unchanged(status),
+        Meaning::Rejected => Outcome::Rejected { status, words },
+        Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words, until_address, all },
+        Meaning::Wait(wait) => Outcome::Wait { status, words, wait },
     };
     let domain = Domain::parse("a.example").expect("a domain");
     let hold = Hold { sent: NOW, ..Hold::default() };

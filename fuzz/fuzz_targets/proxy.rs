@@ -2,7 +2,7 @@
 #![no_main]
 
 use ddns_core::address::source::{Source, split_list};
-use ddns_core::net::proxy::{Item, NoProxy, Server};
+use ddns_core::net::proxy::{NoProxy, ProxyItem, Server};
 use ddns_core::net::url::Url;
 use libfuzzer_sys::fuzz_target;
 
@@ -14,7 +14,7 @@ fuzz_target!(|input: (String, String, u16)| {
             assert!(!value.contains(['\r', '\n']));
         }
     }
-    let _ = Item::parse(&text);
+    let _ = ProxyItem::parse(&text);
     NoProxy::parse(&text).covers(&host, port);
     for part in split_list(&text) {
         if let Ok(source) = Source::parse(part) {

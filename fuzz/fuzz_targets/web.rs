@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use ddns_core::config::web::Web;
 use ddns_core::web::form;
 use ddns_core::web::session::Id;
-use ddns_core::web::visit::{Asked, Turned, is_own_site, visit};
+use ddns_core::web::visit::{RequestOrigin, Turned, is_own_site, visit};
 use libfuzzer_sys::fuzz_target;
 
 const NAME: &str = "ddns.example.com";
@@ -29,7 +29,7 @@ fuzz_target!(|text: &str| {
         assert!(cookies.to_ascii_lowercase().contains(&id.text()));
     }
     let is_forwarded = forwarded_for.is_some() || forwarded_host.is_some() || forwarded_proto.is_some();
-    let asked = Asked {
+    let asked = RequestOrigin {
         peer,
         is_secured: false,
         target: None,

@@ -29,7 +29,7 @@ pub use header::{Header, HeaderError};
 pub use hidden::{hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};
-pub use redirect::{MOST_REDIRECTS, RedirectError};
+pub use redirect::{MAX_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
 pub use sign::{HEADERS as SIGNATURE_HEADERS, SigningKey, message_id};
 pub use target::{Target, TargetError, outline, outline_literal};
@@ -50,17 +50,17 @@ use crate::update::state::Fingerprint;
 pub struct Callback {
     /// Where to.
     pub target: Target,
-    /// `method`; none where the body decides (A2).
+    /// `method`; `None` if the body decides (A2).
     pub method: Option<Method>,
     /// The headers that the user sets; each name once.
     pub headers: Vec<Header>,
-    /// What to send there; none where nothing is sent but the head.
+    /// What to send there; `None` if nothing is sent but the head.
     pub body: Option<Body>,
-    /// The keys that its requests are signed with; none where they are not.
+    /// The keys that sign its requests; empty if they are not signed.
     pub sign: Vec<SigningKey>,
     /// The values that do not depend on the update.
     pub variables: Variables,
-    /// What a response must say; none where its status decides (A4).
+    /// What a response must say; `None` if its status decides (A4).
     pub expect: Option<Expect>,
 }
 

@@ -35,7 +35,7 @@ use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
-use crate::notify::Events;
+use crate::notify::NotifyEvents;
 use crate::text::log_format::{Level, LogFormat};
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
@@ -51,14 +51,14 @@ pub struct Config {
     /// What it is called in messages: the file, as it was named.
     pub name: String,
     /// `log` and `debug`
-    pub log: Log,
+    pub log: LogSettings,
     /// `concurrency`
     pub concurrency: Concurrency,
-    /// `interval`: how often to synchronize; none where once is enough.
+    /// `interval`: how often to synchronize; `None` if once is enough.
     pub interval: Option<Duration>,
-    /// `web`: the page of a service; none where there is none.
+    /// `web`: the page of a service; `None` if no page is configured.
     pub web: Option<Web>,
-    /// `group`: who sends where several hosts share a name; none where this host always does.
+    /// `group`: who sends where several hosts share a name; `None` if this host always does.
     pub group: Option<Group>,
     /// The files that it names and that hold values of it (H13).
     pub files: Vec<String>,
@@ -142,7 +142,7 @@ impl Entry {
         Update { domain, family, ip }
     }
 
-    /// The updates that go in one request each, as families and places in their lists; none where each has its own (H7).
+    /// The updates that go in one request each, as families and places in their lists; `None` if each has its own (H7).
     pub fn groups(&self) -> Option<Vec<Vec<(Family, usize)>>> {
         let combine = self.callback.variables.combine()?;
         let mut places: HashMap<&Domain, usize> = HashMap::new();
@@ -193,7 +193,7 @@ pub struct Notification {
     /// What to send, and where.
     pub callback: Callback,
     /// `on`
-    pub on: Events,
+    pub on: NotifyEvents,
     /// `after`: failures in a row before `failed` is sent.
     pub after: u32,
     /// `proxy`, with what the environment adds to it.
@@ -223,13 +223,13 @@ pub enum Cache {
 pub enum Concurrency {
     /// The program finds out how many the endpoint takes.
     Auto,
-    /// So many requests under way at once.
+    /// As many requests at once.
     Fixed(NonZeroU16),
 }
 
 /// `log` and `debug`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
+pub struct LogSettings {
     /// The least important lines that are written.
     pub level: Level,
     /// Where to; standard error where none is set.

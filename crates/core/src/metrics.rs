@@ -6,7 +6,7 @@ mod readiness;
 mod text;
 
 pub use counts::{Counts, Histogram};
-pub use readiness::Readiness;
+pub use readiness::ServiceReadiness;
 pub use text::{CONTENT_TYPE, Now, text};
 
 #[cfg(test)]

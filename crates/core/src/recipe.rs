@@ -14,7 +14,7 @@ mod template;
 mod write;
 
 pub use built_in::{built_in, named, names};
-pub use form::{Form, Slot};
+pub use form::{AnswerSlot, Form};
 pub use lookup::Inquiry;
 pub use page::{page, template};
 pub use write::Filled;
@@ -62,7 +62,7 @@ pub struct Recipe {
     /// What must be asked.
     pub questions: Vec<Question>,
     /// What can be looked up, in this order.
-    lookups: Vec<Lookup>,
+    lookups: Vec<RecipeLookup>,
     /// Which families the service takes: by [`Family::index`].
     families: [bool; 2],
     /// Names of texts that depend on the family, and the texts.
@@ -102,7 +102,7 @@ pub struct Question {
 
 /// Something that a service can be asked for.
 #[derive(Debug, Clone)]
-struct Lookup {
+struct RecipeLookup {
     /// `${name}`
     name: String,
     /// What it finds, in a few words.
@@ -113,7 +113,7 @@ struct Lookup {
     headers: Vec<(String, String)>,
     /// The values of a form; empty where there is no body.
     form: Vec<(String, String)>,
-    /// Where the list stands in the answer; none where `value` is a place in the answer itself.
+    /// Where the list stands in the answer; `None` if `value` is a place in the answer itself.
     list: Option<String>,
     /// What holds for the right element: a place in it and a text.
     conditions: Vec<(String, String)>,

@@ -46,14 +46,14 @@ impl Manager {
 
 /// Whose service it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum ServiceScope {
     /// The host's.
     System,
     /// One user's (`--user`).
     User,
 }
 
-impl Scope {
+impl ServiceScope {
     /// The option that chooses it, behind a blank.
     pub fn option(self) -> &'static str {
         if self == Self::User { " --user" } else { "" }
@@ -73,7 +73,7 @@ pub enum Starts {
 
 /// The service that is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceSpec {
     /// The program, with its whole path.
     pub program: String,
     /// The configurations, with their whole paths.
@@ -82,7 +82,7 @@ pub struct Service {
     pub starts: Starts,
 }
 
-impl Service {
+impl ServiceSpec {
     /// As it stands in `packaging/`.
     pub fn packaged(program: &str) -> Self {
         let configs = vec!["/etc/ddns/config.json".to_owned()];
@@ -170,17 +170,17 @@ impl Step {
 }
 
 /// The file that makes a service known to its manager; none for cron, which keeps a table.
-pub fn file(manager: Manager, scope: Scope, home: &Home) -> Option<String> {
+pub fn file(manager: Manager, scope: ServiceScope, home: &Home) -> Option<String> {
     match (manager, scope) {
-        (Manager::Systemd, Scope::System) => Some(format!("/etc/systemd/system/{}", systemd::UNIT)),
-        (Manager::Systemd, Scope::User) => Some(format!("{}/systemd/user/{}", home.config, systemd::UNIT)),
+        (Manager::Systemd, ServiceScope::System) => Some(format!("/etc/systemd/system/{}", systemd::UNIT)),
+        (Manager::Systemd, ServiceScope::User) => Some(format!("{}/systemd/user/{}", home.config, systemd::UNIT)),
         (Manager::Procd, _) => Some(procd::SCRIPT.to_owned()),
         (Manager::Cron, _) => None,
     }
 }
 
 /// What an installation does, in this order. `table` is what cron has so far.
-pub fn install(manager: Manager, scope: Scope, service: &Service, home: &Home, table: &str) -> Vec<Step> {
+pub fn install(manager: Manager, scope: ServiceScope, service: &ServiceSpec, home: &Home, table: &str) -> Vec<Step> {
     let write = |text: String, mode: u32| {
         file(manager, scope, home).map(|path| Step::Write { path, text, mode }).into_iter().collect::<Vec<_>>()
     };
@@ -201,7 +201,7 @@ pub fn install(manager: Manager, scope: Scope, service: &Service, home: &Home, t
 }
 
 /// What takes it back, in this order.
-pub fn uninstall(manager: Manager, scope: Scope, home: &Home, table: &str) -> Vec<Step> {
+pub fn uninstall(manager: Manager, scope: ServiceScope, home: &Home, table: &str) -> Vec<Step> {
     let remove = file(manager, scope, home).map(Step::Remove);
     match manager {
         Manager::Systemd => {
@@ -218,18 +218,20 @@ pub fn uninstall(manager: Manager, scope: Scope, home: &Home, table: &str) -> Ve
 }
 
 /// Where the service keeps what it remembers.
-pub fn state(manager: Manager, scope: Scope, home: &Home) -> String {
+pub fn state(manager: Manager, scope: ServiceScope, home: &Home) -> String {
     match (manager, scope) {
-        (Manager::Systemd, Scope::System) | (Manager::Procd, _) => "/var/lib/ddns".to_owned(),
+        (Manager::Systemd, ServiceScope::System) | (Manager::Procd, _) => "/var/lib/ddns".to_owned(),
         _ => format!("{}/.local/state/ddns", home.folder),
     }
 }
 
 /// The command that shows the log, where there is one. `log_file` is that of the configuration.
-pub fn log(manager: Manager, scope: Scope, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
+pub fn log(manager: Manager, scope: ServiceScope, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
     let words: Vec<&str> = match (manager, scope) {
-        (Manager::Systemd, Scope::System) => vec!["journalctl", "--no-pager", "--lines=100", "--unit", systemd::UNIT],
-        (Manager::Systemd, Scope::User) => {
+        (Manager::Systemd, ServiceScope::System) => {
+            vec!["journalctl", "--no-pager", "--lines=100", "--unit", systemd::UNIT]
+        }
+        (Manager::Systemd, ServiceScope::User) => {
             vec!["journalctl", "--no-pager", "--lines=100", "--user", "--unit", systemd::UNIT]
         }
         (Manager::Procd, _) => vec!["logread", "-e", "ddns"],
@@ -258,8 +260,8 @@ pub fn unfit(path: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    pub(super) fn odd() -> Service {
-        Service {
+    pub(super) fn odd() -> ServiceSpec {
+        ServiceSpec {
             program: "/opt/my tools/100%/ddns".to_owned(),
             configs: vec!["/etc/ddns/it's \"$HOME\" \\ <é>&.json".to_owned(), "/etc/ddns/b.json".to_owned()],
             starts: Starts::Nothing,
@@ -273,8 +275,8 @@ mod tests {
     #[test]
     fn every_file_has_the_marker_and_names_the_configurations() {
         for manager in Manager::ALL {
-            for scope in [Scope::System, Scope::User] {
-                for service in [Service::packaged("/usr/bin/ddns"), odd()] {
+            for scope in [ServiceScope::System, ServiceScope::User] {
+                for service in [ServiceSpec::packaged("/usr/bin/ddns"), odd()] {
                     let steps = install(manager, scope, &service, &home(), "");
                     let text = steps.iter().find_map(|step| match step {
                         Step::Write { text, .. } | Step::Run { input: Some(text), .. } => Some(text),
@@ -291,8 +293,8 @@ mod tests {
     #[test]
     fn what_is_written_is_what_is_removed() {
         for manager in Manager::ALL {
-            for scope in [Scope::System, Scope::User] {
-                let service = Service::packaged("/usr/bin/ddns");
+            for scope in [ServiceScope::System, ServiceScope::User] {
+                let service = ServiceSpec::packaged("/usr/bin/ddns");
                 let written =
                     install(manager, scope, &service, &home(), "").into_iter().filter_map(|step| match step {
                         Step::Write { path, .. } => Some(path),

@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use ddns_core::config::reference;
 use ddns_core::recipe;
-use ddns_core::service::{Service, procd, systemd};
+use ddns_core::service::{ServiceSpec, procd, systemd};
 
 fn compare(file: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -37,9 +37,9 @@ fn the_page_of_services_is_that_of_the_recipes() {
 
 #[test]
 fn the_units_are_those_of_the_command() {
-    let service = Service::packaged("/usr/local/bin/ddns");
+    let service = ServiceSpec::packaged("/usr/local/bin/ddns");
     compare("packaging/systemd/ddns.service", &systemd::packaged(&service));
     compare("packaging/systemd/ddns-once.service", &systemd::once(&service));
     compare("packaging/systemd/programs.conf", &systemd::programs());
-    compare("packaging/openwrt/ddns.init", &procd::packaged(&Service::packaged("/usr/sbin/ddns")));
+    compare("packaging/openwrt/ddns.init", &procd::packaged(&ServiceSpec::packaged("/usr/sbin/ddns")));
 }

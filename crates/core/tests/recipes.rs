@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
-use ddns_core::callback::expect::Verdict;
+use ddns_core::callback::expect::Meaning;
 use ddns_core::callback::{Callback, Parcel, Request, SIGNATURE_HEADERS, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 use ddns_core::config::{Concurrency, Config, Entry, Notification};
 use ddns_core::net::family::Family;
-use ddns_core::notify::{Event, example, notice};
+use ddns_core::notify::{NotifyEvent, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::pretty;
@@ -148,11 +148,11 @@ fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
     let sent = ["203.0.113.7".parse().expect("an address")];
     let expect = callback.expect.as_ref().expect("what a response must say");
     match expect.judge(status, text.as_bytes(), 1, &sent)[0].verdict {
-        Verdict::Accepted | Verdict::Unchanged => "++",
-        Verdict::Stopped { all: true, .. } => "!*",
-        Verdict::Stopped { .. } => "!!",
-        Verdict::Wait(_) => "..",
-        Verdict::Rejected => "xx",
+        Meaning::Accepted | Meaning::Unchanged => "++",
+        Meaning::Stopped { all: true, .. } => "!*",
+        Meaning::Stopped { .. } => "!!",
+        Meaning::Wait(_) => "..",
+        Meaning::Rejected => "xx",
     }
 }
 
@@ -281,7 +281,7 @@ fn notifications(block: &Block, recipe: &Recipe) -> Vec<Notification> {
 }
 
 /// What it sends about an event.
-fn told(notification: &Notification, event: Event) -> String {
+fn told(notification: &Notification, event: NotifyEvent) -> String {
     let domain = Domain::parse("home.example.com").expect("a domain");
     let notice = notice(&example(event, &domain, Family::V4, notification.after));
     let now = Timestamp { seconds: 1_700_000_000, micros: 0 };
@@ -294,9 +294,9 @@ fn i5_every_recipe_notifies_as_its_service_publishes() {
     for block in table() {
         let recipe = block.recipe();
         let expected = block.requests.iter().filter_map(|(which, request)| {
-            Some((Event::parse(which.strip_prefix("notify ")?).expect("an event"), request.trim_end()))
+            Some((NotifyEvent::parse(which.strip_prefix("notify ")?).expect("an event"), request.trim_end()))
         });
-        let expected: Vec<(Event, &str)> = expected.collect();
+        let expected: Vec<(NotifyEvent, &str)> = expected.collect();
         assert_eq!(!expected.is_empty(), recipe.has_notification(), "{}", block.name);
         assert!(recipe.has_entry() || recipe.has_notification(), "{}", block.name);
         if expected.is_empty() {

@@ -16,13 +16,13 @@ use ddns_core::text::diagnostic::Diagnostic;
 use lexopt::{Arg, Parser};
 
 use crate::output::layout::{WIDE, width_of};
-use table::{Command, NEW_CONFIG, Name, RETRY_STOPPED};
+use table::{CommandSpec, NEW_CONFIG, Name, RETRY_STOPPED};
 
 /// What the user asked for.
 #[derive(Debug)]
 pub(crate) enum Invocation {
     /// No command: one synchronization.
-    Synchronize(Settings),
+    Synchronize(CliSettings),
     /// A command, with what follows it.
     Command(Name, Given),
     /// `--new-config`: a commented template, into the file that is its word.
@@ -33,7 +33,7 @@ pub(crate) enum Invocation {
 
 /// The files named with `-c`, and what the options set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
+pub(crate) struct CliSettings {
     pub(crate) files: Vec<String>,
     pub(crate) options: Raw,
     /// Whether what services refused for good is sent, too.
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     /// For a command that takes them.
-    pub(crate) settings: Settings,
+    pub(crate) settings: CliSettings,
     /// Its own options in the order in which they were written; the value is empty if the option takes none.
     own: Vec<(&'static str, String)>,
     /// The words that follow it.
@@ -79,15 +79,15 @@ impl Given {
     }
 
     /// For commands with `--json` and `--wide`.
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> ReportFormat {
         let wide = self.has("wide");
-        Form { json: self.has("json"), wide, width: if wide { WIDE } else { width_of(io::stdout()) } }
+        ReportFormat { json: self.has("json"), wide, width: if wide { WIDE } else { width_of(io::stdout()) } }
     }
 }
 
 /// How a command prints its report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct ReportFormat {
     /// As JSON, for programs.
     pub(crate) json: bool,
     /// Everything, on lines of any length.
@@ -99,13 +99,13 @@ pub(crate) struct Form {
 /// Reads the arguments that follow the program's name.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, Diagnostic> {
     let mut parser = Parser::from_args(arguments);
-    let mut command: Option<&'static Command> = None;
+    let mut command: Option<&'static CommandSpec> = None;
     let mut given = Given::default();
     let mut is_first = true;
     while let Some(argument) = parser.next().map_err(mistakes::misread)? {
         match argument {
             Arg::Value(word) => match fields::text(word) {
-                Ok(word) if is_first => match Command::typed(&word) {
+                Ok(word) if is_first => match CommandSpec::typed(&word) {
                     None => return Err(mistakes::unexpected(&word, true)),
                     known => command = known,
                 },
@@ -119,7 +119,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
             Arg::Short('V' | 'v') | Arg::Long("version") => {
                 return Ok(Invocation::Show(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n").to_owned()));
             }
-            Arg::Short('c') | Arg::Long("config") if command.is_none_or(Command::takes_files) => {
+            Arg::Short('c') | Arg::Long("config") if command.is_none_or(CommandSpec::takes_files) => {
                 given.settings.files.extend(fields::values(&mut parser, "--config")?);
             }
             Arg::Short('q') | Arg::Long("quiet") if command.is_none_or(|command| command.configured) => {
@@ -147,7 +147,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
 }
 
 /// A word that follows the command: the one that it takes, if it takes one.
-fn take_word(given: &mut Given, command: Option<&Command>, word: String) -> Result<(), Diagnostic> {
+fn take_word(given: &mut Given, command: Option<&CommandSpec>, word: String) -> Result<(), Diagnostic> {
     let Some((command, taken)) = command.and_then(|command| Some((command, command.word.as_ref()?))) else {
         return Err(mistakes::unexpected(&word, false));
     };
@@ -164,7 +164,7 @@ fn take_word(given: &mut Given, command: Option<&Command>, word: String) -> Resu
 /// One of the command's own options, or that of a field.
 fn take_option(
     given: &mut Given,
-    command: Option<&Command>,
+    command: Option<&CommandSpec>,
     name: &str,
     parser: &mut Parser,
 ) -> Result<(), Diagnostic> {

@@ -15,26 +15,26 @@ const PLENTY: usize = 256;
 
 /// How many files may be open at once in this process. It is taken as it is: a raised limit would be inherited by the
 /// programs of `cmd:` and `shell:`.
-pub(crate) fn most_files() -> usize {
-    static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| {
+pub(crate) fn max_open_files() -> usize {
+    static MAX_FILES: OnceLock<usize> = OnceLock::new();
+    *MAX_FILES.get_or_init(|| {
         let most = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
         most.unwrap_or(usize::MAX)
     })
 }
 
 /// How many files each kind of them may take: clients of the page, clients of the control socket, names that are looked up. The
-/// rest is for the service itself and its requests, which go on whoever else is there.
-pub(crate) fn most_for_others() -> usize {
-    /// So many a service has open at rest.
+/// rest is for the service itself and its requests, which go on however many clients there are.
+pub(crate) fn max_files_per_kind() -> usize {
+    /// How many files a service has open at rest.
     const OWN: usize = 24;
-    (most_files().saturating_sub(OWN) / 2).max(2)
+    (max_open_files().saturating_sub(OWN) / 2).max(2)
 }
 
-/// Fails where fewer files can be opened than any run needs: tokio panics where it gets none, and whoever else gets none
+/// Fails where fewer files can be opened than any run needs: tokio panics where it gets none, and any other caller that gets none
 /// reports something misleading.
 pub(crate) fn spare_files() -> io::Result<()> {
-    if most_files() < PLENTY {
+    if max_open_files() < PLENTY {
         let _sixteen: Vec<_> = (0..8).map(|_| UnixStream::pair()).collect::<io::Result<_>>()?;
     }
     Ok(())

@@ -9,7 +9,7 @@ mod read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ddns_core::history::record::Writer;
+use ddns_core::history::record::RecordWriter;
 use ddns_core::net::family::Family;
 use ddns_core::update::happened::{Happened, What};
 
@@ -20,10 +20,10 @@ use crate::sync::{Sender, cache_path};
 pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};
 
-/// A file is full with so many bytes...
+/// A file is full at this size in bytes...
 const FULL: u64 = 1 << 20;
 
-/// ...or with so many for each update, where that is more: one change of many domains must not push out all else.
+/// ...or at this size for each update, if that is more: one change of many domains must not push out all else.
 const FULL_FOR_EACH: u64 = 1 << 10;
 
 /// So much is written at once.
@@ -37,20 +37,20 @@ pub(crate) struct History<'a> {
     senders: &'a [Sender<'a>],
     environment: &'a Environment,
     /// Made when the first line comes: most runs have none.
-    files: Option<Files<'a>>,
+    files: Option<HistoryFiles<'a>>,
     oldest_unsaved: Option<Instant>,
 }
 
-struct Files<'a> {
-    all: Vec<Lines<'a>>,
-    /// By sender; none where its cache is off.
+struct HistoryFiles<'a> {
+    all: Vec<PendingLines<'a>>,
+    /// By sender; `None` if its cache is off.
     of: Vec<Option<usize>>,
 }
 
 /// One history, and what is not in its file yet.
-struct Lines<'a> {
+struct PendingLines<'a> {
     path: PathBuf,
-    writer: Writer,
+    writer: RecordWriter,
     text: String,
     full: u64,
     has_warned: bool,
@@ -68,7 +68,7 @@ impl<'a> History<'a> {
         if news.is_empty() {
             return;
         }
-        let files = self.files.get_or_insert_with(|| Files::of(self.senders, self.environment));
+        let files = self.files.get_or_insert_with(|| HistoryFiles::of(self.senders, self.environment));
         for happened in news {
             files.push(happened);
         }
@@ -87,7 +87,7 @@ impl<'a> History<'a> {
         if self.oldest_unsaved.take().is_some()
             && let Some(files) = &mut self.files
         {
-            files.all.iter_mut().for_each(Lines::save);
+            files.all.iter_mut().for_each(PendingLines::save);
         }
     }
 
@@ -103,7 +103,7 @@ impl<'a> History<'a> {
     }
 }
 
-impl<'a> Files<'a> {
+impl<'a> HistoryFiles<'a> {
     fn of(senders: &'a [Sender<'a>], environment: &Environment) -> Self {
         let mut files = Self { all: Vec::new(), of: Vec::with_capacity(senders.len()) };
         let mut updates: Vec<u64> = Vec::new();
@@ -115,8 +115,8 @@ impl<'a> Files<'a> {
             let at = path.map(|path| {
                 let known = files.all.iter().position(|lines| lines.path == path);
                 known.unwrap_or_else(|| {
-                    let (writer, text) = (Writer::default(), String::new());
-                    files.all.push(Lines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
+                    let (writer, text) = (RecordWriter::default(), String::new());
+                    files.all.push(PendingLines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
                     updates.push(0);
                     files.all.len() - 1
                 })
@@ -161,7 +161,7 @@ impl<'a> Files<'a> {
     }
 }
 
-impl Lines<'_> {
+impl PendingLines<'_> {
     /// What cannot be written is lost: a disk that is full must not fill the memory, too.
     fn save(&mut self) {
         if self.text.is_empty() {

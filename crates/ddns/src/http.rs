@@ -1,4 +1,4 @@
-//! HTTP/1.1 in both directions, on hyper: requests to endpoints, and requests from whoever calls this host.
+//! HTTP/1.1 in both directions, on hyper: requests to endpoints, and requests from clients of this host.
 
 mod body;
 mod client;
@@ -7,6 +7,6 @@ pub(crate) mod server;
 
 pub(crate) use body::Whole;
 pub(crate) use client::{
-    BODY_LIMIT, Client, Failure, How, Over, Pem, Response, Step, Streaming, Trust, USER_AGENT, WANTS_CERTIFICATE, Want,
-    read_ca,
+    BODY_LIMIT, Client, Failure, How, Over, Pem, ProbeStep, Response, Streaming, TlsTrust, USER_AGENT,
+    WANTS_CERTIFICATE, Want, read_ca,
 };

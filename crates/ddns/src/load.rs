@@ -10,8 +10,8 @@ use std::path::{PathBuf, absolute};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ddns_core::config::fields::{FIELDS, Field, Key, Scope};
-use ddns_core::config::files::Files;
+use ddns_core::config::fields::{FIELDS, Field, FieldScope, Key};
+use ddns_core::config::files::FileContents;
 use ddns_core::config::named_files;
 use ddns_core::config::raw::{self, Document, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
@@ -20,9 +20,9 @@ use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
 pub(crate) use self::file::read_text;
-use self::file::{Found, Identity, identity};
+use self::file::{Identity, LoadedFile, identity};
 use self::variables::{CONFIG, configured_files};
-use crate::cli::Settings;
+use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::http::{Client, read_ca};
 use crate::output::complain;
@@ -35,15 +35,15 @@ pub(crate) struct Examined {
     /// The files that could be read, in the order in which they are run.
     pub(crate) documents: Vec<Rc<Document>>,
     pub(crate) around: Surroundings,
-    pub(crate) result: Loaded,
+    pub(crate) result: LoadResult,
 }
 
 /// Every configuration that is to be run, or everything that is wrong.
-pub(crate) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
+pub(crate) type LoadResult = Result<Vec<Valid>, Vec<Diagnostic>>;
 
 /// What a run begins with: the configurations, the environment and a client. Says what is wrong, and gives the exit status
 /// then.
-pub(crate) async fn begin(settings: Settings) -> Result<(Vec<Valid>, Environment, Client), u8> {
+pub(crate) async fn begin(settings: CliSettings) -> Result<(Vec<Valid>, Environment, Client), u8> {
     let (environment, client) = (Environment::read(), Client::default());
     match load(settings, &environment, &client).await {
         Ok(configs) => Ok((configs, environment, client)),
@@ -52,14 +52,14 @@ pub(crate) async fn begin(settings: Settings) -> Result<(Vec<Valid>, Environment
 }
 
 /// Loads every configuration that is to be run, at least one, or gives everything that is wrong.
-pub(crate) async fn load(settings: Settings, environment: &Environment, client: &Client) -> Loaded {
+pub(crate) async fn load(settings: CliSettings, environment: &Environment, client: &Client) -> LoadResult {
     let loaded = examine(settings, environment, client).await.result?;
     if loaded.is_empty() { Err(vec![no_configuration(environment)]) } else { Ok(loaded) }
 }
 
 /// The same, for somebody who wants to see what it was made of. Nothing where nothing is set.
 pub(crate) async fn examine(
-    Settings { files: named, options, .. }: Settings,
+    CliSettings { files: named, options, .. }: CliSettings,
     environment: &Environment,
     client: &Client,
 ) -> Examined {
@@ -76,7 +76,7 @@ pub(crate) async fn examine(
     let mut identities = Vec::new();
     for file in &files {
         let loaded = match file::read(file, client, &around).await {
-            Ok(Found { document, identity, warnings }) => {
+            Ok(LoadedFile { document, identity, warnings }) => {
                 identities.extend(identity);
                 diagnostics.extend(warnings);
                 let document = Rc::new(document);
@@ -121,7 +121,7 @@ fn files_here(named: Vec<String>, environment: &Environment, diagnostics: &mut V
 
 /// The same as names that mean the same file from every folder, as a service tells those that it runs on; none where a run here
 /// would use no file.
-pub(crate) fn names_here(settings: &Settings, environment: &Environment) -> Vec<String> {
+pub(crate) fn names_here(settings: &CliSettings, environment: &Environment) -> Vec<String> {
     files_here(settings.files.clone(), environment, &mut Vec::new()).iter().map(|file| full_name(file)).collect()
 }
 
@@ -143,20 +143,20 @@ fn around(options: Raw, environment: &Environment, diagnostics: &mut Vec<Diagnos
         options,
         environment: variables::settings(environment, diagnostics),
         proxies: Arc::new(environment.proxies()),
-        files: Files::default(),
+        files: FileContents::default(),
     }
 }
 
 /// The same for a text that is not loaded: what is wrong with the environment was reported before.
-pub(crate) fn surroundings(settings: &Settings, environment: &Environment) -> Surroundings {
+pub(crate) fn surroundings(settings: &CliSettings, environment: &Environment) -> Surroundings {
     around(settings.options.clone(), environment, &mut Vec::new())
 }
 
 /// Where the first configuration is to be written, if a page is wanted and there is nothing else to run.
-pub(crate) fn set_up_target(settings: &Settings, environment: &Environment) -> Option<PathBuf> {
+pub(crate) fn set_up_target(settings: &CliSettings, environment: &Environment) -> Option<PathBuf> {
     let around = surroundings(settings, environment);
     let is_set = |key| around.options.get(key).is_some() || around.environment.get(key).is_some();
-    let is_entry = |field: &&Field| field.scope == Scope::Entry;
+    let is_entry = |field: &&Field| field.scope == FieldScope::Entry;
     if !is_set(Key::Web) || FIELDS.iter().filter(is_entry).any(|field| is_set(field.key)) {
         return None;
     }
@@ -174,7 +174,7 @@ pub(crate) fn set_up_target(settings: &Settings, environment: &Environment) -> O
 }
 
 /// The page of a service that has no configuration yet, with an example in its place.
-pub(crate) fn before_set_up(settings: &Settings, environment: &Environment) -> Loaded {
+pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -> LoadResult {
     let mut diagnostics = Vec::new();
     let mut around = around(starter::completed(&settings.options), environment, &mut diagnostics);
     let named: Vec<String> = [&around.options, &around.environment].into_iter().flat_map(named_files::named).collect();
@@ -183,7 +183,7 @@ pub(crate) fn before_set_up(settings: &Settings, environment: &Environment) -> L
 }
 
 /// Reads the files that hold values (H13), each once.
-fn read_files(files: &mut Files, paths: Vec<String>, environment: &Environment) {
+fn read_files(files: &mut FileContents, paths: Vec<String>, environment: &Environment) {
     for path in paths {
         if !files.has(&path) {
             let text = file::read_text(&environment.path(&path).display().to_string());

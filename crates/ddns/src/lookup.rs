@@ -1,5 +1,5 @@
 //! Looking up the host's address: the sources of an entry are asked in order, and the first usable address wins. One
-//! file for each kind of source. Whoever looks up decides what is logged or shown of it.
+//! file for each kind of source. The caller decides what is logged or shown of it.
 
 mod command;
 mod default;
@@ -80,7 +80,7 @@ impl Lookup {
         is_found
     }
 
-    /// The address that the first source gave; none where none did, or an example stands in its place.
+    /// The address that the first source gave; `None` if no source did, or an example stands in its place.
     pub(crate) fn observed(&self) -> Option<Observed> {
         self.observed
     }
@@ -95,7 +95,7 @@ impl Lookup {
         self.attempts.iter().find_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().ok()?)))
     }
 
-    /// The address, to be shown; none where no source gave one.
+    /// The address, to be shown; `None` if no source gave one.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.found().map(|(_, choice)| choice.ip)
     }
@@ -165,12 +165,16 @@ pub(crate) fn shared<'a, T>(queries: impl IntoIterator<Item = (Query<'a>, T)>) -
     groups
 }
 
-/// The lookups of an entry, by [`Family::index`]; none where a family has no domains or is switched off.
-pub(crate) type Pair = [Option<Lookup>; 2];
+/// The lookups of an entry, by [`Family::index`]; `None` if a family has no domains or is switched off.
+pub(crate) type LookupPair = [Option<Lookup>; 2];
 
 /// Looks up the addresses of all entries at the same time: one pair for each, in the order of the configurations. An
 /// address in `given` is taken for its family without asking. What may be secret is masked.
-pub(crate) async fn look_up_entries(configs: &[&Config], given: [Option<IpAddr>; 2], client: &Client) -> Vec<Pair> {
+pub(crate) async fn look_up_entries(
+    configs: &[&Config],
+    given: [Option<IpAddr>; 2],
+    client: &Client,
+) -> Vec<LookupPair> {
     let entries = || configs.iter().flat_map(|config| &config.entries);
     let queries = entries().enumerate().flat_map(|(at, entry)| {
         Family::ALL.into_iter().filter_map(move |family| Some((Query::needed(entry, family)?, at)))
@@ -179,7 +183,7 @@ pub(crate) async fn look_up_entries(configs: &[&Config], given: [Option<IpAddr>;
         Some(ip) => (query.family, who, Lookup::given(ip)),
         None => (query.family, who, look_up(query, client).await),
     }));
-    let mut pairs: Vec<Pair> = entries().map(|_| Pair::default()).collect();
+    let mut pairs: Vec<LookupPair> = entries().map(|_| LookupPair::default()).collect();
     for (family, who, lookup) in lookups.await {
         for at in who {
             pairs[at][family.index()] = Some(lookup.clone());

@@ -7,18 +7,18 @@ mod clock;
 mod commands;
 mod environment;
 mod group;
+mod hidden_prompt;
 mod history;
 mod http;
 mod inquiry;
 mod load;
 mod lookup;
 mod notify;
+mod open_file;
 mod output;
 mod platform;
-mod regular;
 mod signals;
 mod sync;
-mod unseen;
 mod watch;
 mod web;
 
@@ -67,7 +67,7 @@ fn command(name: Name, given: Given) -> u8 {
 /// Runs one task to its end, on this thread.
 fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
     if environment::spare_files().is_err() {
-        let most = environment::most_files();
+        let most = environment::max_open_files();
         return output::fail(&format!(
             "too few files may be open at once: the limit is {most}; raise it, with `ulimit -n 1024` for example"
         ));

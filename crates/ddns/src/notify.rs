@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::expect::{BODY_LIMIT, Expect, Verdict};
+use ddns_core::callback::expect::{BODY_LIMIT, Expect, Meaning};
 use ddns_core::callback::{Moment, Notice, Request};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
 use ddns_core::net::family::Family;
-use ddns_core::notify::{self, About, Event, Ledger, News, Outgoing};
+use ddns_core::notify::{self, About, Ledger, NotifyEvent, Outgoing, UpdateNews};
 use ddns_core::text::log_format::Level;
 use ddns_core::update::happened::{Happened, Settled, What};
 use ddns_core::update::outcome::Outcome;
@@ -128,7 +128,7 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    fn note(&mut self, about: &About, news: &News, at: u64, sync: &mut Sync<'_>) {
+    fn note(&mut self, about: &About, news: &UpdateNews, at: u64, sync: &mut Sync<'_>) {
         for one in self.each.iter_mut().filter(|one| one.senders.contains(&about.entry)) {
             let key = one.keys[about.entry - one.senders.start];
             let before = sync.streak(key, about);
@@ -147,7 +147,7 @@ impl<'a> Notifier<'a> {
             if !self.missing.contains(&(entry, family)) {
                 continue;
             }
-            let news = News::Failed(format!("no {family} address found ({why})"));
+            let news = UpdateNews::Failed(format!("no {family} address found ({why})"));
             for domain in senders[entry].entry.domains_of(family) {
                 self.note(&About { entry, domain: domain.clone(), family }, &news, now, sync);
             }
@@ -228,7 +228,7 @@ impl<'a> Notifier<'a> {
     pub(crate) async fn finish(&mut self, sync: &mut Sync<'_>) {
         self.began = Some(Instant::now());
         self.rest(sync);
-        // Whoever ends this now has counted all the same.
+        // It was counted, even if this is cancelled now.
         sync.save();
         while let Some(ended) = self.sending.next().await {
             self.ended(ended, sync);
@@ -238,13 +238,13 @@ impl<'a> Notifier<'a> {
 }
 
 /// What the end of a request means for a notification. Where nothing is remembered, nobody knows whether it changed anything.
-fn news(settled: &Settled, is_known: bool) -> News {
+fn news(settled: &Settled, is_known: bool) -> UpdateNews {
     match &settled.outcome {
-        _ if settled.is_change() && is_known => News::Changed { ip: settled.ip, previous: settled.previous },
-        outcome if outcome.is_accepted() => News::Accepted,
-        outcome @ Outcome::Stopped { .. } => News::Stopped(reason(outcome)),
-        Outcome::Refused(status) => News::Failed(report::with_reason(*status)),
-        outcome => News::Failed(reason(outcome)),
+        _ if settled.is_change() && is_known => UpdateNews::Changed { ip: settled.ip, previous: settled.previous },
+        outcome if outcome.is_accepted() => UpdateNews::Accepted,
+        outcome @ Outcome::Stopped { .. } => UpdateNews::Stopped(reason(outcome)),
+        Outcome::Refused(status) => UpdateNews::Failed(report::with_reason(*status)),
+        outcome => UpdateNews::Failed(reason(outcome)),
     }
 }
 
@@ -345,7 +345,7 @@ async fn send(
 }
 
 /// What a notification could report: about the first update of its configuration. None where there is none.
-pub(crate) fn example(config: &Config, notification: &Notification, event: Event) -> Option<Notice> {
+pub(crate) fn example(config: &Config, notification: &Notification, event: NotifyEvent) -> Option<Notice> {
     let mut updates = config.entries.iter().flat_map(|entry| {
         Family::ALL.into_iter().filter_map(|family| Some((entry.domains[family.index()].first()?, family)))
     });
@@ -387,7 +387,7 @@ pub(crate) fn judged(notification: &Notification, response: &Response) -> Result
     }
     let judged = expect.judge(response.status, &response.body, 1, &[]);
     match judged.first() {
-        Some(judgement) if matches!(judgement.verdict, Verdict::Accepted | Verdict::Unchanged) => Ok(()),
+        Some(judgement) if matches!(judgement.verdict, Meaning::Accepted | Meaning::Unchanged) => Ok(()),
         Some(judgement) => Err(format!("{status}: {}", judgement.because)),
         None => Err(status),
     }

@@ -23,7 +23,7 @@ use ddns_core::config::validate::Valid;
 use ddns_core::schedule::lookups::Schedule;
 use ddns_core::text::diagnostic::Diagnostic;
 
-use crate::cli::Settings;
+use crate::cli::CliSettings;
 use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::group::{Joined, joinable};
@@ -47,7 +47,7 @@ pub(crate) use services::{Services, closed_folder, meant, name, note_closed_fold
 const INTERVAL: Duration = Duration::from_secs(300);
 
 /// Runs until a signal stops it. 0 then; 1 where another service uses its cache; 2 for a wrong configuration.
-pub(crate) async fn run(settings: Settings) -> u8 {
+pub(crate) async fn run(settings: CliSettings) -> u8 {
     let (environment, client) = (Environment::read(), Client::default());
     if let Some(target) = load::set_up_target(&settings, &environment) {
         return set_up::run(settings, environment, client, target).await;
@@ -59,7 +59,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
 }
 
 /// The same with configurations that are loaded already.
-pub(crate) async fn serve(settings: Settings, configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
+pub(crate) async fn serve(settings: CliSettings, configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
     match Events::new() {
         Ok(events) => serve_with(events, settings, configs, environment, client).await,
         Err(error) => no_events(&error),
@@ -72,7 +72,7 @@ fn no_events(error: &std::io::Error) -> u8 {
 
 async fn serve_with(
     (mut events, no_notifications): (Events, Option<std::io::Error>),
-    settings: Settings,
+    settings: CliSettings,
     configs: Vec<Valid>,
     environment: Environment,
     client: Client,

@@ -179,4 +179,5 @@ mod docs {
     mod debian;
     mod imports;
     mod packaging;
+    mod type_names;
 }

@@ -11,7 +11,7 @@ use crate::net::family::Family;
 use crate::net::local_address::{Flags, LocalAddress};
 
 impl LocalAddress {
-    /// Why it must not be sent; none where it may be (F7).
+    /// Why it must not be sent; `None` if it may be (F7).
     pub fn unusable(&self) -> Option<&'static str> {
         let Flags { deprecated, tentative, dad_failed, down, .. } = self.flags;
         match () {

@@ -50,7 +50,7 @@ pub enum Trust {
     User,
 }
 
-/// Why an address must not be sent; none where it may be.
+/// Why an address must not be sent; `None` if it may be.
 pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
     let (unspecified, multicast, loopback) = (ip.is_unspecified(), ip.is_multicast(), ip.is_loopback());
     let (link_local, broadcast) = match ip {
@@ -68,7 +68,7 @@ pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
     }
 }
 
-/// Why an address that the user's own source gave is hardly meant (F7); none where it may well be.
+/// Why an address that the user's own source gave is hardly meant (F7); `None` if it may well be.
 pub fn doubtful(ip: IpAddr) -> Option<String> {
     unusable(ip, Trust::Own).map(|why| format!("{why}: other hosts cannot reach it"))
 }

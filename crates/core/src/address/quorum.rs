@@ -31,7 +31,7 @@ pub fn agreed(need: usize, results: &[(String, Result<Choice, String>)]) -> Resu
 pub fn agreement(need: usize, results: &[(String, Result<Choice, String>)]) -> Option<IpAddr> {
     let addresses = results.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|choice| choice.ip);
     let mut enough: Vec<IpAddr> = addresses.filter(|ip| votes(results, *ip) >= need).collect();
-    // One that is enough by itself needs no other: the first in order counts.
+    // A source that is enough by itself needs no other: the first in order counts.
     enough.truncate(if need == 1 { 1 } else { enough.len() });
     enough.sort_unstable();
     enough.dedup();

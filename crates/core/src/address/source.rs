@@ -32,7 +32,7 @@ pub enum Source {
     Shell(String),
     /// What a STUN server at this host and port sees.
     Stun(String, u16),
-    /// The address that so many of these sources agree on. Holds no quorum, and at least as many sources as must agree.
+    /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
 }
 
@@ -68,8 +68,8 @@ pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), int
 /// The first words of the forms.
 const WORDS: [&str; 10] = ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "quorum", "false"];
 
-/// No address needs a longer pattern.
-const LONGEST_PATTERN: usize = 500;
+/// The length limit of a `regex:` pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 500;
 
 /// Whatever follows one of these is taken whole, separators included (B9).
 const TAKES_ALL: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
@@ -190,8 +190,8 @@ fn address(url: &str) -> Result<Source, String> {
 
 /// `regex:`, with the character where it goes wrong: the first one that no right beginning of the pattern reaches.
 fn expression(pattern: &str) -> Result<Source, String> {
-    if pattern.len() > LONGEST_PATTERN {
-        return Err(format!("the pattern after `regex:` is longer than {LONGEST_PATTERN} bytes"));
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(format!("the pattern after `regex:` is longer than {MAX_PATTERN_BYTES} bytes"));
     }
     Regex::new(pattern).map(|regex| Source::Pattern(Pattern(regex))).map_err(|error| {
         let mut ends = pattern.char_indices().map(|(at, _)| at).rev();

@@ -5,7 +5,7 @@ use super::piece::{Piece, Position, push_plain};
 use super::template::Part;
 use crate::net::url::split_scheme;
 
-/// A literal of so many characters in the path may be a key.
+/// A literal in the path that has this many characters may be a key.
 const LONG_SEGMENT: usize = 16;
 
 /// Whether a segment of a path is so long that it may be a key.
@@ -100,7 +100,7 @@ fn push_secret(pieces: &mut Vec<Piece>, position: Position, text: &str) {
     }
 }
 
-/// For the text behind each part, the first mark that ends the name of a parameter; none where the address ends before.
+/// For the text behind each part, the first mark that ends the name of a parameter; `None` if the address ends before.
 fn marks_behind(parts: &[Part]) -> Vec<Option<char>> {
     let mark = |part: &Part| match part {
         Part::Literal(text) => text.chars().find(|letter| "=&#".contains(*letter)),

@@ -60,7 +60,7 @@ impl Body {
     pub fn new(document: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result<Option<Self>, Node> {
         match document.value {
             Value::Object(_) | Value::Array(_) => {
-                let mut writer = Writer { pieces: Vec::new(), variables, unknown };
+                let mut writer = BodyWriter { pieces: Vec::new(), variables, unknown };
                 writer.push(document)?;
                 Ok(Some(Self { format: Format::Json, pieces: writer.pieces }))
             }
@@ -150,13 +150,13 @@ fn placed(part: Part, position: Position) -> Piece {
 }
 
 /// Writes a document without blanks, as pieces.
-struct Writer<'a> {
+struct BodyWriter<'a> {
     pieces: Vec<Piece>,
     variables: &'a Variables,
     unknown: &'a mut Vec<String>,
 }
 
-impl Writer<'_> {
+impl BodyWriter<'_> {
     fn plain(&mut self, text: &str) {
         push_plain(&mut self.pieces, text);
     }

@@ -7,9 +7,9 @@ use crate::update::{Sendable, Update};
 pub struct Combine {
     /// Both families of a domain.
     pub families: bool,
-    /// So many domains at most.
+    /// The limit of domains.
     pub domains: usize,
-    /// What stands in the place of a family without an address; none where such a request is not sent.
+    /// What stands in the place of a family without an address; `None` if such a request is not sent.
     pub missing: Option<String>,
 }
 

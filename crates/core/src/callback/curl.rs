@@ -1,4 +1,4 @@
-//! A request as a curl command that sends the same bytes: to try it by hand, or to show it to whoever runs the endpoint.
+//! A request as a curl command that sends the same bytes: to try it by hand, or to show it to the operator of the endpoint.
 //! Quoted for a POSIX shell.
 
 use crate::callback::{Method, Redacted};

@@ -11,7 +11,7 @@ pub use condition::{Condition, Pointer};
 pub use suspicion::suspicious;
 
 use crate::text::json::{Dialect, Node, parse};
-use condition::Body;
+use condition::ResponseBody;
 
 /// As much of a body is looked at.
 pub const BODY_LIMIT: usize = 64 * 1024;
@@ -34,7 +34,7 @@ pub struct Conditions {
     pub wait: Vec<Condition>,
     /// A failure like any other.
     pub reject: Vec<Condition>,
-    /// Accepted; none: every status from 200 to 299.
+    /// Accepted; `None`: every status from 200 to 299.
     pub accept: Option<Vec<Condition>>,
     /// The JSON that it was read from, for the key of the cache.
     pub written: String,
@@ -44,7 +44,7 @@ pub struct Conditions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: Meaning,
     /// The words of the service: the line that decided, or all of them.
     pub words: String,
     /// Which condition decided, for the debug log.
@@ -53,7 +53,7 @@ pub struct Judgement {
 
 /// What a response means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Meaning {
     /// Accepted.
     Accepted,
     /// Accepted, and the service had this address already.
@@ -67,7 +67,7 @@ pub enum Verdict {
         /// Whether every update of the entry is.
         all: bool,
     },
-    /// Not now; none where the service does not say for how long.
+    /// Not now; `None` if the service does not say for how long.
     Wait(Option<Duration>),
 }
 
@@ -113,7 +113,7 @@ impl Conditions {
         let is_success = (200..300).contains(&status);
         let json: Option<Node> =
             self.all().any(Condition::needs_json).then(|| parse(text, Dialect::STRICT).ok()).flatten();
-        let body = Body { text, json: json.as_ref() };
+        let body = ResponseBody { text, json: json.as_ref() };
         let found = |name: &str, conditions: &[Condition]| {
             let at = conditions.iter().position(|condition| condition.holds(status, &body))?;
             let because = if conditions.len() == 1 { format!("`{name}`") } else { format!("`{name}[{at}]`") };
@@ -121,20 +121,20 @@ impl Conditions {
         };
         let (verdict, because, decided) = if let Some((condition, because)) = found("stop", &self.stop) {
             let Condition { until_address, all, .. } = condition;
-            (Verdict::Stopped { until_address, all }, because, Some(condition))
+            (Meaning::Stopped { until_address, all }, because, Some(condition))
         } else if let Some((condition, because)) = found("wait", &self.wait) {
-            (Verdict::Wait(condition.wait_for), because, Some(condition))
+            (Meaning::Wait(condition.wait_for), because, Some(condition))
         } else if let Some((condition, because)) = found("reject", &self.reject) {
-            (Verdict::Rejected, because, Some(condition))
+            (Meaning::Rejected, because, Some(condition))
         } else {
             match &self.accept {
-                None if is_success => (Verdict::Accepted, "the status is one of success".to_owned(), None),
-                None => (Verdict::Rejected, "the status is not one of success".to_owned(), None),
+                None if is_success => (Meaning::Accepted, "the status is one of success".to_owned(), None),
+                None => (Meaning::Rejected, "the status is not one of success".to_owned(), None),
                 Some(accept) => match found("accept", accept) {
                     Some((condition, because)) if is_success || condition.has_status() => {
-                        (Verdict::Accepted, because, Some(condition))
+                        (Meaning::Accepted, because, Some(condition))
                     }
-                    _ => (Verdict::Rejected, "no condition of `expect` holds".to_owned(), None),
+                    _ => (Meaning::Rejected, "no condition of `expect` holds".to_owned(), None),
                 },
             }
         };

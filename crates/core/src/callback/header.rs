@@ -67,7 +67,7 @@ impl Header {
         &self.name
     }
 
-    /// The value with those of one update; none where one of them holds a control character: it could end the header.
+    /// The value with those of one update; `None` if one of them holds a control character: it could end the header.
     pub(super) fn render(&self, values: &Values<'_>, show: Show) -> Option<String> {
         Some(piece::render(&self.pieces, values, show)).filter(|value| !holds_control(value))
     }
@@ -89,7 +89,7 @@ fn scheme(text: &str) -> &str {
     SCHEMES.iter().find(begins).map_or("", |scheme| &text[..scheme.len()])
 }
 
-/// A name as it is sent; none where it is no HTTP token.
+/// A name as it is sent; `None` if it is no HTTP token.
 fn spelled(name: &str) -> Option<String> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token) {

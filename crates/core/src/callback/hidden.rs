@@ -13,7 +13,7 @@ use super::variables::Variables;
 use crate::net::url::{has_unclear_host, split_scheme};
 use crate::text::json::is_placeholder_name;
 
-/// In an address; `fills` where placeholders are filled in. All of one that is not understood.
+/// In an address; `fills` where placeholders are filled in. All of an address that is not understood.
 pub fn hidden_in_address(text: &str, fills: bool) -> Vec<Range<usize>> {
     /// Makes an absolute address of a path, so that its parts are known.
     const BEFORE: &str = "http://h/";
@@ -39,7 +39,7 @@ pub fn hidden_in_address(text: &str, fills: bool) -> Vec<Range<usize>> {
     ranges.map(|range| range.start + start - before..range.end + start - before).collect()
 }
 
-/// In the value of a header; all of one that no header can have.
+/// In the value of a header; all of a value that no header can have.
 pub fn hidden_in_header(name: &str, value: &str) -> Vec<Range<usize>> {
     let variables = placeholders_in(value);
     let start = value.len() - value.trim_start_matches([' ', '\t']).len();
@@ -70,7 +70,7 @@ fn placeholders_in(text: &str) -> Variables {
     template::parse(text, &variables, &mut unknown);
     unknown.sort_unstable();
     unknown.dedup();
-    for name in unknown.iter().filter(|name| is_placeholder_name(name)).take(Variables::MOST) {
+    for name in unknown.iter().filter(|name| is_placeholder_name(name)).take(Variables::MAX_EXTRA) {
         variables.declare(name);
     }
     variables

@@ -17,9 +17,9 @@ pub struct Redacted {
     pub url: Url,
     /// The headers in the order in which they are sent. Without the length of a redacted body: it is another one.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body; none where nothing is sent but the head.
+    /// The body; `None` if nothing is sent but the head.
     pub body: Option<String>,
-    /// The proxy that is tried first; none where the request goes out directly.
+    /// The proxy that is tried first; `None` if the request goes out directly.
     pub proxy: Option<RedactedProxy>,
 }
 

@@ -4,8 +4,8 @@ use super::header;
 use super::request::{Method, Request};
 use crate::net::url::{Url, UrlError, split_scheme};
 
-/// More redirections than this are a loop.
-pub const MOST_REDIRECTS: usize = 10;
+/// How many redirects are followed; more are taken for a loop.
+pub const MAX_REDIRECTS: usize = 10;
 
 /// Why a redirection is not followed. Names origins only: the rest of an address may hold keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,9 @@ impl std::fmt::Display for RedirectError {
 }
 
 impl Request {
-    /// The request that follows a response; none where the response is final. 301, 302, 307 and 308 keep method and body,
+    /// The request that follows a response; `None` if the response is final. 301, 302, 307 and 308 keep method and body,
     /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
-    /// credentials, and of the user's headers only those that hold no secret (H2). One that is signed goes nowhere else (H11).
+    /// credentials, and of the user's headers only those that hold no secret (H2). A signed request goes nowhere else (H11).
     pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, RedirectError>> {
         let (method, body) = match status {
             301 | 302 | 307 | 308 => (self.method, self.body.clone()),
@@ -79,7 +79,7 @@ fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
     Url::parse(&text)
 }
 
-/// The scheme of a reference that has no `//`, as in `mailto:`; none where the colon is part of a path (RFC 3986, 4.2).
+/// The scheme of a reference that has no `//`, as in `mailto:`; `None` if the colon is part of a path (RFC 3986, 4.2).
 fn scheme_alone(reference: &str) -> Option<&str> {
     let (scheme, _) = reference.split_once(':')?;
     let is_scheme = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');

@@ -18,7 +18,7 @@ pub struct Request {
     pub method: Method,
     /// The headers that the user set, by the names under which they are sent. They replace ours (H2).
     pub headers: Vec<(String, String)>,
-    /// The body; none where nothing is sent but the head.
+    /// The body; `None` if nothing is sent but the head.
     pub body: Option<String>,
     /// What the body is.
     pub format: Format,

@@ -12,7 +12,7 @@ use crate::update::state::Fingerprint;
 /// What stands before the key.
 const PREFIX: &str = "whsec_";
 
-/// A key has so many bytes.
+/// The length of a key in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// The headers of a signature, as they are sent.

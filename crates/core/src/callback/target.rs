@@ -20,7 +20,7 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq)]
 struct Base {
     url: Url,
-    /// So many bytes precede the path.
+    /// How many bytes precede the path.
     path_at: usize,
 }
 
@@ -150,7 +150,7 @@ impl Target {
         start.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
 
-    /// The address up to its first placeholder; none where host or port hold one.
+    /// The address up to its first placeholder; `None` if host or port hold one.
     pub fn fixed_part(&self) -> Option<Url> {
         let texts = self.pieces.iter().map_while(|piece| match piece {
             Piece::Plain(text) | Piece::Secret(_, text) => Some(text.as_str()),
@@ -166,7 +166,7 @@ impl Target {
         is_whole.then(|| Url::parse(&start).ok()).flatten()
     }
 
-    /// Scheme, host and port as they were written, placeholders by their names: whoever gets the request.
+    /// Scheme, host and port as they were written, placeholders by their names: the receiver of the request.
     pub fn authority(&self, variables: &Variables) -> String {
         let text = piece::outline(&self.pieces, variables);
         let (scheme, rest) = split_scheme(&text).unwrap_or(("", &text));

@@ -35,7 +35,7 @@ impl fmt::Display for Timestamp {
 pub struct Moment {
     /// When it is made.
     pub now: Timestamp,
-    /// The address that the endpoint accepted last; none where it never accepted one, or that is not known (H10).
+    /// The address that the endpoint accepted last; `None` if it never accepted one, or that is not known (H10).
     pub accepted: Option<IpAddr>,
     /// The number of the message: the same over all tries, another one for another address (H11).
     pub message: (Fingerprint, u32),
@@ -135,10 +135,10 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// No `extra` has more: each name in a text is looked for among them.
-    pub const MOST: usize = 1000;
+    /// How many values `extra` may have: each name in a text is looked up among them.
+    pub const MAX_EXTRA: usize = 1000;
 
-    /// `ttl` and `line`; none where they are not set.
+    /// `ttl` and `line`; `None` if they are not set.
     pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
         Self { ttl, line, ..Self::default() }
     }
@@ -160,7 +160,7 @@ impl Variables {
         Self { combine, ..self }
     }
 
-    /// What goes in one request; none where each update has its own.
+    /// What goes in one request; `None` if each update has its own.
     pub fn combine(&self) -> Option<&Combine> {
         self.combine.as_ref()
     }
@@ -210,7 +210,7 @@ impl Variables {
     pub fn add_own(&mut self, family: Family, domain: &Domain, name: &str, value: Value) -> Result<(), &'static str> {
         let value = allowed(name, value)?;
         let at = self.extra.iter().position(|(known, _)| known == name).unwrap_or(self.extra.len());
-        if at >= Self::MOST {
+        if at >= Self::MAX_EXTRA {
             return Err("is one too many: no more than 1,000 names are possible");
         }
         if at == self.extra.len() {
@@ -284,12 +284,12 @@ impl Variables {
         Values { first, subject, moment, variables: self }
     }
 
-    /// `ttl`; none where it is not set.
+    /// `ttl`; `None` if it is not set.
     pub(super) fn ttl(&self) -> Option<u32> {
         self.ttl
     }
 
-    /// `line`; none where it is not set.
+    /// `line`; `None` if it is not set.
     pub(super) fn line(&self) -> Option<&str> {
         self.line.as_deref()
     }
@@ -325,7 +325,7 @@ fn allowed(name: &str, value: Value) -> Result<Value, &'static str> {
     }
 }
 
-/// What stands before a zone in a name of it, without the dot; none where the name is not in the zone.
+/// What stands before a zone in a name of it, without the dot; `None` if the name is not in the zone.
 fn subdomain<'a>(domain: &'a Domain, zone: &Domain) -> Option<&'a str> {
     let before = domain.as_str().strip_suffix(zone.as_str())?;
     if before.is_empty() { Some("") } else { before.strip_suffix('.') }

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
-use super::files::{Files, path_of};
+use super::files::{FileContents, path_of};
 use super::raw::{Setting, Start};
-use super::read::{Choice, Reader};
+use super::read::{BoolOrText, SettingReader};
 use super::value::{is_auto, is_off};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
 use crate::callback::Target;
 use crate::callback::expect::Expect;
 use crate::net::family::Family;
-use crate::net::proxy::{Item, Proxies, ProxyError, Route, System};
+use crate::net::proxy::{Proxies, ProxyError, ProxyItem, Route, System};
 use crate::text::diagnostic::{Place, Severity};
 use crate::text::duration;
 use crate::text::json::{Node, Span, Value};
@@ -26,17 +26,18 @@ use crate::text::json::{Node, Span, Value};
 /// `cache_max_age` for services of dyndns2, where none is set (H4).
 const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
 
-const LONGEST_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
+/// The limit of `min_interval`: 30 days.
+const MAX_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Makes one entry.
 pub(super) struct Maker<'a, 'b> {
-    pub(super) reader: Reader<'a>,
+    pub(super) reader: SettingReader<'a>,
     /// Where the entry begins: the place of what is missing.
     pub(super) start: &'b Start,
     /// The environment's proxies.
     pub(super) system: &'b Arc<System>,
     /// What the files hold that it names.
-    pub(super) files: &'b Files,
+    pub(super) files: &'b FileContents,
 }
 
 impl Maker<'_, '_> {
@@ -70,9 +71,9 @@ impl Maker<'_, '_> {
         }
         self.reader.refuse_fetched_path(Key::Cache);
         let cache = self.reader.choice(Key::Cache).map(|choice| match choice {
-            Choice::Flag(true) => Cache::Standard,
-            Choice::Flag(false) => Cache::Off,
-            Choice::Text(path) => Cache::File(path),
+            BoolOrText::Flag(true) => Cache::Standard,
+            BoolOrText::Flag(false) => Cache::Off,
+            BoolOrText::Text(path) => Cache::File(path),
         });
         let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.expect.as_ref()));
         let min_interval = self.min_interval();
@@ -101,7 +102,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// A value, or the line of the file that it names (H13); none where there is no line: that is among the errors then.
+    /// A value, or the line of the file that it names (H13); `None` if there is no line: that is among the errors then.
     /// `at` is the place, `what` begins the message.
     fn resolved(&mut self, key: Key, at: &Node, value: Value, what: &str) -> Option<Value> {
         let Some(path) = path_of(&value) else { return Some(value) };
@@ -161,7 +162,7 @@ impl Maker<'_, '_> {
         let written = self.reader.short_list(Key::Proxy);
         let mut items = Vec::with_capacity(written.len());
         for node in &written {
-            match Item::parse(node.value.text().unwrap_or_default()) {
+            match ProxyItem::parse(node.value.text().unwrap_or_default()) {
                 Ok(item) => items.push(item),
                 Err(why) => {
                     let hint = Some(format!("{}, DIRECT, SYSTEM", ProxyError::FORMS));
@@ -212,7 +213,7 @@ impl Maker<'_, '_> {
     /// Zero where it is not set, or wrong.
     fn min_interval(&mut self) -> Duration {
         let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
-        duration::parse(text).filter(|interval| *interval <= LONGEST_MIN_INTERVAL).unwrap_or_else(|| {
+        duration::parse(text).filter(|interval| *interval <= MAX_MIN_INTERVAL).unwrap_or_else(|| {
             let allowed = Field::of(Key::MinInterval).allowed();
             let message = format!("`min_interval` must be {allowed}, and at most 30 days, not `{text}`");
             self.reader.wrong_whole(Key::MinInterval, message, None);
@@ -223,14 +224,14 @@ impl Maker<'_, '_> {
     pub(super) fn ssl(&mut self) -> Option<Ssl> {
         self.reader.refuse_fetched_path(Key::Ssl);
         Some(match self.reader.choice(Key::Ssl)? {
-            Choice::Text(text) if is_auto(&text) => Ssl::Auto,
-            Choice::Flag(true) => Ssl::Verify,
-            Choice::Flag(false) => {
+            BoolOrText::Text(text) if is_auto(&text) => Ssl::Auto,
+            BoolOrText::Flag(true) => Ssl::Verify,
+            BoolOrText::Flag(false) => {
                 let message = "`ssl` is off: anyone who intercepts the connection gets your keys";
                 self.reader.warn_whole(Key::Ssl, message, "set the CA file instead: \"ssl\": \"/path/to/ca.pem\"");
                 Ssl::Off
             }
-            Choice::Text(path) => Ssl::Ca(path),
+            BoolOrText::Text(path) => Ssl::Ca(path),
         })
     }
 

@@ -91,7 +91,7 @@ impl Kind {
 
 /// Where a field may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum FieldScope {
     /// Inside or outside of `providers`.
     Entry,
     /// Events of `providers` only: it holds for the whole file.
@@ -105,18 +105,18 @@ pub struct Field {
     pub key: Key,
     /// The name in a file; a dot stands for an object inside.
     pub name: &'static str,
-    /// The name of the environment variable; none where only a file can set it.
+    /// The name of the environment variable; `None` if only a file can set it.
     pub variable: Option<&'static str>,
-    /// The environment variable that names a file which holds the value; none where the value is rarely a secret.
+    /// The environment variable that names a file which holds the value; `None` if the value is rarely a secret.
     pub file_variable: Option<&'static str>,
-    /// The name of the option, without its dashes; none where only a file can set it.
+    /// The name of the option, without its dashes; `None` if only a file can set it.
     pub option: Option<&'static str>,
     /// Other spellings of the option that users of other clients have in their scripts.
     pub aliases: &'static [&'static str],
     /// What it takes.
     pub kind: Kind,
     /// Where it may stand.
-    pub scope: Scope,
+    pub scope: FieldScope,
     /// Whether the value may be a key and is never shown.
     pub secret: bool,
     /// How the value is called in help texts.
@@ -133,7 +133,7 @@ impl Field {
         &FIELDS[key as usize]
     }
 
-    /// The field of a name, as it stands in a file or an entry; `provider` is `dns` there.
+    /// The field of a name, as files and entries have it; `provider` is `dns` there.
     pub fn written(name: &str) -> Option<&'static Self> {
         let name = if name == "provider" { "dns" } else { name };
         FIELDS.iter().find(|field| field.name == name)
@@ -175,7 +175,13 @@ impl Field {
 }
 
 /// A field that is set everywhere: in files, in the environment, on the command line.
-const fn field(key: Key, name: &'static str, names: (&'static str, &'static str), kind: Kind, scope: Scope) -> Field {
+const fn field(
+    key: Key,
+    name: &'static str,
+    names: (&'static str, &'static str),
+    kind: Kind,
+    scope: FieldScope,
+) -> Field {
     let (variable, option) = (Some(names.0), Some(names.1));
     Field {
         key,
@@ -226,12 +232,12 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
 
 /// Every field, in the order of the reference.
 pub const FIELDS: [Field; 36] = {
+    use FieldScope::{Entry, File};
     use Key as K;
     use Kind::{
         Callbacks, Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText,
         Objects, Sources, Text, Whole, WholeOrText,
     };
-    use Scope::{Entry, File};
 
     [
         field(K::Dns, "dns", ("DDNS_DNS", "dns"), Text, Entry).help("NAME", "The provider: always `callback`"),

@@ -7,9 +7,9 @@ use crate::text::json::{Member, Value};
 
 /// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
 #[derive(Default)]
-pub struct Files(HashMap<String, Result<String, String>>);
+pub struct FileContents(HashMap<String, Result<String, String>>);
 
-impl Files {
+impl FileContents {
     /// Adds what a file holds.
     pub fn add(&mut self, path: String, text: Result<String, String>) {
         self.0.insert(path, text);
@@ -50,7 +50,7 @@ impl Files {
     }
 }
 
-impl std::fmt::Debug for Files {
+impl std::fmt::Debug for FileContents {
     /// The texts are secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
@@ -76,7 +76,7 @@ pub(crate) fn is_path(text: &str) -> bool {
 
 /// Whether a member of `web` or `group` may be seen: what is none of `parts`, an address with a user in it, and what is not
 /// the path that it should be, may be a password.
-pub(super) fn is_shown(member: &Member, files: &Files, parts: &[&str], paths: &[&str]) -> bool {
+pub(super) fn is_shown(member: &Member, files: &FileContents, parts: &[&str], paths: &[&str]) -> bool {
     let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
     parts.contains(&key) && if paths.contains(&key) { files.may_show(text) } else { !text.contains('@') }
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn h13_a_file_holds_one_line() {
-        let mut files = Files::default();
+        let mut files = FileContents::default();
         let cases = [
             ("s3cret", Ok("s3cret")),
             (" a b \r\n", Ok(" a b ")),

@@ -5,9 +5,9 @@ use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use super::fields::Key;
-use super::files::{self, Files};
+use super::files::{self, FileContents};
 use super::raw::Setting;
-use super::read::Reader;
+use super::read::SettingReader;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::duration;
@@ -27,22 +27,22 @@ pub(super) const SECRET_PATHS: [&str; 2] = ["key", "password_file"];
 /// The port of etcd where none is written.
 const PORT: u16 = 2379;
 
-/// No store has more servers.
-const MOST_SERVERS: usize = 16;
+/// How many servers a store may have.
+const MAX_SERVERS: usize = 16;
 
-/// The longest name of a group or a member.
-const LONGEST_NAME: usize = 64;
+/// The length limit of the name of a group or a member, in bytes.
+const MAX_NAME_BYTES: usize = 64;
 
 const DEFAULT_LEASE: Duration = Duration::from_secs(15);
-const SHORTEST_LEASE: Duration = Duration::from_secs(5);
-const LONGEST_LEASE: Duration = Duration::from_secs(600);
-const HIGHEST_PREFER: u8 = 100;
+const MIN_LEASE: Duration = Duration::from_secs(5);
+const MAX_LEASE: Duration = Duration::from_secs(600);
+const MAX_PREFER: u8 = 100;
 
 /// A group of hosts, one of which sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// `store`
-    pub store: Store,
+    pub store: StoreLocation,
     /// `name`: letters, digits, `.`, `_` and `-` alone.
     pub name: String,
     /// `lease`
@@ -68,24 +68,24 @@ impl Group {
 
 /// Where the servers of the store are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Store {
+pub struct StoreLocation {
     /// Whether connections are encrypted: `etcds://`.
     pub secure: bool,
     /// At least one.
-    pub servers: Vec<Server>,
+    pub servers: Vec<StoreServer>,
 }
 
 /// `etcd://10.0.0.1:2379,10.0.0.2:2379`
-impl fmt::Display for Store {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers: Vec<String> = self.servers.iter().map(Server::to_string).collect();
+        let servers: Vec<String> = self.servers.iter().map(StoreServer::to_string).collect();
         write!(f, "{}://{}", if self.secure { "etcds" } else { "etcd" }, servers.join(","))
     }
 }
 
 /// One server of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct StoreServer {
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     pub host: String,
     /// The port.
@@ -93,7 +93,7 @@ pub struct Server {
 }
 
 /// `10.0.0.1:2379`, `[2001:db8::1]:2379`
-impl fmt::Display for Server {
+impl fmt::Display for StoreServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", bracketed(&self.host), self.port)
     }
@@ -133,12 +133,12 @@ pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
 }
 
 /// Whether a member of `group` may be seen.
-pub(crate) fn is_shown(member: &Member, files: &Files) -> bool {
+pub(crate) fn is_shown(member: &Member, files: &FileContents) -> bool {
     files::is_shown(member, files, &PARTS, &PATHS)
 }
 
-/// `group`; none where it is not set or wrong.
-pub(super) fn group(reader: &mut Reader<'_>, files: &Files) -> Option<Group> {
+/// `group`; `None` if it is not set or wrong.
+pub(super) fn group(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Group> {
     let setting = reader.setting(Key::Group)?;
     let Value::Object(members) = &setting.node.value else {
         let message = format!("`group` must be an object, not {}", setting.node.value.kind());
@@ -146,16 +146,16 @@ pub(super) fn group(reader: &mut Reader<'_>, files: &Files) -> Option<Group> {
         reader.wrong_whole(Key::Group, message, Some(hint));
         return None;
     };
-    Parts { members, reader, files }.read()
+    GroupReader { members, reader, files }.read()
 }
 
-struct Parts<'a, 'b, 'r> {
+struct GroupReader<'a, 'b, 'r> {
     members: &'a [Member],
-    reader: &'r mut Reader<'b>,
-    files: &'r Files,
+    reader: &'r mut SettingReader<'b>,
+    files: &'r FileContents,
 }
 
-impl Parts<'_, '_, '_> {
+impl GroupReader<'_, '_, '_> {
     fn read(mut self) -> Option<Group> {
         let before = self.reader.diagnostics.errors();
         self.refuse_unknown();
@@ -166,7 +166,7 @@ impl Parts<'_, '_, '_> {
         let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
         let login = self.login();
         self.refuse_halves([("certificate", "key"), ("user", "password_file")]);
-        if let Some(Store { secure: false, .. }) = store {
+        if let Some(StoreLocation { secure: false, .. }) = store {
             self.refuse_without_tls();
         }
         (self.reader.diagnostics.errors() == before).then_some(())?;
@@ -211,7 +211,7 @@ impl Parts<'_, '_, '_> {
         }
     }
 
-    fn store(&mut self) -> Option<Store> {
+    fn store(&mut self) -> Option<StoreLocation> {
         const FORM: &str = "e.g. etcd://10.0.0.1:2379,10.0.0.2:2379; etcds:// for TLS; an IPv6 address in brackets";
         let node = self.needed("store")?;
         let Some(text) = node.value.text() else {
@@ -232,7 +232,7 @@ impl Parts<'_, '_, '_> {
     fn name(&mut self, node: &Node, part: &str) -> Option<String> {
         let name = node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned);
         if name.is_none() {
-            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {LONGEST_NAME}");
+            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
             let hint = if part == "name" { "the same on all hosts of the group" } else { "another on each host" };
             self.wrong(node.span, &message, hint);
         }
@@ -245,7 +245,7 @@ impl Parts<'_, '_, '_> {
         let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
         let shown = lease.map(duration::duration).unwrap_or_default();
         match lease {
-            Some(lease) if (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) => return lease,
+            Some(lease) if (MIN_LEASE..=MAX_LEASE).contains(&lease) => return lease,
             Some(_) => self.wrong(node.span, &format!("`group.lease` is {shown}; 5s to 10m are possible"), hint),
             None => self.wrong(node.span, "`group.lease` must be a time from 5s to 10m", hint),
         }
@@ -254,9 +254,9 @@ impl Parts<'_, '_, '_> {
 
     fn prefer(&mut self) -> u8 {
         let Some(node) = self.get("prefer") else { return 0 };
-        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= HIGHEST_PREFER);
+        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= MAX_PREFER);
         if number.is_none() {
-            let message = format!("`group.prefer` must be a whole number from 0 to {HIGHEST_PREFER}");
+            let message = format!("`group.prefer` must be a whole number from 0 to {MAX_PREFER}");
             self.wrong(node.span, &message, "the host with the highest one sends as long as it can");
         }
         number.unwrap_or_default()
@@ -339,12 +339,12 @@ fn digits(node: &Node) -> Option<&str> {
 
 fn is_name(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_letter)
+    (1..=MAX_NAME_BYTES).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
 /// Servers of a store, or what is wrong with the text, with a hint of its own. Says nothing of a text that may hold a
 /// password.
-fn store(text: &str) -> Result<Store, (String, Option<&'static str>)> {
+fn store(text: &str) -> Result<StoreLocation, (String, Option<&'static str>)> {
     let plain = |why: String| (why, None);
     if text.contains('@') {
         let hint = "set `user` and `password_file` beside it, and no user in the address";
@@ -357,21 +357,21 @@ fn store(text: &str) -> Result<Store, (String, Option<&'static str>)> {
         _ => return Err(plain(format!("must begin with etcd:// or etcds://, not {}://", shown_scheme(scheme)))),
     };
     let servers: Vec<&str> = rest.split(',').map(str::trim).collect();
-    if servers.len() > MOST_SERVERS {
-        return Err(plain(format!("has {} servers; {MOST_SERVERS} are possible", servers.len())));
+    if servers.len() > MAX_SERVERS {
+        return Err(plain(format!("has {} servers; {MAX_SERVERS} are possible", servers.len())));
     }
     let read =
         |(at, text): (usize, &str)| server(text).map_err(|(why, hint)| (format!("{why} (server {})", at + 1), hint));
-    let servers = servers.into_iter().enumerate().map(read).collect::<Result<Vec<Server>, _>>()?;
+    let servers = servers.into_iter().enumerate().map(read).collect::<Result<Vec<StoreServer>, _>>()?;
     let repeated = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
     match repeated {
         Some((_, server)) => Err(plain(format!("names {server} twice"))),
-        None => Ok(Store { secure, servers }),
+        None => Ok(StoreLocation { secure, servers }),
     }
 }
 
 /// A server, or what is wrong with it, without the text: a part of it may belong to a password.
-fn server(text: &str) -> Result<Server, (&'static str, Option<&'static str>)> {
+fn server(text: &str) -> Result<StoreServer, (&'static str, Option<&'static str>)> {
     if text.contains("://") {
         return Err(("has a second scheme", Some("write the scheme once, at the beginning")));
     }
@@ -386,7 +386,7 @@ fn server(text: &str) -> Result<Server, (&'static str, Option<&'static str>)> {
     }
     let (host, port) = split_host(text).map_err(|_| ("has a host that is none", None))?;
     let port = read_port(port, PORT).ok_or(("has a port that is none", None))?;
-    Ok(Server { host, port })
+    Ok(StoreServer { host, port })
 }
 
 #[cfg(test)]

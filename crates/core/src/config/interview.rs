@@ -20,7 +20,7 @@ const NONE: &str = "none";
 
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum QuestionSubject {
     /// `id`
     Address,
     /// Whether there is a `token`.
@@ -37,14 +37,14 @@ pub enum Subject {
 
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct InterviewQuestion {
     /// What it is about.
-    pub subject: Subject,
+    pub subject: QuestionSubject,
     /// Why it is asked, on one line.
     pub why: String,
     /// The question itself: a few words.
     pub asks: String,
-    /// What an empty answer means; none where there is nothing to suggest.
+    /// What an empty answer means; `None` if there is nothing to suggest.
     pub suggested: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct Interview {
     settings: Raw,
     /// The address that this host uses toward the internet: by [`Family::index`].
     own: [Option<IpAddr>; 2],
-    left: Vec<Subject>,
+    left: Vec<QuestionSubject>,
 }
 
 impl Interview {
@@ -62,16 +62,16 @@ impl Interview {
     pub fn new(settings: Raw, own: [Option<IpAddr>; 2]) -> Self {
         let mut left = Vec::new();
         if lacks_address(&settings) {
-            left.push(Subject::Address);
+            left.push(QuestionSubject::Address);
         }
         if settings.get(Key::Token).is_none() {
-            left.push(Subject::Method);
+            left.push(QuestionSubject::Method);
         }
         if lacks_domains(&settings) {
-            left.extend(Family::ALL.map(Subject::Domains));
+            left.extend(Family::ALL.map(QuestionSubject::Domains));
         }
         let unknown = Family::ALL.into_iter().filter(|family| settings.get(index_key(*family)).is_none());
-        left.extend(unknown.map(Subject::Source));
+        left.extend(unknown.map(QuestionSubject::Source));
         Self { settings, own, left }
     }
 
@@ -79,7 +79,7 @@ impl Interview {
     pub fn for_recipe(settings: Raw, own: [Option<IpAddr>; 2], takes: impl Fn(Family) -> bool) -> Self {
         let mut interview = Self::new(settings, own);
         interview.left.retain(|subject| match subject {
-            Subject::Domains(family) | Subject::Source(family) => takes(*family),
+            QuestionSubject::Domains(family) | QuestionSubject::Source(family) => takes(*family),
             _ => false,
         });
         interview
@@ -95,8 +95,8 @@ impl Interview {
         &self.settings
     }
 
-    /// The next question; none where everything is known.
-    pub fn question(&mut self) -> Option<Question> {
+    /// The next question; `None` if everything is known.
+    pub fn question(&mut self) -> Option<InterviewQuestion> {
         while let Some(subject) = self.left.first() {
             if self.applies(*subject) {
                 return Some(self.about(*subject));
@@ -125,42 +125,42 @@ impl Interview {
 
     /// Asks again where an address comes from, because it gave none. The last answer is suggested.
     pub fn reconsider(&mut self, family: Family) {
-        self.left.insert(0, Subject::Source(family));
+        self.left.insert(0, QuestionSubject::Source(family));
     }
 
     /// Whether a question makes sense after the answers so far.
-    fn applies(&self, subject: Subject) -> bool {
+    fn applies(&self, subject: QuestionSubject) -> bool {
         match subject {
-            Subject::Source(family) => self.domains(family).is_some(),
+            QuestionSubject::Source(family) => self.domains(family).is_some(),
             _ => true,
         }
     }
 
-    fn about(&self, subject: Subject) -> Question {
+    fn about(&self, subject: QuestionSubject) -> InterviewQuestion {
         let (why, asks, suggested) = match subject {
-            Subject::Address => (
+            QuestionSubject::Address => (
                 "The http(s) address to call; __IP__ and __DOMAIN__ are filled in.".to_owned(),
                 "Address of the endpoint".to_owned(),
                 None,
             ),
-            Subject::Method => {
+            QuestionSubject::Method => {
                 let method = if self.has_address() { "GET" } else { "POST" };
                 let why = "GET puts everything into the address; POST sends a JSON body.".to_owned();
                 (why, "GET or POST".to_owned(), Some(method.to_owned()))
             }
-            Subject::Query => {
+            QuestionSubject::Query => {
                 let why = format!("The address does not contain __IP__. These are added to it; `{NONE}`: nothing.");
                 (why, "Parameters".to_owned(), Some(QUERY.to_owned()))
             }
-            Subject::Body => (
+            QuestionSubject::Body => (
                 "Placeholders in its values are filled in. What you type stays in the file.".to_owned(),
                 "JSON body".to_owned(),
                 Some(BODY.to_owned()),
             ),
-            Subject::Domains(family) => self.about_domains(family),
-            Subject::Source(family) => self.about_source(family),
+            QuestionSubject::Domains(family) => self.about_domains(family),
+            QuestionSubject::Source(family) => self.about_source(family),
         };
-        Question { subject, why, asks, suggested }
+        InterviewQuestion { subject, why, asks, suggested }
     }
 
     fn about_domains(&self, family: Family) -> (String, String, Option<String>) {
@@ -215,20 +215,20 @@ impl Interview {
     }
 
     /// Makes a setting of a valid answer.
-    fn take(&mut self, subject: Subject, text: &str) -> Result<Vec<String>, String> {
+    fn take(&mut self, subject: QuestionSubject, text: &str) -> Result<Vec<String>, String> {
         match subject {
-            Subject::Address => self.set(Key::Id, text),
-            Subject::Method => {
+            QuestionSubject::Address => self.set(Key::Id, text),
+            QuestionSubject::Method => {
                 match text.to_ascii_lowercase().as_str() {
                     "get" if self.has_address() => {}
-                    "get" => self.left.insert(1, Subject::Query),
-                    "post" => self.left.insert(1, Subject::Body),
+                    "get" => self.left.insert(1, QuestionSubject::Query),
+                    "post" => self.left.insert(1, QuestionSubject::Body),
                     _ => return Err("Please answer GET or POST.".to_owned()),
                 }
                 Ok(Vec::new())
             }
-            Subject::Query if text.eq_ignore_ascii_case(NONE) => Ok(Vec::new()),
-            Subject::Query => {
+            QuestionSubject::Query if text.eq_ignore_ascii_case(NONE) => Ok(Vec::new()),
+            QuestionSubject::Query => {
                 let id = self.text(Key::Id).unwrap_or_default();
                 let joint = if !id.contains('?') {
                     "?"
@@ -240,15 +240,15 @@ impl Interview {
                 let id = format!("{id}{joint}{}", text.trim_start_matches(['?', '&']));
                 self.set(Key::Id, &id)
             }
-            Subject::Body => self.set(Key::Token, text),
-            Subject::Domains(family) if text.eq_ignore_ascii_case(NONE) => {
+            QuestionSubject::Body => self.set(Key::Token, text),
+            QuestionSubject::Domains(family) if text.eq_ignore_ascii_case(NONE) => {
                 if family == Family::V6 && self.domains(Family::V4).is_none() {
                     return Err("At least one domain is needed.".to_owned());
                 }
                 Ok(Vec::new())
             }
-            Subject::Domains(family) => self.set(domains_key(family), text),
-            Subject::Source(family) => {
+            QuestionSubject::Domains(family) => self.set(domains_key(family), text),
+            QuestionSubject::Source(family) => {
                 let is_kept = self.text(index_key(family)) == Some(text);
                 let mut warnings = self.set(index_key(family), text)?;
                 if is_kept {

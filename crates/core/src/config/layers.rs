@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::fields::Key;
-use super::files::Files;
+use super::files::FileContents;
 use super::raw::{Raw, Setting};
 use crate::net::proxy::System;
 
@@ -28,7 +28,7 @@ pub struct Surroundings {
     /// The proxies that the environment names.
     pub proxies: Arc<System>,
     /// What the files hold that any of them names.
-    pub files: Files,
+    pub files: FileContents,
 }
 
 impl Surroundings {

@@ -3,22 +3,22 @@
 use std::collections::{HashMap, HashSet};
 
 use super::fields::{Field, Key};
-use super::raw::{Raw, Written};
-use super::read::Reader;
+use super::raw::{FileLayers, Raw};
+use super::read::SettingReader;
 use super::validate::Surroundings;
 use super::value::domain_name;
 use super::{Config, Entry, Notification};
 use crate::callback::{Notice, Timestamp};
 use crate::net::family::Family;
 use crate::net::url::Url;
-use crate::notify::Event;
+use crate::notify::NotifyEvent;
 use crate::text::diagnostic::{Diagnostic, Place, Severity};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Node, Span};
 use crate::update::domain::Domain;
 
 /// The warnings about one valid configuration and the text that it was made of.
-pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -> Vec<Diagnostic> {
+pub fn lint(config: &Config, written: Option<&FileLayers>, around: &Surroundings) -> Vec<Diagnostic> {
     let empty = Raw::default();
     let file = written.map_or(&empty, |written| &written.file);
     let raws: Vec<&Raw> = match written.and_then(|written| written.entries.as_ref()) {
@@ -27,7 +27,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
     };
     let mut warnings = Diagnostics::default();
     for (raw, entry) in raws.into_iter().zip(&config.entries) {
-        let mut reader = Reader { layers: around.layers(raw, file), diagnostics: &mut warnings };
+        let mut reader = SettingReader { layers: around.layers(raw, file), diagnostics: &mut warnings };
         warn_plain(&mut reader, entry);
         warn_without_address(&mut reader, entry);
         hint_at_dyndns2(&mut reader, entry);
@@ -35,7 +35,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
             warn_twice(&mut reader, key);
         }
     }
-    let mut reader = Reader { layers: around.layers(&empty, file), diagnostics: &mut warnings };
+    let mut reader = SettingReader { layers: around.layers(&empty, file), diagnostics: &mut warnings };
     let objects = if config.notify.is_empty() { Vec::new() } else { reader.objects(Key::Notify) };
     for (object, notification) in objects.iter().zip(&config.notify) {
         warn_about(&mut reader, object, notification, config.group.is_some());
@@ -45,7 +45,7 @@ pub fn lint(config: &Config, written: Option<&Written>, around: &Surroundings) -
 
 /// A notification that says less than its reader needs, or sends keys unencrypted.
 fn warn_about(
-    reader: &mut Reader<'_>,
+    reader: &mut SettingReader<'_>,
     object: &Node,
     Notification { callback, on, .. }: &Notification,
     has_group: bool,
@@ -71,22 +71,22 @@ fn warn_about(
         let message = format!("`notify`: {} never {verb} without `group`", of_group.join(" and "));
         warn(message, "leave it out of `on`, or add `group`");
     }
-    let has_updates = on.iter().any(Event::names_updates);
+    let has_updates = on.iter().any(NotifyEvent::names_updates);
     for name in ["__DOMAINS__", "__DOMAIN__", "__IP__", "__OLDIP__", "__RECORDTYPE__"] {
-        let is_set = has_updates && (name != "__OLDIP__" || on.has(Event::Changed));
+        let is_set = has_updates && (name != "__OLDIP__" || on.has(NotifyEvent::Changed));
         if callback.uses(name) && !is_set {
-            let words: Vec<&str> = on.iter().map(Event::as_str).collect();
+            let words: Vec<&str> = on.iter().map(NotifyEvent::as_str).collect();
             warn(format!("`notify`: {name} is always empty on {}", words.join(", ")), "use __MESSAGE__");
         }
     }
-    let counts = on.has(Event::Failed) || on.has(Event::Recovered);
+    let counts = on.has(NotifyEvent::Failed) || on.has(NotifyEvent::Recovered);
     if !counts && object.value.members().is_some_and(|members| members.iter().any(|member| member.key == "after")) {
         warn("`notify`: `after` has no effect without `failed` or `recovered` in `on`".to_owned(), "leave it out");
     }
 }
 
 /// Keys that are sent unencrypted.
-fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
+fn warn_plain(reader: &mut SettingReader<'_>, entry: &Entry) {
     if entry.callback.target.is_secure() || entry.callback.secrets().is_empty() {
         return;
     }
@@ -100,7 +100,7 @@ fn warn_plain(reader: &mut Reader<'_>, entry: &Entry) {
 }
 
 /// A request that does not hold the address. Some endpoints take that of the connection instead.
-fn warn_without_address(reader: &mut Reader<'_>, entry: &Entry) {
+fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
     if entry.callback.has_address() {
         return;
     }
@@ -111,7 +111,7 @@ fn warn_without_address(reader: &mut Reader<'_>, entry: &Entry) {
 }
 
 /// A service of dyndns2 responds with 200 whatever happened.
-fn hint_at_dyndns2(reader: &mut Reader<'_>, entry: &Entry) {
+fn hint_at_dyndns2(reader: &mut SettingReader<'_>, entry: &Entry) {
     let is_dyndns2 = |url: &Url| url.path.starts_with("/nic/update") || url.path.starts_with("/v3/update");
     if entry.callback.expect.is_none() && sample(entry).as_ref().is_some_and(is_dyndns2) {
         let message = "this looks like a dyndns2 service, which says in its text whether it accepted an update";
@@ -130,7 +130,7 @@ fn sample(entry: &Entry) -> Option<Url> {
 }
 
 /// A name that stands twice in one list is updated once; perhaps another was meant.
-fn warn_twice(reader: &mut Reader<'_>, key: Key) {
+fn warn_twice(reader: &mut SettingReader<'_>, key: Key) {
     let Some(setting) = reader.setting(key) else { return };
     let field = Field::of(key);
     let mut known = HashSet::new();

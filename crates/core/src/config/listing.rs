@@ -4,17 +4,17 @@
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
 use super::entry::combine::combine;
-use super::fields::{FIELDS, Field, Key, Kind, Scope};
-use super::files::{Files, path_of};
+use super::fields::{FIELDS, Field, FieldScope, Key, Kind};
+use super::files::{FileContents, path_of};
 use super::layers::Layers;
-use super::raw::{Origin, Raw, Setting, Written};
-use super::read::Reader;
+use super::raw::{FileLayers, Origin, Raw, Setting};
+use super::read::SettingReader;
 use super::validate::Surroundings;
 use super::value::{document, domain_name, form_members, is_empty_token, is_off, own_names};
 use super::{group, notify, web};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
-use crate::net::proxy::Item;
+use crate::net::proxy::ProxyItem;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Value, is_placeholder_name, pretty, push_string};
@@ -27,12 +27,12 @@ pub struct Section {
     /// The number of the entry in `providers`; none for what holds for the whole file.
     pub entry: Option<usize>,
     /// In the order of the table.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SettingRow>,
 }
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct SettingRow {
     /// What the field is called.
     pub name: &'static str,
     /// What it is set to, redacted.
@@ -44,10 +44,10 @@ pub struct Row {
 }
 
 /// The settings of a file, or of the surroundings alone; with `all` also defaults.
-pub fn listing(written: Option<&Written>, around: &Surroundings, all: bool) -> Vec<Section> {
+pub fn listing(written: Option<&FileLayers>, around: &Surroundings, all: bool) -> Vec<Section> {
     let empty = Raw::default();
     let file = written.map_or(&empty, |written| &written.file);
-    let lines = written.map(Lines::of).unwrap_or_default();
+    let lines = written.map(LineEnds::of).unwrap_or_default();
     let entries = written.and_then(|written| written.entries.as_ref());
     let section = |entry: Option<usize>, raw: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
         let layers = around.layers(raw, file);
@@ -55,9 +55,9 @@ pub fn listing(written: Option<&Written>, around: &Surroundings, all: bool) -> V
         Section { entry, rows: fields.filter_map(|field| row(field, &layers, &lines, &around.files, all)).collect() }
     };
     let Some(entries) = entries else { return vec![section(None, &empty, &|_| true)] };
-    let whole = section(None, &empty, &|field| field.scope == Scope::File);
+    let whole = section(None, &empty, &|field| field.scope == FieldScope::File);
     let each = entries.iter().enumerate().map(|(at, (raw, _))| {
-        section(Some(at), raw, &|field| field.scope == Scope::Entry || raw.get(field.key).is_some())
+        section(Some(at), raw, &|field| field.scope == FieldScope::Entry || raw.get(field.key).is_some())
     });
     std::iter::once(whole).filter(|whole| !whole.rows.is_empty()).chain(each).collect()
 }
@@ -69,10 +69,10 @@ pub fn holds_secrets(sections: &[Section]) -> bool {
 
 /// Where the lines of a file end, looked for once.
 #[derive(Default)]
-struct Lines(Vec<usize>);
+struct LineEnds(Vec<usize>);
 
-impl Lines {
-    fn of(written: &Written) -> Self {
+impl LineEnds {
+    fn of(written: &FileLayers) -> Self {
         let layers = std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw));
         let mut origins = layers.flat_map(Raw::origins);
         let document =
@@ -86,11 +86,17 @@ impl Lines {
     }
 }
 
-fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, files: &Files, all: bool) -> Option<Row> {
+fn row(
+    field: &'static Field,
+    layers: &Layers<'_>,
+    lines: &LineEnds,
+    files: &FileContents,
+    all: bool,
+) -> Option<SettingRow> {
     let Some(setting) = layers.get(field.key) else {
         let is_shown = all && !field.default.is_empty();
         let (value, origin) = (field.default.to_owned(), "default".to_owned());
-        return is_shown.then_some(Row { name: field.name, value, origin, is_in_file: false });
+        return is_shown.then_some(SettingRow { name: field.name, value, origin, is_in_file: false });
     };
     let origin = match &setting.origin {
         Origin::File(document) => format!("{}:{}", document.name, lines.number(setting.node.span.start)),
@@ -101,13 +107,13 @@ fn row(field: &'static Field, layers: &Layers<'_>, lines: &Lines, files: &Files,
         Key::Notify => notify(setting, layers, files),
         _ => redacted(field, setting, layers, files, false),
     };
-    Some(Row { name: setting.name, value, origin, is_in_file })
+    Some(SettingRow { name: setting.name, value, origin, is_in_file })
 }
 
 /// Notifications: each as the fields that it has, in an order of ours.
-fn notify(setting: &Setting, layers: &Layers<'_>, files: &Files) -> String {
+fn notify(setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
     let mut wrong = Diagnostics::default();
-    let objects = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.objects(Key::Notify);
+    let objects = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.objects(Key::Notify);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
@@ -134,7 +140,7 @@ fn words(value: &Value) -> String {
 }
 
 /// A value as it may be seen.
-fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &Files, is_notice: bool) -> String {
+fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents, is_notice: bool) -> String {
     let node = &setting.node;
     match (field.key, &node.value) {
         (Key::Id, Value::String(text)) => outline(text, &variables(layers, is_notice)),
@@ -170,7 +176,7 @@ fn parts(members: &[Member], is_shown: impl Fn(&Member) -> bool) -> String {
 }
 
 /// A secret, or the file that holds it.
-fn secret(value: &Value, files: &Files) -> String {
+fn secret(value: &Value, files: &FileContents) -> String {
     path_of(value).filter(|path| files.may_show(path)).map_or_else(|| MASK.to_owned(), |path| files.shown(path))
 }
 
@@ -191,13 +197,13 @@ fn plain(value: &Value) -> String {
 /// The items of a list, read as [`super::validate`] reads them.
 fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> String {
     let mut unused = Diagnostics::default();
-    let items = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
+    let items = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
     let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
     items.join(", ")
 }
 
 /// A domain, and the names of what it has for itself.
-fn domain(node: &Node, files: &Files) -> String {
+fn domain(node: &Node, files: &FileContents) -> String {
     let Value::Object(members) = &node.value else { return plain(&node.value) };
     let own: Vec<&Member> = members.iter().filter(|member| member.key != "name").collect();
     let is_file = |value: &Member| secret(&value.node.value, files) != MASK;
@@ -224,7 +230,7 @@ fn source(node: &Node) -> String {
 /// A proxy without its user and password.
 fn proxy(node: &Node) -> String {
     let text = node.value.text().unwrap_or_default().trim();
-    if Item::parse(text).is_err() {
+    if ProxyItem::parse(text).is_err() {
         return masked(text);
     }
     let (before, host) = text.rsplit_once('@').unwrap_or(("", text));
@@ -255,7 +261,7 @@ fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
 /// Names, and what may be seen of the values.
 fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
     let mut wrong = Diagnostics::default();
-    let members = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.headers(Key::Headers);
+    let members = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.headers(Key::Headers);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
@@ -274,13 +280,13 @@ fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
 /// The members of `extra`, where it is an object or a text that holds one, and there are not too many.
 fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
     let mut unused = Diagnostics::default();
-    let node = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
+    let node = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
-    let is_right = members.len() <= Variables::MOST;
+    let is_right = members.len() <= Variables::MAX_EXTRA;
     is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
 }
 
-fn extra(layers: &Layers<'_>, files: &Files) -> String {
+fn extra(layers: &Layers<'_>, files: &FileContents) -> String {
     let Some(members) = extra_members(layers) else { return MASK.to_owned() };
     object(members.into_iter().map(|(key, value)| (key, secret(&value, files))))
 }
@@ -312,7 +318,7 @@ fn variables(layers: &Layers<'_>, is_notice: bool) -> Variables {
 
 fn of_updates(layers: &Layers<'_>) -> Variables {
     let mut unused = Diagnostics::default();
-    let mut reader = Reader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
+    let mut reader = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
     // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
     let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
     let mut variables = Variables::default().with_zones(zones).with_combine(combine(&mut reader));

@@ -2,7 +2,7 @@
 
 use super::fields::Key;
 use super::files::path_of;
-use super::raw::{Raw, Written};
+use super::raw::{FileLayers, Raw};
 use super::{group, web};
 use crate::text::json::{Dialect, Node, Value, parse};
 
@@ -10,16 +10,16 @@ use crate::text::json::{Dialect, Node, Value, parse};
 const FIELDS: [Key; 5] = [Key::Extra, Key::Ipv4, Key::Ipv6, Key::Sign, Key::Notify];
 
 /// Every file with a secret that a configuration of this host names.
-pub fn secret_in(written: &Written) -> Vec<String> {
+pub fn secret_in(written: &FileLayers) -> Vec<String> {
     layers(written).flat_map(|layer| named_by(layer, &web::SECRET_PATHS, &group::SECRET_PATHS)).collect()
 }
 
 /// Every file that a configuration of this host names; one that was fetched may name none.
-pub fn named_in(written: &Written) -> Vec<String> {
+pub fn named_in(written: &FileLayers) -> Vec<String> {
     layers(written).flat_map(named).collect()
 }
 
-fn layers(written: &Written) -> impl Iterator<Item = &Raw> {
+fn layers(written: &FileLayers) -> impl Iterator<Item = &Raw> {
     std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw))
 }
 

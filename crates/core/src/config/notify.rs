@@ -6,9 +6,9 @@ use super::entry::Maker;
 use super::fields::{FIELDS, Field, Key};
 use super::layers::{Layers, Surroundings};
 use super::raw::{Origin, Raw, Setting, Start};
-use super::read::Reader;
+use super::read::SettingReader;
 use super::{Cache, Entry, Notification};
-use crate::notify::{DEFAULT_AFTER, Event, Events};
+use crate::notify::{DEFAULT_AFTER, NotifyEvent, NotifyEvents};
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Span, Value};
@@ -32,11 +32,11 @@ const FIELDS_OF: [Key; 12] = [
 /// The fields that it inherits.
 pub(crate) const INHERITED: [Key; 3] = [Key::Proxy, Key::Ssl, Key::Timeout];
 
-/// No configuration has more.
-const MOST: usize = 20;
+/// How many notifications a configuration may have.
+const MAX_NOTIFICATIONS: usize = 20;
 
-/// More failures in a row than this are a mistake.
-const MOST_FAILURES: u32 = 1000;
+/// The limit of `after`, in failures in a row; more is a typing mistake.
+const MAX_FAILURES: u32 = 1000;
 
 /// The fields of a notification, by name.
 pub(super) fn fields() -> impl Iterator<Item = &'static Field> {
@@ -64,10 +64,14 @@ pub(super) fn notify(
     let empty = Raw::default();
     let layers = around.layers(&empty, file);
     let Some(setting) = layers.get(Key::Notify) else { return Vec::new() };
-    let mut reader = Reader { layers, diagnostics };
+    let mut reader = SettingReader { layers, diagnostics };
     let objects = reader.objects(Key::Notify);
-    if objects.len() > MOST {
-        reader.wrong_whole(Key::Notify, format!("`notify` has {} items; {MOST} are possible", objects.len()), None);
+    if objects.len() > MAX_NOTIFICATIONS {
+        reader.wrong_whole(
+            Key::Notify,
+            format!("`notify` has {} items; {MAX_NOTIFICATIONS} are possible", objects.len()),
+            None,
+        );
         return Vec::new();
     }
     if !is_service && entries.iter().any(|entry| entry.cache == Cache::Off) {
@@ -89,7 +93,7 @@ fn notification(
 ) -> Option<Notification> {
     let before = diagnostics.errors();
     let own = own(node, setting);
-    let mut conditions = Conditions { on: Events::DEFAULT, after: DEFAULT_AFTER };
+    let mut conditions = Triggers { on: NotifyEvents::DEFAULT, after: DEFAULT_AFTER };
     for member in node.value.members().unwrap_or_default() {
         let mut notes = Notes { setting, diagnostics };
         match member.key.as_str() {
@@ -105,7 +109,7 @@ fn notification(
         }
         _ => Start::Whole(setting.place(Field::of(Key::Notify), node.span)),
     };
-    let reader = Reader { layers: Layers(vec![options, &own, file, environment]), diagnostics };
+    let reader = SettingReader { layers: Layers(vec![options, &own, file, environment]), diagnostics };
     let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files };
     let callback = maker.notice();
     let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.target));
@@ -124,8 +128,8 @@ fn notification(
 }
 
 /// `on` and `after`
-struct Conditions {
-    on: Events,
+struct Triggers {
+    on: NotifyEvents,
     after: u32,
 }
 
@@ -143,19 +147,19 @@ impl Notes<'_> {
     }
 
     /// Events, or one of them.
-    fn on(&mut self, node: &Node) -> Option<Events> {
-        let words = Event::ALL.map(Event::as_str);
+    fn on(&mut self, node: &Node) -> Option<NotifyEvents> {
+        let words = NotifyEvent::ALL.map(NotifyEvent::as_str);
         let all = words.map(|word| format!("`{word}`")).join(", ");
         let items: &[Node] = match &node.value {
             Value::Null => return None,
             Value::Array(items) => items,
             _ => std::slice::from_ref(node),
         };
-        let mut events = Events::NONE;
+        let mut events = NotifyEvents::NONE;
         for item in items {
             let text = item.value.text().unwrap_or_default();
             for word in text.split([',', ';']).map(str::trim) {
-                if let Some(event) = Event::parse(word) {
+                if let Some(event) = NotifyEvent::parse(word) {
                     events = events.with(event);
                     continue;
                 }
@@ -181,9 +185,9 @@ impl Notes<'_> {
             Value::Number(text) | Value::String(text) => text.trim(),
             _ => "",
         };
-        let number = text.parse().ok().filter(|number| (1..=MOST_FAILURES).contains(number));
+        let number = text.parse().ok().filter(|number| (1..=MAX_FAILURES).contains(number));
         if number.is_none() {
-            let message = format!("`notify`: `after` must be a whole number from 1 to {MOST_FAILURES}");
+            let message = format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
             self.note(Severity::Error, node, &message, Some("it counts failures in a row".to_owned()));
         }
         number

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::fields::{FIELDS, Field, Key, Scope};
+use super::fields::{FIELDS, Field, FieldScope, Key};
 use crate::text::diagnostic::{Diagnostic, Place, Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
@@ -148,7 +148,7 @@ impl std::fmt::Debug for Start {
 
 /// The layers that one file holds.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct FileLayers {
     /// What stands outside of `providers`.
     pub file: Raw,
     /// One layer for each of `providers`, with the place where it begins; none without them.
@@ -157,12 +157,12 @@ pub struct Written {
     pub diagnostics: Diagnostics,
 }
 
-/// So many bytes are inherited by all entries together: each reads them anew.
-const MOST_INHERITED: usize = 64 * 1024 * 1024;
+/// How many bytes all entries together may inherit: each entry reads them again.
+const MAX_INHERITED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads a file's text into layers. Fails where it is not a JSON object; other errors are collected.
-pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
-    let mut reader = Reader { document, diagnostics: Diagnostics::default() };
+pub fn read(document: &Rc<Document>) -> Result<FileLayers, Diagnostic> {
+    let mut reader = RawReader { document, diagnostics: Diagnostics::default() };
     let root = parse(&document.text, Dialect::CONFIG)
         .map_err(|error| Diagnostic::error(reader.place(error.span), format!("not valid JSON: {}", error.message)))?;
     let Value::Object(members) = root.value else {
@@ -180,25 +180,25 @@ pub fn read(document: &Rc<Document>) -> Result<Written, Diagnostic> {
     }
     let entries = providers.map(|member| reader.entries(member));
     let count = entries.as_ref().map_or(0, Vec::len);
-    if file.size().saturating_mul(count) > MOST_INHERITED {
+    if file.size().saturating_mul(count) > MAX_INHERITED_BYTES {
         let (count, size) = (grouped(count), grouped(file.size()));
         let message = format!("`providers` has {count} entries, and each inherits {size} bytes: that is too much");
         let hint = "move what is large into the entries that need it";
         return Err(Diagnostic::error(Place::file(&document.name), message).hint(hint));
     }
     reader.warn_overridden(&file, entries.as_deref().unwrap_or_default());
-    Ok(Written { file, entries, diagnostics: reader.diagnostics })
+    Ok(FileLayers { file, entries, diagnostics: reader.diagnostics })
 }
 
 /// The hint for what stands inside `providers` and holds for the file.
 const MOVE_OUT: &str = "move it out: it applies to the whole file";
 
-struct Reader<'a> {
+struct RawReader<'a> {
     document: &'a Rc<Document>,
     diagnostics: Diagnostics,
 }
 
-impl Reader<'_> {
+impl RawReader<'_> {
     fn place(&self, span: Span) -> Place {
         Place::in_file(&self.document.name, &self.document.text, span, false)
     }
@@ -291,7 +291,7 @@ impl Reader<'_> {
             self.unknown(&written, member.key_span, in_entry);
             return;
         };
-        if in_entry && field.scope != Scope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
+        if in_entry && field.scope != FieldScope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
             let message = format!("`{written}` is not allowed inside `providers`");
             self.note(Severity::Error, member.key_span, &message, &|| Some(MOVE_OUT.to_owned()));
             return;

@@ -9,22 +9,22 @@ use super::raw::Setting;
 use super::value::{self, is_blank};
 use crate::text::diagnostic::Severity;
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, MOST_VALUES, Member, Node, Span, Value, parse};
+use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
 
 /// Reads settings layer by layer and collects what is wrong.
-pub(super) struct Reader<'a> {
+pub(super) struct SettingReader<'a> {
     pub(super) layers: Layers<'a>,
     pub(super) diagnostics: &'a mut Diagnostics,
 }
 
 /// A boolean, or a text with a meaning of its own.
-pub(super) enum Choice {
+pub(super) enum BoolOrText {
     Flag(bool),
     Text(String),
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SettingReader<'a> {
     pub(super) fn setting(&self, key: Key) -> Option<&'a Setting> {
         self.layers.get(key)
     }
@@ -85,12 +85,12 @@ impl<'a> Reader<'a> {
         self.given(key).is_some()
     }
 
-    /// The setting; none where it is as good as not set, so that the default counts.
+    /// The setting; `None` if it is as good as not set, so that the default counts.
     fn given(&self, key: Key) -> Option<&'a Setting> {
         self.setting(key).filter(|setting| !is_blank(&setting.node.value))
     }
 
-    /// A string; none where it is not set and has no default.
+    /// A string; `None` if it is not set and has no default.
     pub(super) fn text(&mut self, key: Key) -> Option<String> {
         let Some(setting) = self.given(key) else { return default(key).map(str::to_owned) };
         let text = setting.node.value.text().map(str::to_owned);
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         text
     }
 
-    /// A number or a text that may be one, as text; none where it is not set and has no default.
+    /// A number or a text that may be one, as text; `None` if it is not set and has no default.
     pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
         let Some(setting) = self.given(key) else { return default(key) };
         match &setting.node.value {
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number in a range, or a text that is one; none where it is wrong, or not set and has no default.
+    /// A number in a range, or a text that is one; `None` if it is wrong, or not set and has no default.
     pub(super) fn number<T: std::str::FromStr>(&mut self, key: Key, right: impl Fn(&T) -> bool) -> Option<T> {
         let number = self.digits(key)?.parse().ok().filter(right);
         if number.is_none() {
@@ -123,11 +123,11 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// A boolean or one of its words (B13); none where it is wrong.
+    /// A boolean or one of its words (B13); `None` if it is wrong.
     pub(super) fn flag(&mut self, key: Key) -> Option<bool> {
         match self.choice(key)? {
-            Choice::Flag(flag) => Some(flag),
-            Choice::Text(_) => {
+            BoolOrText::Flag(flag) => Some(flag),
+            BoolOrText::Text(_) => {
                 let setting = self.setting(key)?;
                 self.wrong_value(key, &setting.node);
                 None
@@ -135,11 +135,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A boolean, one of its words, or another text; none where it is wrong.
-    pub(super) fn choice(&mut self, key: Key) -> Option<Choice> {
+    /// A boolean, one of its words, or another text; `None` if it is wrong.
+    pub(super) fn choice(&mut self, key: Key) -> Option<BoolOrText> {
         let text = match self.given(key).map(|setting| &setting.node) {
             None => default(key)?,
-            Some(Node { value: Value::Bool(flag), .. }) => return Some(Choice::Flag(*flag)),
+            Some(Node { value: Value::Bool(flag), .. }) => return Some(BoolOrText::Flag(*flag)),
             Some(Node { value: Value::String(text), .. }) => text.trim(),
             Some(Node { value: Value::Number(text), .. }) if value::flag(text).is_some() => text,
             Some(node) => {
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        Some(value::flag(text).map_or_else(|| Choice::Text(text.to_owned()), Choice::Flag))
+        Some(value::flag(text).map_or_else(|| BoolOrText::Text(text.to_owned()), BoolOrText::Flag))
     }
 
     /// A list of strings and numbers, one of them, or a string with separators or a JSON list in it (B9, B11). Each
@@ -171,8 +171,8 @@ impl<'a> Reader<'a> {
                     Vec::new()
                 }
             },
-            Value::String(text) if text.matches([',', ';']).count() >= MOST_VALUES => {
-                let (name, most) = (Field::of(key).name, grouped(MOST_VALUES));
+            Value::String(text) if text.matches([',', ';']).count() >= MAX_VALUES => {
+                let (name, most) = (Field::of(key).name, grouped(MAX_VALUES));
                 self.wrong(key, node, format!("`{name}` has more than {most} items"), None);
                 Vec::new()
             }
@@ -199,12 +199,12 @@ impl<'a> Reader<'a> {
 
     /// A list whose items are tried one after the other, or compared with each other.
     pub(super) fn short_list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
-        const MOST: usize = 100;
+        const MAX_ITEMS: usize = 100;
         let items = self.list(key);
-        if items.len() <= MOST {
+        if items.len() <= MAX_ITEMS {
             return items;
         }
-        let message = format!("`{}` has {} items; {MOST} are possible", Field::of(key).name, grouped(items.len()));
+        let message = format!("`{}` has {} items; {MAX_ITEMS} are possible", Field::of(key).name, grouped(items.len()));
         self.wrong_whole(key, message, None);
         Vec::new()
     }
@@ -313,7 +313,7 @@ fn takes_objects(key: Key) -> bool {
     Field::of(key).kind == Kind::Domains || key == Key::Sign
 }
 
-/// What counts where nothing is set; none where that is nothing.
+/// What counts where nothing is set; `None` if that is nothing.
 fn default(key: Key) -> Option<&'static str> {
     Some(Field::of(key).default).filter(|default| !default.is_empty())
 }

@@ -1,10 +1,10 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
-use super::fields::{FIELDS, Field, Key, Kind, Scope, file_variables};
+use super::fields::{FIELDS, Field, FieldScope, Key, Kind, file_variables};
 use super::notify;
 use super::value::natural;
 use crate::callback::{Format, Method};
-use crate::notify::Event;
+use crate::notify::NotifyEvent;
 use crate::text::json::{Node, Value, pretty};
 
 /// The text of `schema/ddns.schema.json`.
@@ -47,13 +47,10 @@ fn described(field: &Field, in_entry: bool) -> Value {
     match (field.key, field.kind) {
         (Key::Dns, _) => members.push(("const", Value::string("callback"))),
         (Key::Providers, _) => {
-            let entry = FIELDS.iter().filter(|field| field.scope == Scope::Entry);
-            let properties = entry.map(|field| {
-                let name = if field.key == Key::Dns { "provider" } else { field.name };
-                (name, described(field, true))
-            });
-            let item =
-                Value::object(vec![("type", Value::string("object")), ("properties", Value::object(properties))]);
+            let entry = FIELDS.iter().filter(|field| field.scope == FieldScope::Entry);
+            let name = |field: &Field| if field.key == Key::Dns { "provider" } else { field.name };
+            let properties = Value::object(entry.map(|field| (name(field), described(field, true))));
+            let item = Value::object(vec![("type", Value::string("object")), ("properties", properties)]);
             members.extend([
                 ("type", Value::string("array")),
                 ("items", item),
@@ -106,7 +103,8 @@ fn described(field: &Field, in_entry: bool) -> Value {
         }
         (_, Kind::Callbacks) => {
             let own = notify::fields().map(|field| (field.name, described(field, true)));
-            let words = Value::object([("enum", Value::list(Event::ALL.map(|event| Value::string(event.as_str()))))]);
+            let words = NotifyEvent::ALL.map(|event| Value::string(event.as_str()));
+            let words = Value::object([("enum", Value::list(words))]);
             let events = Value::object([("type", Value::string("array")), ("items", words.clone())]);
             let on = Value::object([
                 ("description", Value::string("What to tell; not set: `changed`, `failed`, `recovered` and `stopped`")),

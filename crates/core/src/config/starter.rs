@@ -45,7 +45,7 @@ fn is_set(settings: &Raw, key: Key) -> bool {
     given(settings, Field::of(key)).is_some()
 }
 
-/// The value of a field as it is written into a file; none where it is as good as not set.
+/// The value of a field as it is written into a file; `None` if it is as good as not set.
 fn given(settings: &Raw, field: &Field) -> Option<Value> {
     let value = &settings.get(field.key)?.node.value;
     // A text is not JSON, even where it looks like it.

@@ -8,11 +8,11 @@ use super::fields::{Field, Key};
 use super::group::group;
 use super::named_files::{named, named_in};
 use super::notify::notify;
-use super::raw::{Raw, Start, Written};
-use super::read::Reader;
+use super::raw::{FileLayers, Raw, Start};
+use super::read::SettingReader;
 use super::value::is_auto;
 use super::web::web;
-use super::{Concurrency, Config, Log};
+use super::{Concurrency, Config, LogSettings};
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::{Diagnostic, Place, has_errors};
@@ -23,27 +23,27 @@ use crate::text::log_format::{Level, LogFormat};
 pub use super::layers::Surroundings;
 
 /// A shorter interval is a mistake.
-const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
+const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// So is a longer one.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
+/// A longer `interval` is a mistake.
+const MAX_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// A configuration and the warnings about it.
 pub type Valid = (Config, Vec<Diagnostic>);
 
 /// Makes a configuration of one file, or of the surroundings alone. Fails with all errors and warnings.
-pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
+pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
     let empty = Raw::default();
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
     let written = written.unwrap_or_default();
     let mut files = named_in(&written);
     files.extend([&around.options, &around.environment].into_iter().flat_map(named));
-    let Written { file, entries, mut diagnostics } = written;
+    let FileLayers { file, entries, mut diagnostics } = written;
     // Without `providers` the file as a whole is the one entry.
     let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place.clone()))]);
 
     let layers = |entry| around.layers(entry, &file);
-    let mut reader = Reader { layers: layers(&empty), diagnostics: &mut diagnostics };
+    let mut reader = SettingReader { layers: layers(&empty), diagnostics: &mut diagnostics };
     let (log, concurrency) = (log(&mut reader), concurrency(&mut reader));
     reader.text(Key::Schema);
     let interval = interval(&mut reader);
@@ -52,7 +52,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
 
     let (mut valid, mut is_debug) = (Vec::new(), false);
     for (raw, start) in &entries {
-        let mut reader = Reader { layers: layers(raw), diagnostics: &mut diagnostics };
+        let mut reader = SettingReader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         is_debug |= reader.flag(Key::Debug) == Some(true);
         let maker = Maker { reader, start, system: &around.proxies, files: &around.files };
@@ -83,7 +83,7 @@ pub fn validate(name: &str, written: Option<Written>, around: &Surroundings) -> 
 /// the file.
 pub fn for_fetching(file: &Raw, around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
-    let reader = Reader { layers: around.layers(&empty, file), diagnostics: &mut diagnostics };
+    let reader = SettingReader { layers: around.layers(&empty, file), diagnostics: &mut diagnostics };
     let (start, files) = (&Start::Whole(Place::Nowhere), &around.files);
     let mut maker = Maker { reader, start, system: &around.proxies, files };
     let (proxies, ssl) = (maker.proxy(None), maker.ssl());
@@ -93,12 +93,13 @@ pub fn for_fetching(file: &Raw, around: &Surroundings) -> Result<(Proxies, Ssl),
     }
 }
 
-fn log(reader: &mut Reader<'_>) -> Option<Log> {
+fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
     reader.refuse_fetched_path(Key::LogFile);
     let file = reader.text(Key::LogFile);
     // A line with the time: in a file, and where the form of the time was asked for.
     let has_time = file.is_some() || reader.is_set(Key::LogDatefmt);
-    let mut log = Log { level: level(reader)?, file, format: LogFormat::Short, datefmt: reader.text(Key::LogDatefmt)? };
+    let mut log =
+        LogSettings { level: level(reader)?, file, format: LogFormat::Short, datefmt: reader.text(Key::LogDatefmt)? };
     let format = reader.text(Key::LogFormat).or_else(|| has_time.then(|| LogFormat::TIMED.to_owned()));
     if let Some(text) = format {
         let (format, unknown) = LogFormat::parse(&text);
@@ -121,7 +122,7 @@ fn log(reader: &mut Reader<'_>) -> Option<Log> {
     Some(log)
 }
 
-fn level(reader: &mut Reader<'_>) -> Option<Level> {
+fn level(reader: &mut SettingReader<'_>) -> Option<Level> {
     let name = reader.digits(Key::LogLevel)?;
     let level = Level::parse(name);
     if level.is_none() {
@@ -131,7 +132,7 @@ fn level(reader: &mut Reader<'_>) -> Option<Level> {
     level
 }
 
-fn concurrency(reader: &mut Reader<'_>) -> Option<Concurrency> {
+fn concurrency(reader: &mut SettingReader<'_>) -> Option<Concurrency> {
     if reader.digits(Key::Concurrency).is_some_and(is_auto) {
         return Some(Concurrency::Auto);
     }
@@ -139,19 +140,19 @@ fn concurrency(reader: &mut Reader<'_>) -> Option<Concurrency> {
 }
 
 /// `interval`: minutes, or a number with its unit.
-fn interval(reader: &mut Reader<'_>) -> Option<Duration> {
+fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
     let text = reader.digits(Key::Interval)?;
     let interval = duration::parse(text);
     let message = match interval {
-        Some(interval) if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => return Some(interval),
-        Some(interval) if interval < SHORTEST_INTERVAL => {
+        Some(interval) if (MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) => return Some(interval),
+        Some(interval) if interval < MIN_INTERVAL => {
             format!(
                 "`interval` is {} s; less than {} s would put too much load on the sources of the address",
                 interval.as_secs(),
-                SHORTEST_INTERVAL.as_secs()
+                MIN_INTERVAL.as_secs()
             )
         }
-        Some(_) => format!("`interval` is longer than {} days", LONGEST_INTERVAL.as_secs() / 86_400),
+        Some(_) => format!("`interval` is longer than {} days", MAX_INTERVAL.as_secs() / 86_400),
         None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed()),
     };
     let hint = "changes of this host's own addresses are noticed at once, whatever the interval";
@@ -186,7 +187,7 @@ mod tests {
         for field in FIELDS.iter().filter(|field| !field.default.is_empty()) {
             let mut written = with(&[(field.key, field.default)]);
             if field.key == Key::LogDatefmt {
-                // Whoever writes it down wants to see the time.
+                // A user who sets it wants to see the time.
                 written.log.format = LogFormat::Short;
             }
             assert_eq!(written, plain, "{}", field.name);

@@ -86,7 +86,7 @@ pub(super) fn separated(text: &str) -> Vec<Node> {
     split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect()
 }
 
-/// The document of a `token`; none where it is empty (B7). Fails where a string holds none.
+/// The document of a `token`; `None` if it is empty (B7). Fails where a string holds none.
 pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError> {
     match &node.value {
         value if is_empty_token(value) => Ok(None),
@@ -109,7 +109,7 @@ pub(super) fn own_names(layers: &Layers<'_>) -> Vec<String> {
             _ => own_names_in(&setting.node, &mut names),
         }
     }
-    names.into_iter().filter(|name| is_placeholder_name(name)).take(Variables::MOST).collect()
+    names.into_iter().filter(|name| is_placeholder_name(name)).take(Variables::MAX_EXTRA).collect()
 }
 
 fn own_names_in(domains: &Node, names: &mut BTreeSet<String>) {

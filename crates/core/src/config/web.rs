@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::fields::{Field, Key};
-use super::files::{self, Files};
+use super::files::{self, FileContents};
 use super::layers::Layers;
 use super::raw::{Origin, Raw, Setting};
-use super::read::Reader;
+use super::read::SettingReader;
 use super::value::{flag, list};
 use crate::net::listen::listen_address;
 use crate::net::network::Network;
@@ -37,9 +37,9 @@ pub struct Web {
     /// `listen`
     pub listen: SocketAddr,
     /// `password_file`: the hash that `ddns password` made.
-    pub password: Option<Held>,
+    pub password: Option<SecretFile>,
     /// `token_file`: what programs send as a bearer token.
-    pub token: Option<Held>,
+    pub token: Option<SecretFile>,
     /// `allow_edit`: whether recipes may be added to a configuration on the page.
     pub allow_edit: bool,
     /// `hosts`: further names of the page, as a browser knows them; in lower case.
@@ -47,9 +47,9 @@ pub struct Web {
     /// `proxies`: whose `X-Forwarded-…` counts.
     pub proxies: Vec<Network>,
     /// `certificate`: PEM, the chain of the page.
-    pub certificate: Option<Held>,
+    pub certificate: Option<SecretFile>,
     /// `key`: PEM, the private key of the certificate.
-    pub key: Option<Held>,
+    pub key: Option<SecretFile>,
 }
 
 impl Default for Web {
@@ -70,7 +70,7 @@ impl Default for Web {
 
 /// What a file of `web` holds, as it was read. Only a service judges it: a single run needs none of them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct SecretFile {
     /// The file, as it was written.
     pub path: String,
     /// The file in a message.
@@ -79,7 +79,7 @@ pub struct Held {
     pub text: Result<String, String>,
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for SecretFile {
     /// The text is a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
@@ -87,7 +87,7 @@ impl fmt::Debug for Held {
 }
 
 /// Whether a member of `web` may be seen.
-pub(crate) fn is_shown(member: &Member, files: &Files) -> bool {
+pub(crate) fn is_shown(member: &Member, files: &FileContents) -> bool {
     files::is_shown(member, files, &PARTS, &PATHS)
 }
 
@@ -109,14 +109,14 @@ pub(super) fn members(value: &Value) -> Option<Vec<Member>> {
     }
 }
 
-/// `web`; none where it is not set or switched off. `true` and an address leave the rest to the layers below, so that
+/// `web`; `None` if it is not set or switched off. `true` and an address leave the rest to the layers below, so that
 /// `--web` does not take a password away.
-pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
+pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Web> {
     let layers: Vec<&Raw> = reader.layers.0.clone();
     let (mut listen, mut is_on, mut is_in_file) = (None, false, false);
     for layer in layers {
         let Some(setting) = layer.written(Key::Web) else { continue };
-        let mut reader = Reader { layers: Layers(vec![layer]), diagnostics: &mut *reader.diagnostics };
+        let mut reader = SettingReader { layers: Layers(vec![layer]), diagnostics: &mut *reader.diagnostics };
         match &setting.node.value {
             Value::Null | Value::Bool(false) => break,
             Value::String(text) if flag(text) == Some(false) => break,
@@ -134,7 +134,7 @@ pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
             }
             _ => {
                 let node = reader.object(Key::Web)?;
-                let web = Parts { reader, files, is_fetched: setting.is_fetched() }.read(&node);
+                let web = WebReader { reader, files, is_fetched: setting.is_fetched() }.read(&node);
                 let is_in_file = is_in_file || matches!(setting.origin, Origin::File(_));
                 return Some(Web { listen: listen.unwrap_or(web.listen), is_in_file, ..web });
             }
@@ -145,13 +145,13 @@ pub(super) fn web(reader: &mut Reader<'_>, files: &Files) -> Option<Web> {
     is_on.then(|| Web { listen: listen.unwrap_or(DEFAULT), is_in_file, ..Web::default() })
 }
 
-struct Parts<'a, 'r> {
-    reader: Reader<'a>,
-    files: &'r Files,
+struct WebReader<'a, 'r> {
+    reader: SettingReader<'a>,
+    files: &'r FileContents,
     is_fetched: bool,
 }
 
-impl Parts<'_, '_> {
+impl WebReader<'_, '_> {
     fn read(mut self, node: &Node) -> Web {
         let mut web = Web::default();
         for Member { key, key_span, node } in node.value.members().unwrap_or_default() {
@@ -209,7 +209,7 @@ impl Parts<'_, '_> {
         good
     }
 
-    fn file(&mut self, node: &Node, name: &str) -> Option<Held> {
+    fn file(&mut self, node: &Node, name: &str) -> Option<SecretFile> {
         if self.is_fetched {
             let message = format!("`web.{name}` names a file, which a fetched configuration may not");
             self.wrong(node, &message, "set `web` with an option or in the environment");
@@ -219,7 +219,7 @@ impl Parts<'_, '_> {
             self.wrong(node, &format!("`web.{name}` must be the path of a file"), "");
             return None;
         };
-        Some(Held { path: path.to_owned(), shown: self.files.shown(path), text: self.files.text(path) })
+        Some(SecretFile { path: path.to_owned(), shown: self.files.shown(path), text: self.files.text(path) })
     }
 }
 

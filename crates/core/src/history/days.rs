@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::history::record::{Event, Record};
+use crate::history::record::{HistoryEvent, Record};
 use crate::net::family::Family;
 
-/// So many days are shown.
+/// How many days are shown.
 pub const DAYS: usize = 30;
 
-/// A day has so many seconds.
+/// The seconds of a day.
 const DAY: i64 = 86_400;
 
 /// How an update stood on a day, at its worst.
@@ -39,11 +39,11 @@ pub struct Day {
 pub struct Days {
     /// Seconds east of Greenwich: where a day begins.
     offset: i64,
-    updates: HashMap<(String, Family), Strip>,
+    updates: HashMap<(String, Family), DayStrip>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Strip {
+struct DayStrip {
     /// The last day that has records, in days since the epoch.
     last: i64,
     /// Up to that day, the last one at the end.
@@ -52,7 +52,7 @@ struct Strip {
     now: Mark,
 }
 
-impl Strip {
+impl DayStrip {
     /// Moves on to a later day. What had failed goes on to fail on the days between: its tries have no records of their
     /// own.
     fn move_to(&mut self, day: i64) {
@@ -76,9 +76,9 @@ impl Days {
     /// Takes in a record; they come in the order of their times.
     pub fn take(&mut self, record: &Record) {
         let mark = match record.event {
-            Event::Accepted | Event::Unchanged => Mark::Good,
-            Event::Failed => Mark::Failed,
-            Event::Stopped => Mark::Stopped,
+            HistoryEvent::Accepted | HistoryEvent::Unchanged => Mark::Good,
+            HistoryEvent::Failed => Mark::Failed,
+            HistoryEvent::Stopped => Mark::Stopped,
             _ => return,
         };
         let (Some(domain), Some(family)) = (record.domain.clone(), record.family) else { return };

@@ -12,12 +12,12 @@ pub struct Filter {
     /// Not older than this, in seconds since the epoch.
     pub since: u64,
     /// Of this kind.
-    pub kind: Kind,
+    pub kind: RecordKind,
 }
 
 /// A kind of record that is looked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// Any.
     #[default]
     All,
@@ -31,7 +31,7 @@ pub enum Kind {
     Group,
 }
 
-impl Kind {
+impl RecordKind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::All, Self::Failed, Self::Changed, Self::Accepted, Self::Group];
 
@@ -61,11 +61,11 @@ impl Filter {
     /// Whether a record is wanted.
     pub fn takes(&self, record: &Record) -> bool {
         let is_kind = match self.kind {
-            Kind::All => true,
-            Kind::Failed => record.event.is_failure(),
-            Kind::Changed => record.is_change(),
-            Kind::Accepted => record.event.is_accepted(),
-            Kind::Group => record.event.of_group().is_some(),
+            RecordKind::All => true,
+            RecordKind::Failed => record.event.is_failure(),
+            RecordKind::Changed => record.is_change(),
+            RecordKind::Accepted => record.event.is_accepted(),
+            RecordKind::Group => record.event.of_group().is_some(),
         };
         is_kind
             && record.at >= self.since

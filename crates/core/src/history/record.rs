@@ -14,12 +14,12 @@ use crate::update::status::reason;
 /// Most lines are no longer.
 const LIKELY: usize = 256;
 
-/// No line of ours is much longer: a reason is cut here.
-const LONGEST_REASON: usize = 300;
+/// Longer reasons are cut, in characters, so that lines stay short.
+const MAX_REASON_CHARS: usize = 300;
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
+pub enum HistoryEvent {
     /// The endpoint accepted an update.
     Accepted,
     /// The same, and it had this address already.
@@ -46,7 +46,7 @@ pub enum Event {
     Lost,
 }
 
-impl Event {
+impl HistoryEvent {
     /// All of them.
     pub const ALL: [Self; 12] = [
         Self::Accepted,
@@ -91,7 +91,7 @@ impl Event {
         matches!(self, Self::Accepted | Self::Unchanged)
     }
 
-    /// What happened to the lease of the group; none where it is about something else.
+    /// What happened to the lease of the group; `None` if it is about something else.
     pub fn of_group(self) -> Option<Kind> {
         match self {
             Self::TookOver => Some(Kind::TookOver),
@@ -120,10 +120,10 @@ pub struct Record {
     /// When, in seconds since the epoch.
     pub at: u64,
     /// What it is about.
-    pub event: Event,
-    /// Of which family the address or the record is; none where it is about the group.
+    pub event: HistoryEvent,
+    /// Of which family the address or the record is; `None` if it is about the group.
     pub family: Option<Family>,
-    /// The domain; none where it is about the address of this host.
+    /// The domain; `None` if it is about the address of this host.
     pub domain: Option<String>,
     /// Where the update was sent: the origin.
     pub endpoint: Option<String>,
@@ -131,7 +131,7 @@ pub struct Record {
     pub address: Option<IpAddr>,
     /// What the endpoint had accepted, or what was found before.
     pub previous: Option<IpAddr>,
-    /// The status of the response; none where none came.
+    /// The status of the response; `None` if there was no response.
     pub status: Option<u16>,
     /// How long the request took, in milliseconds.
     pub took: Option<u64>,
@@ -151,12 +151,12 @@ impl Record {
     /// Whether the endpoint has another address now than it had, or this host has.
     pub fn is_change(&self) -> bool {
         match self.event {
-            Event::Address => true,
+            HistoryEvent::Address => true,
             event => event.is_accepted() && self.address != self.previous,
         }
     }
 
-    /// Reads a line; none where it is not one of ours, or not a whole one.
+    /// Reads a line; `None` if it is not one of ours, or not a whole one.
     pub fn from_line(line: &str) -> Option<Self> {
         let Value::Object(members) = parse(line, Dialect::STRICT).ok()?.value else { return None };
         let (mut at, mut event, mut family) = (None, None, None);
@@ -170,7 +170,9 @@ impl Record {
                 ("ms", Value::Number(text)) => took = text.parse().ok(),
                 ("attempt", Value::Number(text)) => attempt = text.parse().ok(),
                 ("until", Value::Number(text)) => until = text.parse().ok(),
-                ("event", Value::String(text)) => event = Event::ALL.into_iter().find(|event| event.name() == text),
+                ("event", Value::String(text)) => {
+                    event = HistoryEvent::ALL.into_iter().find(|event| event.name() == text);
+                }
                 ("type", Value::String(text)) => family = Family::of_record(&text),
                 ("address", Value::String(text)) => address = text.parse().ok(),
                 ("previous", Value::String(text)) => previous = text.parse().ok(),
@@ -182,7 +184,7 @@ impl Record {
                 _ => {}
             }
         }
-        let (at, event, attempt): (_, Event, _) = (at?, event?, attempt.unwrap_or(1));
+        let (at, event, attempt): (_, HistoryEvent, _) = (at?, event?, attempt.unwrap_or(1));
         // Whatever is about an address says of which type.
         if family.is_none() && event.of_group().is_none() {
             return None;
@@ -208,7 +210,7 @@ impl Record {
 
     /// The same line again, without its end.
     pub fn to_line(&self) -> String {
-        let mut line = Line::new(String::new(), self.at, self.event, self.family);
+        let mut line = RecordLine::new(String::new(), self.at, self.event, self.family);
         line.text(",\"domain\":\"", self.domain.as_deref());
         line.text(",\"endpoint\":\"", self.endpoint.as_deref());
         line.ip(",\"address\":\"", self.address);
@@ -226,21 +228,21 @@ impl Record {
 
 /// Writes lines. Many updates that were accepted together have lines that differ little: what they share is kept as text.
 #[derive(Debug, Default)]
-pub struct Writer {
-    last: Option<Shared>,
+pub struct RecordWriter {
+    last: Option<SharedText>,
 }
 
 /// What the last line had in common with the one that comes, perhaps.
 #[derive(Debug)]
-struct Shared {
-    key: (u64, Event, Family, IpAddr, Option<IpAddr>, Option<u16>),
+struct SharedText {
+    key: (u64, HistoryEvent, Family, IpAddr, Option<IpAddr>, Option<u16>),
     endpoint: Option<Rc<str>>,
     /// What stands before the domain, and between the domain and the time that it took.
     head: String,
     tail: String,
 }
 
-impl Writer {
+impl RecordWriter {
     /// Adds the line of what happened. Nothing, where it says no more than the lines before it: a try that failed as the
     /// one before it has a line only when their number has doubled, so that a dead endpoint does not fill the history.
     pub fn push(&mut self, out: &mut String, happened: &Happened) {
@@ -254,11 +256,11 @@ impl Writer {
 
     fn push_accepted(&mut self, out: &mut String, at: u64, settled: &Settled) {
         let Settled { family, ip, previous, outcome, .. } = settled;
-        let key = (at, Event::of(outcome), *family, *ip, *previous, outcome.status());
-        let is_same = |last: &Shared| last.key == key && last.endpoint == settled.endpoint;
-        let Shared { head, tail, .. } = match &mut self.last {
+        let key = (at, HistoryEvent::of(outcome), *family, *ip, *previous, outcome.status());
+        let is_same = |last: &SharedText| last.key == key && last.endpoint == settled.endpoint;
+        let SharedText { head, tail, .. } = match &mut self.last {
             Some(last) if is_same(last) => last,
-            last => last.insert(Shared::new(key, settled.endpoint.clone())),
+            last => last.insert(SharedText::new(key, settled.endpoint.clone())),
         };
         out.reserve(LIKELY);
         out.push_str(head);
@@ -269,11 +271,11 @@ impl Writer {
     }
 }
 
-impl Shared {
-    fn new(key: (u64, Event, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
+impl SharedText {
+    fn new(key: (u64, HistoryEvent, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
         let (at, event, family, ip, previous, status) = key;
-        let head = Line::new(String::new(), at, event, Some(family)).0 + ",\"domain\":\"";
-        let mut tail = Line(String::with_capacity(LIKELY));
+        let head = RecordLine::new(String::new(), at, event, Some(family)).0 + ",\"domain\":\"";
+        let mut tail = RecordLine(String::with_capacity(LIKELY));
         tail.0.push('"');
         tail.text(",\"endpoint\":\"", endpoint.as_deref());
         tail.ip(",\"address\":\"", Some(ip));
@@ -289,14 +291,14 @@ fn milliseconds(settled: &Settled) -> u64 {
 
 fn push_line(out: &mut String, happened: &Happened) {
     let at = happened.at;
-    let begin = |out: &mut String, event, family| Line::new(std::mem::take(out), at, event, Some(family));
+    let begin = |out: &mut String, event, family| RecordLine::new(std::mem::take(out), at, event, Some(family));
     let mut line;
     match &happened.what {
         What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return,
         What::SourceFailed { is_repeat: true, .. } | What::Held { until: None, .. } => return,
         What::Settled(settled) => {
             let outcome = &settled.outcome;
-            line = begin(out, Event::of(outcome), settled.family);
+            line = begin(out, HistoryEvent::of(outcome), settled.family);
             line.text(",\"domain\":\"", Some(settled.domain.as_str()));
             line.text(",\"endpoint\":\"", settled.endpoint.as_deref());
             line.ip(",\"address\":\"", Some(settled.ip));
@@ -309,38 +311,38 @@ fn push_line(out: &mut String, happened: &Happened) {
             }
         }
         What::Held { domain, family, ip, until, why, .. } => {
-            line = begin(out, Event::HeldBack, *family);
+            line = begin(out, HistoryEvent::HeldBack, *family);
             line.text(",\"domain\":\"", Some(domain.as_str()));
             line.ip(",\"address\":\"", Some(*ip));
             line.number(",\"until\":", *until);
             line.text(",\"reason\":\"", Some(&cut(why)));
         }
         What::Address { family, ip, previous, source, .. } => {
-            line = begin(out, Event::Address, *family);
+            line = begin(out, HistoryEvent::Address, *family);
             line.ip(",\"address\":\"", Some(*ip));
             line.ip(",\"previous\":\"", *previous);
             line.text(",\"source\":\"", Some(source));
         }
         What::NoAddress { family, previous, .. } => {
-            line = begin(out, Event::NoAddress, *family);
+            line = begin(out, HistoryEvent::NoAddress, *family);
             line.ip(",\"previous\":\"", *previous);
         }
         What::SourceFailed { family, source, why, .. } => {
-            line = begin(out, Event::SourceFailed, *family);
+            line = begin(out, HistoryEvent::SourceFailed, *family);
             line.text(",\"source\":\"", Some(source));
             line.text(",\"reason\":\"", Some(&cut(why)));
         }
         What::SourceRecovered { family, source, .. } => {
-            line = begin(out, Event::SourceRecovered, *family);
+            line = begin(out, HistoryEvent::SourceRecovered, *family);
             line.text(",\"source\":\"", Some(source));
         }
         What::Role(RoleChange { group, kind, why, .. }) => {
             let event = match kind {
-                Kind::TookOver => Event::TookOver,
-                Kind::GaveBack => Event::GaveBack,
-                Kind::Lost => Event::Lost,
+                Kind::TookOver => HistoryEvent::TookOver,
+                Kind::GaveBack => HistoryEvent::GaveBack,
+                Kind::Lost => HistoryEvent::Lost,
             };
-            line = Line::new(std::mem::take(out), at, event, None);
+            line = RecordLine::new(std::mem::take(out), at, event, None);
             line.text(",\"group\":\"", Some(group));
             line.text(",\"reason\":\"", why.as_deref().map(cut).as_deref());
         }
@@ -350,14 +352,14 @@ fn push_line(out: &mut String, happened: &Happened) {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(LONGEST_REASON).collect()
+    text.chars().take(MAX_REASON_CHARS).collect()
 }
 
-/// A line that is being written. What is added begins with its name, as it stands in the line.
-struct Line(String);
+/// A line that is being written. What is added begins with its name, as the line has it.
+struct RecordLine(String);
 
-impl Line {
-    fn new(mut out: String, at: u64, event: Event, family: Option<Family>) -> Self {
+impl RecordLine {
+    fn new(mut out: String, at: u64, event: HistoryEvent, family: Option<Family>) -> Self {
         out.reserve(LIKELY);
         out.push_str("{\"at\":");
         push_number(&mut out, at);

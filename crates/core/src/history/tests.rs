@@ -4,8 +4,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::days::{DAYS, Day, Days, Mark};
-use super::filter::{Filter, Kind};
-use super::record::{Event, Record, Writer};
+use super::filter::{Filter, RecordKind};
+use super::record::{HistoryEvent, Record, RecordWriter};
 use crate::lease::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
@@ -36,7 +36,7 @@ fn settled(outcome: Outcome) -> Settled {
 
 fn line(what: What) -> String {
     let mut out = String::new();
-    Writer::default().push(&mut out, &Happened { at: NOW, what });
+    RecordWriter::default().push(&mut out, &Happened { at: NOW, what });
     out
 }
 
@@ -45,7 +45,7 @@ fn role(kind: group::Kind, why: Option<&str>) -> What {
     What::Role(group::RoleChange { group, member, kind, why: why.map(str::to_owned) })
 }
 
-fn record(event: Event, at: u64) -> Record {
+fn record(event: HistoryEvent, at: u64) -> Record {
     Record {
         at,
         event,
@@ -132,12 +132,12 @@ fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
         (NOW + 1, Settled { attempt: 2, ..settled(Outcome::Accepted(200)) }),
         (NOW + 1, settled(Outcome::Refused(500))),
     ];
-    let mut writer = Writer::default();
+    let mut writer = RecordWriter::default();
     for (at, settled) in all {
         let happened = Happened { at, what: What::Settled(settled) };
         let (mut shared, mut alone) = (String::new(), String::new());
         writer.push(&mut shared, &happened);
-        Writer::default().push(&mut alone, &happened);
+        RecordWriter::default().push(&mut alone, &happened);
         assert_eq!(shared, alone);
         assert_eq!(Record::from_line(&shared).map(|record| record.to_line() + "\n"), Some(shared));
     }
@@ -187,17 +187,17 @@ fn i4_what_is_not_a_whole_record_is_left_out() {
 
 #[test]
 fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
-    let changed = Record { previous: None, ..record(Event::Accepted, NOW) };
-    let address = Record { domain: None, ..record(Event::Address, NOW) };
+    let changed = Record { previous: None, ..record(HistoryEvent::Accepted, NOW) };
+    let address = Record { domain: None, ..record(HistoryEvent::Address, NOW) };
     let of_group = |event| Record { domain: None, family: None, group: Some("home".to_owned()), ..record(event, NOW) };
     let all = [
-        record(Event::Accepted, NOW - 10),
+        record(HistoryEvent::Accepted, NOW - 10),
         changed,
-        record(Event::Failed, NOW),
-        record(Event::Stopped, NOW),
+        record(HistoryEvent::Failed, NOW),
+        record(HistoryEvent::Stopped, NOW),
         address,
-        of_group(Event::TookOver),
-        of_group(Event::Lost),
+        of_group(HistoryEvent::TookOver),
+        of_group(HistoryEvent::Lost),
     ];
     let taken = |filter: &Filter| {
         let is_taken = |at: &usize| filter.takes(&all[*at]);
@@ -206,17 +206,17 @@ fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
     };
     let kind = |kind| Filter { kind, ..Filter::default() };
     assert_eq!(taken(&Filter::default()), [0, 1, 2, 3, 4, 5, 6]);
-    assert_eq!(taken(&kind(Kind::Failed)), [2, 3, 6]);
-    assert_eq!(taken(&kind(Kind::Group)), [5, 6]);
-    assert_eq!(taken(&kind(Kind::Changed)), [1, 4]);
-    assert_eq!(taken(&kind(Kind::Accepted)), [0, 1]);
-    assert_eq!(taken(&Filter { since: NOW, ..kind(Kind::Accepted) }), [1]);
+    assert_eq!(taken(&kind(RecordKind::Failed)), [2, 3, 6]);
+    assert_eq!(taken(&kind(RecordKind::Group)), [5, 6]);
+    assert_eq!(taken(&kind(RecordKind::Changed)), [1, 4]);
+    assert_eq!(taken(&kind(RecordKind::Accepted)), [0, 1]);
+    assert_eq!(taken(&Filter { since: NOW, ..kind(RecordKind::Accepted) }), [1]);
     assert_eq!(taken(&Filter { domain: Some("a.example".to_owned()), ..Filter::default() }), [0, 1, 2, 3]);
     assert_eq!(taken(&Filter { domain: Some("example".to_owned()), ..Filter::default() }), [0; 0]);
-    assert_eq!(taken(&Filter { words: ".exam".to_owned(), ..kind(Kind::Accepted) }), [0, 1]);
+    assert_eq!(taken(&Filter { words: ".exam".to_owned(), ..kind(RecordKind::Accepted) }), [0, 1]);
     assert_eq!(taken(&Filter { words: "b.".to_owned(), ..Filter::default() }), [0; 0]);
-    for kind in Kind::ALL {
-        assert_eq!(Kind::parse(kind.name()), Some(kind));
+    for kind in RecordKind::ALL {
+        assert_eq!(RecordKind::parse(kind.name()), Some(kind));
     }
 }
 
@@ -226,12 +226,12 @@ fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
     let today = NOW / DAY;
     let at = |ago: u64| (today - ago) * DAY + 3600;
     for (event, ago, previous) in [
-        (Event::Accepted, 40, None),
-        (Event::Accepted, 20, None),
-        (Event::Failed, 12, Some("203.0.113.7")),
-        (Event::Accepted, 9, None),
-        (Event::Failed, 9, None),
-        (Event::Stopped, 2, None),
+        (HistoryEvent::Accepted, 40, None),
+        (HistoryEvent::Accepted, 20, None),
+        (HistoryEvent::Failed, 12, Some("203.0.113.7")),
+        (HistoryEvent::Accepted, 9, None),
+        (HistoryEvent::Failed, 9, None),
+        (HistoryEvent::Stopped, 2, None),
     ] {
         days.take(&Record { previous: previous.map(ip), ..record(event, at(ago)) });
     }
@@ -260,7 +260,7 @@ fn i4_a_day_begins_where_the_host_is() {
     let midnight = NOW / DAY * DAY;
     for (offset, ago) in [(0, 0), (3600, 0), (-3600, 1)] {
         let mut days = Days::new(offset);
-        days.take(&record(Event::Accepted, midnight));
+        days.take(&record(HistoryEvent::Accepted, midnight));
         let strip = days.of("a.example", Family::V4, midnight + DAY / 2);
         let first = strip.iter().position(|day| day.mark == Mark::Good).expect("a day");
         assert_eq!(DAYS - 1 - first, ago, "{offset}");
@@ -273,7 +273,7 @@ proptest! {
     fn i4_any_records_make_a_strip(times in proptest::collection::vec((any::<u64>(), 0_usize..9), 0..20), now: u64, offset: i64) {
         let mut days = Days::new(offset);
         for (at, event) in times {
-            days.take(&record(Event::ALL[event], at));
+            days.take(&record(HistoryEvent::ALL[event], at));
         }
         days.of("a.example", Family::V4, now);
     }
@@ -283,7 +283,7 @@ proptest! {
         let outcome = Outcome::Failed { why: words.clone(), reached: false };
         let mut out = String::new();
         let settled = Settled { took: Duration::from_millis(took), ..settled(outcome) };
-        Writer::default().push(&mut out, &Happened { at, what: What::Settled(settled) });
+        RecordWriter::default().push(&mut out, &Happened { at, what: What::Settled(settled) });
         prop_assert_eq!(out.matches('\n').count(), 1);
         let read = Record::from_line(&out).expect("a record");
         prop_assert_eq!((read.at, read.took), (at, Some(took)));

@@ -1,6 +1,6 @@
 //! Records as sentences for people.
 
-use crate::history::record::{Event, Record};
+use crate::history::record::{HistoryEvent, Record};
 use crate::lease::role_change;
 use crate::text::duration::seconds;
 
@@ -15,23 +15,23 @@ impl Record {
         let reason = self.reason.as_deref().unwrap_or("no reason is known");
         let source = self.source.as_deref().unwrap_or("unknown");
         match self.event {
-            Event::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
-            Event::Accepted => format!("accepted again{}", self.response()),
-            Event::Unchanged => format!("accepted, it had this address already{}", self.response()),
-            Event::Failed => {
+            HistoryEvent::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
+            HistoryEvent::Accepted => format!("accepted again{}", self.response()),
+            HistoryEvent::Unchanged => format!("accepted, it had this address already{}", self.response()),
+            HistoryEvent::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")
             }
-            Event::Stopped => format!("stopped: the service said `{reason}`"),
-            Event::HeldBack => {
+            HistoryEvent::Stopped => format!("stopped: the service said `{reason}`"),
+            HistoryEvent::HeldBack => {
                 let left = self.until.unwrap_or(self.at).saturating_sub(self.at);
                 format!("held back for {}: {reason}", seconds(left))
             }
-            Event::Address => format!("new address, from {source}{}", before()),
-            Event::NoAddress => format!("no address found{}", before()),
-            Event::SourceFailed => format!("no address from {source}: {reason}"),
-            Event::SourceRecovered => format!("an address from {source} again"),
-            Event::TookOver | Event::GaveBack | Event::Lost => String::new(),
+            HistoryEvent::Address => format!("new address, from {source}{}", before()),
+            HistoryEvent::NoAddress => format!("no address found{}", before()),
+            HistoryEvent::SourceFailed => format!("no address from {source}: {reason}"),
+            HistoryEvent::SourceRecovered => format!("an address from {source} again"),
+            HistoryEvent::TookOver | HistoryEvent::GaveBack | HistoryEvent::Lost => String::new(),
         }
     }
 

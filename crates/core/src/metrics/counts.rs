@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::history::record::Event;
+use crate::history::record::HistoryEvent;
 use crate::lease::role_change::Kind;
 use crate::net::family::Family;
 use crate::update::happened::{Happened, Settled, What};
 
-/// So many sources are counted by name.
-const MOST_SOURCES: usize = 100;
+/// How many sources are counted by name.
+const MAX_SOURCES: usize = 100;
 
 /// The bounds of the buckets of a request, in milliseconds.
 const REQUEST: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
@@ -40,7 +40,8 @@ pub struct Counts {
 }
 
 /// The outcomes that are counted.
-pub(super) const OUTCOMES: [Event; 4] = [Event::Accepted, Event::Unchanged, Event::Failed, Event::Stopped];
+pub(super) const OUTCOMES: [HistoryEvent; 4] =
+    [HistoryEvent::Accepted, HistoryEvent::Unchanged, HistoryEvent::Failed, HistoryEvent::Stopped];
 
 impl Default for Counts {
     fn default() -> Self {
@@ -71,7 +72,7 @@ impl Counts {
             }
             What::SourceFailed { family, source, .. } => {
                 let key = (*family, source.clone());
-                if self.source_failures.len() < MOST_SOURCES || self.source_failures.contains_key(&key) {
+                if self.source_failures.len() < MAX_SOURCES || self.source_failures.contains_key(&key) {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
@@ -82,7 +83,7 @@ impl Counts {
     }
 
     fn settle(&mut self, settled: &Settled, now: Duration) {
-        let event = Event::of(&settled.outcome);
+        let event = HistoryEvent::of(&settled.outcome);
         if let Some(at) = OUTCOMES.iter().position(|known| *known == event) {
             self.outcomes[at] += 1;
         }

@@ -13,7 +13,7 @@ use crate::update::status::{Status, UpdateState};
 
 /// What fails, and since when.
 #[derive(Debug, Clone, Default)]
-pub struct Readiness {
+pub struct ServiceReadiness {
     /// Updates that failed when they were last sent: since when, on a steady clock.
     failing: HashMap<(usize, Domain, Family), Duration>,
     /// Entries without an address, and how long that has been so.
@@ -22,7 +22,7 @@ pub struct Readiness {
     limits: Vec<Duration>,
 }
 
-impl Readiness {
+impl ServiceReadiness {
     /// Nothing fails yet. `limits`: the interval of each entry.
     pub fn new(limits: Vec<Duration>) -> Self {
         Self { limits, ..Self::default() }
@@ -53,7 +53,7 @@ impl Readiness {
         }
     }
 
-    /// Why it is not ready, without a name; none where it is.
+    /// Why it is not ready, without a name; `None` if it is.
     pub fn objection(&self, status: &Status, now: Duration) -> Option<String> {
         let is_over = |entry: usize, since: Duration| {
             now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()

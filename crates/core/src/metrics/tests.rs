@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Counts, Now, Readiness, text};
+use super::{Counts, Now, ServiceReadiness, text};
 use crate::lease::membership::tests::membership;
 use crate::lease::role_change::{Kind, RoleChange};
 use crate::lease::standing::Role;
@@ -170,7 +170,7 @@ fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
 
 #[test]
 fn i3_a_host_that_stands_by_is_ready_while_it_sees_the_store() {
-    let readiness = Readiness::new(vec![Duration::from_secs(300)]);
+    let readiness = ServiceReadiness::new(vec![Duration::from_secs(300)]);
     let objection = |membership| {
         let status = Status { rows: vec![row("a.example", UpdateState::Sending)], ..Status::default() };
         readiness.objection(&status.in_group(Some(membership)), Duration::from_secs(900))
@@ -199,13 +199,13 @@ fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
 
 #[test]
 fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
-    let mut readiness = Readiness::new(vec![Duration::from_secs(300)]);
-    let take = |readiness: &mut Readiness, at, what| {
+    let mut readiness = ServiceReadiness::new(vec![Duration::from_secs(300)]);
+    let take = |readiness: &mut ServiceReadiness, at, what| {
         readiness.take(&Happened { at, what }, Duration::from_secs(at));
     };
     let status = |state| Status { rows: vec![row("secret.example", state)], ..Status::default() };
     let (bad, good) = (status(UpdateState::Retrying), status(UpdateState::UpToDate));
-    let at = |readiness: &Readiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
+    let at = |readiness: &ServiceReadiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
     assert_eq!(at(&readiness, &good, 0), None);
     take(&mut readiness, 10, settled(Outcome::Refused(503), 1));
     take(&mut readiness, 200, settled(Outcome::Refused(503), 2));

@@ -13,8 +13,8 @@ use crate::update::status::{Row, Status, UpdateState};
 /// What the text is, for the header of a response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// So many domains have series of their own.
-const MOST_DOMAINS: usize = 1000;
+/// How many domains have series of their own.
+const MAX_DOMAINS: usize = 1000;
 
 /// How far an update can be in a service.
 const STATES: [UpdateState; 7] = [
@@ -40,7 +40,7 @@ pub struct Now {
 
 /// All metrics.
 pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
-    let mut page = Page(String::new());
+    let mut page = Exposition(String::new());
     page.about_service(status, now);
     page.about_outcomes(counts);
     page.about_addresses(counts, status);
@@ -52,12 +52,12 @@ pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
     page.0
 }
 
-/// The value of a series; none where it has none.
-type Value = fn(&Series<'_>, Now) -> Option<u64>;
+/// The value of a series; `None` if it has none.
+type SeriesValue = fn(&Series<'_>, Now) -> Option<u64>;
 
-struct Page(String);
+struct Exposition(String);
 
-impl Page {
+impl Exposition {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -140,7 +140,7 @@ impl Page {
             .rows
             .iter()
             .filter_map(|row| Some((row.kind.as_str(), row.address?.to_string(), row.source.as_deref()?)))
-            .take(MOST_DOMAINS)
+            .take(MAX_DOMAINS)
             .collect();
         for (kind, address, source) in found {
             self.sample("ddns_address_info", &[("type", kind), ("address", &address), ("source", source)], 1);
@@ -192,7 +192,7 @@ impl Page {
 
     fn about_domains(&mut self, rows: &[Row], now: Now) {
         let domains = Series::of(rows);
-        let families: [(&str, &str, Value); 5] = [
+        let families: [(&str, &str, SeriesValue); 5] = [
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
                 (!series.is_standing_by).then_some(u64::from(series.is_good))
             }),
@@ -255,7 +255,7 @@ impl<'a> Series<'a> {
         let mut domains: BTreeSet<&str> = BTreeSet::new();
         for row in rows {
             if !domains.contains(row.domain.as_str()) {
-                if domains.len() == MOST_DOMAINS {
+                if domains.len() == MAX_DOMAINS {
                     continue;
                 }
                 domains.insert(&row.domain);

@@ -40,7 +40,7 @@ impl InterfaceId {
     }
 }
 
-/// So many leading ones.
+/// As many leading ones.
 fn mask(prefix: u8) -> u128 {
     u128::MAX << (128 - u32::from(prefix))
 }

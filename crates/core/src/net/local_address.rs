@@ -61,7 +61,7 @@ pub struct Flags {
 pub enum Lifetime {
     /// Without an end.
     Forever,
-    /// So many seconds from now.
+    /// Seconds from now.
     Seconds(u32),
     /// The system does not report it.
     Unknown,

@@ -116,7 +116,7 @@ pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<
 fn each(
     message_bytes: &[u8],
     kind: u16,
-    mut take: impl FnMut(&[u8]) -> Result<(), Broken>,
+    mut take: impl FnMut(&[u8]) -> Result<(), MalformedMessage>,
 ) -> Result<DumpState, String> {
     let mut rest = message_bytes;
     while !rest.is_empty() {
@@ -144,10 +144,10 @@ fn each(
 }
 
 /// The bytes end too early or contradict themselves.
-struct Broken;
+struct MalformedMessage;
 
-impl From<Broken> for String {
-    fn from(Broken: Broken) -> Self {
+impl From<MalformedMessage> for String {
+    fn from(MalformedMessage: MalformedMessage) -> Self {
         "the kernel's list of addresses is broken".to_owned()
     }
 }
@@ -160,16 +160,16 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn first(bytes: &'a [u8]) -> Result<Self, Broken> {
-        let length = usize::try_from(number(bytes)?).map_err(|_| Broken)?;
+    fn first(bytes: &'a [u8]) -> Result<Self, MalformedMessage> {
+        let length = usize::try_from(number(bytes)?).map_err(|_| MalformedMessage)?;
         let (body, rest) = cut(bytes, length, MESSAGE_HEADER)?;
         Ok(Self { kind: half(bytes, 4)?, flags: half(bytes, 6)?, body, rest })
     }
 }
 
-/// One address message; none where it is of another family or its interface has gone.
-fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<LocalAddress>, Broken> {
-    let (&[family, prefix, short_flags, scope], after) = body.split_first_chunk().ok_or(Broken)?;
+/// One address message; `None` if it is of another family or its interface has gone.
+fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<LocalAddress>, MalformedMessage> {
+    let (&[family, prefix, short_flags, scope], after) = body.split_first_chunk().ok_or(MalformedMessage)?;
     let longest = match family {
         FAMILY_V4 => 32,
         FAMILY_V6 => 128,
@@ -192,9 +192,9 @@ fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<
         }
     }
     // Where a link has two ends, ADDRESS is the other one.
-    let ip = local.or(ip).ok_or(Broken)?;
+    let ip = local.or(ip).ok_or(MalformedMessage)?;
     if prefix > longest {
-        return Err(Broken);
+        return Err(MalformedMessage);
     }
     let flags = flags_of(flags, ip);
     let unlimited = if flags.permanent { Lifetime::Forever } else { Lifetime::Unknown };
@@ -212,12 +212,12 @@ fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<
     }))
 }
 
-fn ip_of(family: u8, value: &[u8]) -> Result<IpAddr, Broken> {
+fn ip_of(family: u8, value: &[u8]) -> Result<IpAddr, MalformedMessage> {
     let ip = match family {
         FAMILY_V4 => <[u8; 4]>::try_from(value).map(IpAddr::from),
         _ => <[u8; 16]>::try_from(value).map(IpAddr::from),
     };
-    ip.map_err(|_| Broken)
+    ip.map_err(|_| MalformedMessage)
 }
 
 fn flags_of(bits: u32, ip: IpAddr) -> Flags {
@@ -249,18 +249,18 @@ fn lifetime_of(seconds: u32) -> Lifetime {
 }
 
 /// What is `length` bytes long with its header: its body, and what follows from the next multiple of 4.
-fn cut(bytes: &[u8], length: usize, header: usize) -> Result<(&[u8], &[u8]), Broken> {
-    let body = bytes.get(header..length).ok_or(Broken)?;
+fn cut(bytes: &[u8], length: usize, header: usize) -> Result<(&[u8], &[u8]), MalformedMessage> {
+    let body = bytes.get(header..length).ok_or(MalformedMessage)?;
     // The last one need not be filled up.
     Ok((body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
 }
 
-fn number(bytes: &[u8]) -> Result<u32, Broken> {
-    bytes.first_chunk().copied().map(u32::from_ne_bytes).ok_or(Broken)
+fn number(bytes: &[u8]) -> Result<u32, MalformedMessage> {
+    bytes.first_chunk().copied().map(u32::from_ne_bytes).ok_or(MalformedMessage)
 }
 
-fn half(bytes: &[u8], at: usize) -> Result<u16, Broken> {
-    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().map(u16::from_ne_bytes).ok_or(Broken)
+fn half(bytes: &[u8], at: usize) -> Result<u16, MalformedMessage> {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().map(u16::from_ne_bytes).ok_or(MalformedMessage)
 }
 
 #[cfg(test)]
@@ -455,7 +455,7 @@ mod tests {
             ("an error without a number", message(ERROR, 0, &[])),
         ];
         for (what, bytes) in table {
-            assert_eq!(read(&bytes), Err(Broken.into()), "{what}");
+            assert_eq!(read(&bytes), Err(MalformedMessage.into()), "{what}");
         }
     }
 

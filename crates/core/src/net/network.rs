@@ -28,7 +28,7 @@ impl Network {
         }
     }
 
-    /// None where an address has not so many bits.
+    /// `None` if an address has fewer bits.
     pub fn of(ip: IpAddr, bits: u32) -> Option<Self> {
         let most = if ip.is_ipv4() { 32 } else { 128 };
         (bits <= most).then_some(Self { ip, bits })

@@ -1,6 +1,6 @@
 //! Which route a request takes: directly, or through a proxy (D5).
 //!
-//! [`Item`] is one entry of `proxy` as written, [`System`] the environment's proxies, [`Proxies`] both together: for an
+//! [`ProxyItem`] is one entry of `proxy` as written, [`System`] the environment's proxies, [`Proxies`] both together: for an
 //! address it gives the [`Route`]s to try, in order. [`NoProxy`] decides which hosts the environment leaves out;
 //! [`socks`] holds the bytes of SOCKS5.
 
@@ -96,7 +96,7 @@ impl Server {
         }
         let (written, host) = rest.rsplit_once('@').unwrap_or(("", rest));
         let credentials = (!written.is_empty()).then(|| split_credentials(written));
-        let is_short = |text: &str| (1..=super::socks::MOST_BYTES).contains(&text.len());
+        let is_short = |text: &str| (1..=super::socks::MAX_FIELD_BYTES).contains(&text.len());
         let fits = |(user, password): &(String, String)| is_short(user) && is_short(password);
         if scheme.is_socks() && !credentials.as_ref().is_none_or(fits) {
             return Err(ProxyError::Login);
@@ -191,7 +191,7 @@ impl fmt::Display for ProxyError {
 
 /// One item of `proxy`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub enum ProxyItem {
     /// `DIRECT`
     Direct,
     /// `SYSTEM`, `DEFAULT`
@@ -200,7 +200,7 @@ pub enum Item {
     Server(Server),
 }
 
-impl Item {
+impl ProxyItem {
     /// Reads one item; the words in any case.
     pub fn parse(text: &str) -> Result<Self, ProxyError> {
         match text.trim().to_ascii_uppercase().as_str() {
@@ -312,18 +312,18 @@ impl Proxies {
 
     /// The environment's proxies.
     pub fn system(system: &Arc<System>) -> Self {
-        Self::new([Item::System], system)
+        Self::new([ProxyItem::System], system)
     }
 
     /// The items of `proxy` in their order.
-    pub fn new(items: impl IntoIterator<Item = Item>, system: &Arc<System>) -> Self {
+    pub fn new(items: impl IntoIterator<Item = ProxyItem>, system: &Arc<System>) -> Self {
         let has_system = system.named.iter().any(Option::is_some);
         let mut ways: Vec<Way> = Vec::new();
         for item in items {
             ways.push(match item {
-                Item::System if has_system => Way::System(system.clone()),
-                Item::System | Item::Direct => Way::Direct,
-                Item::Server(server) => Way::Server(Arc::new(server)),
+                ProxyItem::System if has_system => Way::System(system.clone()),
+                ProxyItem::System | ProxyItem::Direct => Way::Direct,
+                ProxyItem::Server(server) => Way::Server(Arc::new(server)),
             });
         }
         if ways.iter().all(|way| *way == Way::Direct) {

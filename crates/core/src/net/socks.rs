@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-/// A user, a password or a name has so many bytes at most: their length is one byte.
-pub const MOST_BYTES: usize = 255;
+/// The length limit of a user, a password or a host name, in bytes: SOCKS5 has one byte for the length.
+pub const MAX_FIELD_BYTES: usize = 255;
 
 const VERSION: u8 = 5;
 const LOGIN_VERSION: u8 = 1;
@@ -21,11 +21,11 @@ pub enum Destination {
 }
 
 /// User and password.
-pub type Login = (String, String);
+pub type Credentials = (String, String);
 
 /// What the proxy wants after the greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterGreeting {
     /// User and password.
     Login,
     /// The request.
@@ -33,7 +33,7 @@ pub enum Next {
 }
 
 /// What we offer: no login, and a login where there is one.
-pub fn greeting(login: Option<&Login>) -> Vec<u8> {
+pub fn greeting(login: Option<&Credentials>) -> Vec<u8> {
     match login {
         None => vec![VERSION, 1, NO_LOGIN],
         Some(_) => vec![VERSION, 2, NO_LOGIN, LOGIN],
@@ -41,10 +41,10 @@ pub fn greeting(login: Option<&Login>) -> Vec<u8> {
 }
 
 /// What the proxy chose of the greeting. The error continues a sentence that begins with the name of the proxy.
-pub fn chosen(login: Option<&Login>, response: [u8; 2]) -> Result<Next, String> {
+pub fn chosen(login: Option<&Credentials>, response: [u8; 2]) -> Result<AfterGreeting, String> {
     match response {
-        [VERSION, NO_LOGIN] => Ok(Next::Request),
-        [VERSION, LOGIN] if login.is_some() => Ok(Next::Login),
+        [VERSION, NO_LOGIN] => Ok(AfterGreeting::Request),
+        [VERSION, LOGIN] if login.is_some() => Ok(AfterGreeting::Login),
         [VERSION, LOGIN | 0xff] if login.is_none() => Err("asks for a user and password".to_owned()),
         [VERSION, _] => Err("asks for a kind of login that is not user and password".to_owned()),
         _ => Err(no_socks()),
@@ -52,7 +52,7 @@ pub fn chosen(login: Option<&Login>, response: [u8; 2]) -> Result<Next, String> 
 }
 
 /// User and password, as the proxy wants them.
-pub fn login((user, password): &Login) -> Vec<u8> {
+pub fn login((user, password): &Credentials) -> Vec<u8> {
     let mut bytes = vec![LOGIN_VERSION];
     push_short(&mut bytes, user);
     push_short(&mut bytes, password);
@@ -128,7 +128,7 @@ fn no_socks() -> String {
 
 /// A text with its length before it. Longer ones than possible were refused when they were read.
 fn push_short(bytes: &mut Vec<u8>, text: &str) {
-    let text = &text.as_bytes()[..text.len().min(MOST_BYTES)];
+    let text = &text.as_bytes()[..text.len().min(MAX_FIELD_BYTES)];
     bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
     bytes.extend(text);
 }
@@ -137,7 +137,7 @@ fn push_short(bytes: &mut Vec<u8>, text: &str) {
 mod tests {
     use super::*;
 
-    fn user() -> Login {
+    fn user() -> Credentials {
         ("us".to_owned(), "pass".to_owned())
     }
 
@@ -160,9 +160,9 @@ mod tests {
     fn e2_each_response_of_a_socks_proxy_has_its_sentence() {
         let user = user();
         let (open, closed) = (None, Some(&user));
-        assert_eq!(chosen(open, [5, 0]), Ok(Next::Request));
-        assert_eq!(chosen(closed, [5, 0]), Ok(Next::Request));
-        assert_eq!(chosen(closed, [5, 2]), Ok(Next::Login));
+        assert_eq!(chosen(open, [5, 0]), Ok(AfterGreeting::Request));
+        assert_eq!(chosen(closed, [5, 0]), Ok(AfterGreeting::Request));
+        assert_eq!(chosen(closed, [5, 2]), Ok(AfterGreeting::Login));
         for (login, response, part) in [
             (open, [5, 255], "asks for a user and password"),
             (open, [5, 2], "asks for a user and password"),

@@ -18,7 +18,7 @@ pub type TransactionId = [u8; 12];
 
 /// What a packet from the server means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Response {
+pub enum StunResponse {
     /// The address that the server saw.
     Address(IpAddr),
     /// The server refuses.
@@ -38,17 +38,17 @@ pub fn request(id: &TransactionId) -> [u8; HEADER] {
     bytes
 }
 
-/// Reads a response. Anything that is not exactly one is [`Response::Foreign`].
-pub fn read(bytes: &[u8], id: &TransactionId) -> Response {
-    let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return Response::Foreign };
+/// Reads a response. Anything that is not exactly one is [`StunResponse::Foreign`].
+pub fn read(bytes: &[u8], id: &TransactionId) -> StunResponse {
+    let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return StunResponse::Foreign };
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     if header[4..8] != MAGIC.to_be_bytes() || header[8..] != id[..] || rest.len() != length {
-        return Response::Foreign;
+        return StunResponse::Foreign;
     }
     match u16::from_be_bytes([header[0], header[1]]) {
-        BINDING_SUCCESS => mapped_address(rest, id).map_or(Response::Empty, Response::Address),
-        BINDING_ERROR => Response::Refused,
-        _ => Response::Foreign,
+        BINDING_SUCCESS => mapped_address(rest, id).map_or(StunResponse::Empty, StunResponse::Address),
+        BINDING_ERROR => StunResponse::Refused,
+        _ => StunResponse::Foreign,
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn f_stun_the_address_is_unmasked() {
-        let ip = |text: &str| Response::Address(text.parse().expect("an address"));
+        let ip = |text: &str| StunResponse::Address(text.parse().expect("an address"));
         let software: (u16, &[u8]) = (0x8022, b"test vector");
         assert_eq!(read(&response(BINDING_SUCCESS, &[software, (XOR_MAPPED_ADDRESS, &V4)]), &ID), ip("192.0.2.1"));
         let v6 = "2001:db8:1234:5678:11:2233:4455:6677";
@@ -139,15 +139,15 @@ mod tests {
     fn f_stun_what_is_no_response_to_the_request_is_skipped() {
         let good = response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &V4)]);
         for end in 0..good.len() {
-            assert_eq!(read(&good[..end], &ID), Response::Foreign, "cut at {end}");
+            assert_eq!(read(&good[..end], &ID), StunResponse::Foreign, "cut at {end}");
         }
         let mut other = ID;
         other[11] ^= 1;
-        assert_eq!(read(&good, &other), Response::Foreign);
-        assert_eq!(read(&request(&ID), &ID), Response::Foreign);
-        assert_eq!(read(&response(BINDING_ERROR, &[]), &ID), Response::Refused);
-        assert_eq!(read(&response(BINDING_SUCCESS, &[]), &ID), Response::Empty);
-        assert_eq!(read(&response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &[0, 1, 0])]), &ID), Response::Empty);
+        assert_eq!(read(&good, &other), StunResponse::Foreign);
+        assert_eq!(read(&request(&ID), &ID), StunResponse::Foreign);
+        assert_eq!(read(&response(BINDING_ERROR, &[]), &ID), StunResponse::Refused);
+        assert_eq!(read(&response(BINDING_SUCCESS, &[]), &ID), StunResponse::Empty);
+        assert_eq!(read(&response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &[0, 1, 0])]), &ID), StunResponse::Empty);
     }
 
     proptest! {

@@ -72,7 +72,7 @@ impl Url {
         Self { path: path_of(path), host: self.host.clone(), credentials: self.credentials.clone(), ..*self }
     }
 
-    /// `host` or `host:port`, as it stands in the `Host` header.
+    /// `host` or `host:port`, as the `Host` header has it.
     pub fn authority(&self) -> String {
         let mut text = String::new();
         self.push_authority(&mut text);
@@ -188,8 +188,8 @@ pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
 
 /// A scheme as it may be shown, in small letters: a long one may be something else.
 pub(crate) fn shown_scheme(scheme: &str) -> String {
-    const LONGEST: usize = 12;
-    if scheme.len() > LONGEST { MASK.to_owned() } else { scheme.to_ascii_lowercase() }
+    const MAX_SCHEME_BYTES: usize = 12;
+    if scheme.len() > MAX_SCHEME_BYTES { MASK.to_owned() } else { scheme.to_ascii_lowercase() }
 }
 
 /// Whether what seems to be host and path may be a part of a password that has an unescaped `/`, `?` or `#`: an `@` stands

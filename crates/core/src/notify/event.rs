@@ -7,12 +7,12 @@ pub const DEFAULT_AFTER: u32 = 3;
 
 /// Something to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Event {
+pub enum NotifyEvent {
     /// An endpoint accepted another address than before.
     Changed,
     /// An update failed so often in a row.
     Failed,
-    /// One that was reported as failing is fine again.
+    /// An update that was reported as failing is fine again.
     Recovered,
     /// A service refused an update for good (H5).
     Stopped,
@@ -24,7 +24,7 @@ pub enum Event {
     Lost,
 }
 
-impl Event {
+impl NotifyEvent {
     /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Changed, Self::Failed, Self::Recovered, Self::Stopped, Self::Synchronized, Self::TookOver, Self::Lost];
@@ -47,7 +47,7 @@ impl Event {
         Self::ALL.into_iter().find(|event| event.as_str().eq_ignore_ascii_case(word.trim()))
     }
 
-    /// What it says of the failures of an update; none where it is not about them.
+    /// What it says of the failures of an update; `None` if it is not about them.
     pub(super) fn report(self) -> Option<Report> {
         match self {
             Self::Failed => Some(Report::Failure),
@@ -70,34 +70,34 @@ impl Event {
 
 /// A set of events.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Events([bool; Event::ALL.len()]);
+pub struct NotifyEvents([bool; NotifyEvent::ALL.len()]);
 
-impl Events {
+impl NotifyEvents {
     /// Where `on` is not set: whatever concerns an update.
     pub const DEFAULT: Self = Self([true, true, true, true, false, false, false]);
 
     /// None.
-    pub const NONE: Self = Self([false; Event::ALL.len()]);
+    pub const NONE: Self = Self([false; NotifyEvent::ALL.len()]);
 
     /// With one more.
     #[must_use]
-    pub fn with(mut self, event: Event) -> Self {
+    pub fn with(mut self, event: NotifyEvent) -> Self {
         self.0[event as usize] = true;
         self
     }
 
     /// Whether an event is one of them.
-    pub fn has(self, event: Event) -> bool {
+    pub fn has(self, event: NotifyEvent) -> bool {
         self.0[event as usize]
     }
 
-    /// All of them, in the order of [`Event::ALL`].
-    pub fn iter(self) -> impl Iterator<Item = Event> {
-        Event::ALL.into_iter().filter(move |event| self.has(*event))
+    /// All of them, in the order of [`NotifyEvent::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = NotifyEvent> {
+        NotifyEvent::ALL.into_iter().filter(move |event| self.has(*event))
     }
 }
 
-impl std::fmt::Debug for Events {
+impl std::fmt::Debug for NotifyEvents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::event::{Event, Events};
+use super::event::{NotifyEvent, NotifyEvents};
 use crate::lease::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::update::domain::Domain;
@@ -14,21 +14,21 @@ use crate::update::streak::Streak;
 /// A service sends two notifications of one kind at least so long apart: what happens meanwhile is reported together.
 pub const PAUSE: Duration = Duration::from_secs(60);
 
-/// After each notification that could not be sent the pause is twice as long, so often.
-const MOST_DOUBLINGS: u32 = 6;
+/// How often the pause doubles after notifications that could not be sent.
+const MAX_DOUBLINGS: u32 = 6;
 
-/// So many times it is tried to report changed addresses; they are not in the cache.
-const MOST_TRIES: u32 = 10;
+/// How often ddns tries to report changed addresses, which the cache does not hold.
+const MAX_TRIES: u32 = 10;
 
 /// What is reported first, where several things are to be reported.
-const ORDER: [Event; 7] = [
-    Event::Lost,
-    Event::TookOver,
-    Event::Failed,
-    Event::Stopped,
-    Event::Recovered,
-    Event::Changed,
-    Event::Synchronized,
+const ORDER: [NotifyEvent; 7] = [
+    NotifyEvent::Lost,
+    NotifyEvent::TookOver,
+    NotifyEvent::Failed,
+    NotifyEvent::Stopped,
+    NotifyEvent::Recovered,
+    NotifyEvent::Changed,
+    NotifyEvent::Synchronized,
 ];
 
 /// One update: its entry by its number, and its name.
@@ -44,12 +44,12 @@ pub struct About {
 
 /// What happened to an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
-    /// The endpoint accepted another address than before; none where it never had one.
+pub enum UpdateNews {
+    /// The endpoint accepted another address than before.
     Changed {
         /// The address.
         ip: IpAddr,
-        /// The one before.
+        /// The one before; `None` if it never had one.
         previous: Option<IpAddr>,
     },
     /// It was accepted.
@@ -62,12 +62,12 @@ pub enum News {
 
 /// How an update stands that failed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct StreakStatus {
     /// Which one.
     pub about: About,
     /// Its failures.
     pub streak: Streak,
-    /// The address that it should have; none where none was found.
+    /// The address that it should have; `None` if no address was found.
     pub ip: Option<IpAddr>,
     /// Whether the endpoint has this address.
     pub is_fine: bool,
@@ -75,12 +75,12 @@ pub struct Standing {
 
 /// One update in a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct UpdateLine {
     /// Which one.
     pub about: About,
-    /// The address that it has or should have; none where none was found.
+    /// The address that it has or should have; `None` if no address was found.
     pub ip: Option<IpAddr>,
-    /// The address before; none where there was none, or it does not matter.
+    /// The address before; `None` if there was no other, or it does not matter.
     pub previous: Option<IpAddr>,
     /// Failures in a row.
     pub failures: u32,
@@ -92,9 +92,9 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     /// What it is about.
-    pub event: Event,
+    pub event: NotifyEvent,
     /// The updates that it is about; none for a sign of life, and for what happens to the group.
-    pub lines: Vec<Line>,
+    pub lines: Vec<UpdateLine>,
     /// What happened to the group; empty where it is about something else.
     pub words: String,
 }
@@ -105,7 +105,7 @@ pub type Changes = Vec<(About, Streak)>;
 /// What one notification has to report, beside what the streaks say.
 #[derive(Debug)]
 pub struct Ledger {
-    on: Events,
+    on: NotifyEvents,
     after: u32,
     /// Addresses before and now, until they are reported.
     changed: BTreeMap<About, (Option<IpAddr>, IpAddr)>,
@@ -113,7 +113,7 @@ pub struct Ledger {
     reasons: BTreeMap<About, String>,
     is_synchronized: bool,
     /// What happened to the lease of the group, until it is reported.
-    role: Option<(Event, String)>,
+    role: Option<(NotifyEvent, String)>,
     /// What is being sent.
     under_way: Option<Outgoing>,
     /// Not before then, by event.
@@ -126,7 +126,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Nothing happened yet.
-    pub fn new(on: Events, after: u32) -> Self {
+    pub fn new(on: NotifyEvents, after: u32) -> Self {
         Self {
             on,
             after,
@@ -143,15 +143,15 @@ impl Ledger {
 
     /// Takes in what happened to an update. Its streak then.
     #[must_use]
-    pub fn take(&mut self, about: &About, news: News, streak: Streak, now: u64) -> Streak {
+    pub fn take(&mut self, about: &About, news: UpdateNews, streak: Streak, now: u64) -> Streak {
         let (why, streak) = match news {
-            News::Changed { ip, previous } => {
+            UpdateNews::Changed { ip, previous } => {
                 self.change(about, ip, previous);
                 (None, streak.fine(now))
             }
-            News::Accepted => (None, streak.fine(now)),
-            News::Failed(why) => (Some(why), streak.failed(now)),
-            News::Stopped(why) => (Some(why), streak.stopped(now)),
+            UpdateNews::Accepted => (None, streak.fine(now)),
+            UpdateNews::Failed(why) => (Some(why), streak.failed(now)),
+            UpdateNews::Stopped(why) => (Some(why), streak.stopped(now)),
         };
         match why {
             Some(why) => self.reasons.insert(about.clone(), why),
@@ -162,7 +162,7 @@ impl Ledger {
 
     /// Of several changes the address before the first and that of the last are reported; back and forth is no change.
     fn change(&mut self, about: &About, ip: IpAddr, previous: Option<IpAddr>) {
-        if !self.on.has(Event::Changed) {
+        if !self.on.has(NotifyEvent::Changed) {
             return;
         }
         let before = self.changed.remove(about).map_or(previous, |(before, _)| before);
@@ -173,7 +173,7 @@ impl Ledger {
 
     /// This host took over the lease of its group, or lost it. Back and forth is no change.
     pub fn change_role(&mut self, change: &RoleChange) {
-        let event = if change.kind == Kind::TookOver { Event::TookOver } else { Event::Lost };
+        let event = if change.kind == Kind::TookOver { NotifyEvent::TookOver } else { NotifyEvent::Lost };
         self.keep_role(event, format!("{} {}", change.member, change.sentence()));
         // It does not wait for a synchronization: a host that stands by has none.
         if self.role.is_some() {
@@ -181,7 +181,7 @@ impl Ledger {
         }
     }
 
-    fn keep_role(&mut self, event: Event, words: String) {
+    fn keep_role(&mut self, event: NotifyEvent, words: String) {
         let unsent = self.role.take();
         if self.on.has(event) && unsent.is_none_or(|(before, _)| before == event) {
             self.role = Some((event, words));
@@ -190,7 +190,7 @@ impl Ledger {
 
     /// A synchronization ended, and this is whether everything is up to date.
     pub fn synchronized(&mut self, is_good: bool) {
-        self.is_synchronized = is_good && self.on.has(Event::Synchronized);
+        self.is_synchronized = is_good && self.on.has(NotifyEvent::Synchronized);
     }
 
     /// Pauses no longer: the program ends.
@@ -208,7 +208,7 @@ impl Ledger {
     #[must_use]
     pub fn review(
         &mut self,
-        mut standings: Vec<Standing>,
+        mut standings: Vec<StreakStatus>,
         waiting: impl FnOnce() -> Vec<(About, Option<IpAddr>)>,
         now: Duration,
         unix: u64,
@@ -232,10 +232,10 @@ impl Ledger {
                 continue;
             }
             let not_before = self.not_before[event as usize];
-            if event != Event::Synchronized && now < not_before {
+            if event != NotifyEvent::Synchronized && now < not_before {
                 self.wake_at = Some(self.wake_at.map_or(not_before, |at| at.min(not_before)));
             } else if outgoing.is_none() {
-                let waiting = if event == Event::Failed { waiting.take().map(|waiting| waiting()) } else { None };
+                let waiting = if event == NotifyEvent::Failed { waiting.take().map(|waiting| waiting()) } else { None };
                 let words = self.role.as_ref().filter(|(own, _)| *own == event).map(|(_, words)| words.clone());
                 outgoing = Some(Outgoing {
                     event,
@@ -251,10 +251,11 @@ impl Ledger {
         if let Some(outgoing) = &outgoing {
             self.not_before[outgoing.event as usize] = now + PAUSE;
             // What only waits has failed as well: it is fine again when it is accepted.
-            for line in outgoing.lines.iter().filter(|line| outgoing.event == Event::Failed && line.failures == 0) {
+            for line in outgoing.lines.iter().filter(|line| outgoing.event == NotifyEvent::Failed && line.failures == 0)
+            {
                 changes.push((line.about.clone(), Streak::default().failed(unix)));
             }
-            if outgoing.event == Event::Changed {
+            if outgoing.event == NotifyEvent::Changed {
                 self.changed.clear();
             }
             if outgoing.event.is_of_group() {
@@ -274,50 +275,57 @@ impl Ledger {
     }
 
     /// What is to be reported because of a streak.
-    fn event_of(&self, streak: Streak) -> Option<Event> {
+    fn event_of(&self, streak: Streak) -> Option<NotifyEvent> {
         match streak {
-            _ if streak.is_recovered() => Some(Event::Recovered),
-            Streak { is_stopped: true, is_stop_reported: false, .. } if self.on.has(Event::Stopped) => {
-                Some(Event::Stopped)
+            _ if streak.is_recovered() => Some(NotifyEvent::Recovered),
+            Streak { is_stopped: true, is_stop_reported: false, .. } if self.on.has(NotifyEvent::Stopped) => {
+                Some(NotifyEvent::Stopped)
             }
             Streak { is_reported: true, .. } | Streak { failures: 0, .. } => None,
             // It is not tried again: however many were wanted, this was the last failure.
-            Streak { is_stopped: true, .. } => Some(Event::Failed),
-            _ if streak.failures >= self.after => Some(Event::Failed),
+            Streak { is_stopped: true, .. } => Some(NotifyEvent::Failed),
+            _ if streak.failures >= self.after => Some(NotifyEvent::Failed),
             _ => None,
         }
     }
 
-    fn is_due(&self, event: Event, standings: &[Standing]) -> bool {
+    fn is_due(&self, event: NotifyEvent, standings: &[StreakStatus]) -> bool {
         match event {
-            Event::Changed => !self.changed.is_empty(),
-            Event::Synchronized => self.is_synchronized,
-            Event::TookOver | Event::Lost => self.role.as_ref().is_some_and(|(own, _)| *own == event),
+            NotifyEvent::Changed => !self.changed.is_empty(),
+            NotifyEvent::Synchronized => self.is_synchronized,
+            NotifyEvent::TookOver | NotifyEvent::Lost => self.role.as_ref().is_some_and(|(own, _)| *own == event),
             _ => standings.iter().any(|standing| self.event_of(standing.streak) == Some(event)),
         }
     }
 
     /// What a notification names. Where one update failed often enough, everything that fails is named with it.
-    fn lines(&self, event: Event, standings: &[Standing], waiting: &[(About, Option<IpAddr>)]) -> Vec<Line> {
+    fn lines(
+        &self,
+        event: NotifyEvent,
+        standings: &[StreakStatus],
+        waiting: &[(About, Option<IpAddr>)],
+    ) -> Vec<UpdateLine> {
         if !event.names_updates() {
             return Vec::new();
         }
-        let is_meant = |standing: &&Standing| {
+        let is_meant = |standing: &&StreakStatus| {
             let Streak { failures, is_reported, .. } = standing.streak;
             match self.event_of(standing.streak) {
                 Some(own) => own == event,
-                None => event == Event::Failed && failures > 0 && !is_reported,
+                None => event == NotifyEvent::Failed && failures > 0 && !is_reported,
             }
         };
         let line = |about: &About, ip, failures| {
             let why = self.reasons.get(about).cloned().unwrap_or_default();
-            Line { about: about.clone(), ip, previous: None, failures, why }
+            UpdateLine { about: about.clone(), ip, previous: None, failures, why }
         };
-        if event == Event::Changed {
+        if event == NotifyEvent::Changed {
             let all = self.changed.iter();
-            return all.map(|(about, (before, ip))| Line { previous: *before, ..line(about, Some(*ip), 0) }).collect();
+            return all
+                .map(|(about, (before, ip))| UpdateLine { previous: *before, ..line(about, Some(*ip), 0) })
+                .collect();
         }
-        let mut lines: Vec<Line> = standings
+        let mut lines: Vec<UpdateLine> = standings
             .iter()
             .filter(is_meant)
             .map(|standing| line(&standing.about, standing.ip, standing.streak.failures))
@@ -333,17 +341,17 @@ impl Ledger {
     pub fn ended(&mut self, has_arrived: bool, now: Duration) -> Option<Outgoing> {
         let outgoing = self.under_way.take()?;
         self.unsent = if has_arrived { 0 } else { self.unsent + 1 };
-        let pause = PAUSE.saturating_mul(1 << self.unsent.min(MOST_DOUBLINGS));
+        let pause = PAUSE.saturating_mul(1 << self.unsent.min(MAX_DOUBLINGS));
         self.not_before[outgoing.event as usize] = now + pause;
         self.wake_at = Some(now);
-        let is_lost = !has_arrived && self.unsent < MOST_TRIES;
+        let is_lost = !has_arrived && self.unsent < MAX_TRIES;
         if outgoing.event.is_of_group()
             && is_lost
             && self.role.as_ref().is_none_or(|(newer, _)| *newer != outgoing.event)
         {
             self.keep_role(outgoing.event, outgoing.words.clone());
         }
-        if outgoing.event == Event::Changed && is_lost {
+        if outgoing.event == NotifyEvent::Changed && is_lost {
             for line in &outgoing.lines {
                 // It may have changed again meanwhile.
                 let ip = self.changed.remove(&line.about).map(|(_, ip)| ip).or(line.ip);
@@ -357,7 +365,7 @@ impl Ledger {
 
     /// The streak of an update that was reported, or could not be.
     #[must_use]
-    pub fn streak_after(event: Event, has_arrived: bool, streak: Streak) -> Streak {
+    pub fn streak_after(event: NotifyEvent, has_arrived: bool, streak: Streak) -> Streak {
         match event.report() {
             None => streak,
             Some(what) if has_arrived => streak.reported(what),

@@ -2,22 +2,22 @@
 
 use std::net::IpAddr;
 
-use super::event::Event;
-use super::ledger::{About, Line, Outgoing};
+use super::event::NotifyEvent;
+use super::ledger::{About, Outgoing, UpdateLine};
 use crate::callback::Notice;
 use crate::lease::role_change::{Kind, RoleChange};
 use crate::net::family::Family;
 use crate::text::number::grouped;
 use crate::update::domain::Domain;
 
-/// So many updates are named in a sentence.
-const MOST_NAMES: usize = 5;
+/// How many updates a sentence names.
+const MAX_NAMES: usize = 5;
 
-/// So many addresses are named in a sentence.
-const MOST_ADDRESSES: usize = 4;
+/// How many addresses a sentence names.
+const MAX_ADDRESSES: usize = 4;
 
-/// So many letters of a reason are shown: services cut messages, or refuse long ones.
-const LONGEST_REASON: usize = 200;
+/// Longer reasons are cut, in characters: services cut long messages or refuse them.
+const MAX_REASON_CHARS: usize = 200;
 
 /// The texts of a notification.
 pub fn notice(outgoing: &Outgoing) -> Notice {
@@ -33,29 +33,29 @@ pub fn notice(outgoing: &Outgoing) -> Notice {
 }
 
 /// A notification that could be: for somebody who wants to see one.
-pub fn example(event: Event, domain: &Domain, family: Family, after: u32) -> Outgoing {
+pub fn example(event: NotifyEvent, domain: &Domain, family: Family, after: u32) -> Outgoing {
     let addresses = match family {
         Family::V4 => ["203.0.113.7", "198.51.100.4"],
         Family::V6 => ["2001:db8::7", "2001:db8::4"],
     };
     let [ip, previous] = addresses.map(|text| text.parse::<IpAddr>().ok());
     let why = match event {
-        Event::Failed => "503",
-        Event::Stopped => "200: badauth",
+        NotifyEvent::Failed => "503",
+        NotifyEvent::Stopped => "200: badauth",
         _ => "",
     };
-    let failures = if event == Event::Failed { after } else { u32::from(event == Event::Stopped) };
+    let failures = if event == NotifyEvent::Failed { after } else { u32::from(event == NotifyEvent::Stopped) };
     let about = About { entry: 0, domain: domain.clone(), family };
-    let previous = previous.filter(|_| event == Event::Changed);
-    let line = Line { about, ip, previous, failures, why: why.to_owned() };
+    let previous = previous.filter(|_| event == NotifyEvent::Changed);
+    let line = UpdateLine { about, ip, previous, failures, why: why.to_owned() };
     let (group, member) = ("home".to_owned(), "router-a".to_owned());
     let change = |kind, why: Option<&str>| {
         let change = RoleChange { group, member, kind, why: why.map(str::to_owned) };
         format!("{} {}", change.member, change.sentence())
     };
     let words = match event {
-        Event::TookOver => change(Kind::TookOver, None),
-        Event::Lost => change(Kind::Lost, Some("router-b holds it now")),
+        NotifyEvent::TookOver => change(Kind::TookOver, None),
+        NotifyEvent::Lost => change(Kind::Lost, Some("router-b holds it now")),
         _ => String::new(),
     };
     Outgoing { event, lines: if event.names_updates() { vec![line] } else { Vec::new() }, words }
@@ -69,31 +69,35 @@ fn joined(texts: impl Iterator<Item = String>) -> String {
 }
 
 fn sentence(outgoing: &Outgoing) -> String {
-    let lines: Vec<&Line> = outgoing.lines.iter().collect();
+    let lines: Vec<&UpdateLine> = outgoing.lines.iter().collect();
     match (outgoing.event, lines.as_slice()) {
-        (Event::Synchronized, _) => "everything is up to date".to_owned(),
-        (Event::TookOver | Event::Lost, _) => on_one_line(&outgoing.words),
-        (Event::Changed, _) => changed(&lines),
-        (Event::Failed, [line]) => {
+        (NotifyEvent::Synchronized, _) => "everything is up to date".to_owned(),
+        (NotifyEvent::TookOver | NotifyEvent::Lost, _) => on_one_line(&outgoing.words),
+        (NotifyEvent::Changed, _) => changed(&lines),
+        (NotifyEvent::Failed, [line]) => {
             let times = match line.failures {
                 0 | 1 => "failed".to_owned(),
                 times => format!("failed {} times in a row", grouped(times as usize)),
             };
             format!("{} {times}{}", name(line), reason(": ", line))
         }
-        (Event::Failed, _) => format!("{} updates fail: {}{}", grouped(lines.len()), names(&lines), of_first(&lines)),
-        (Event::Stopped, [line]) => {
+        (NotifyEvent::Failed, _) => {
+            format!("{} updates fail: {}{}", grouped(lines.len()), names(&lines), of_first(&lines))
+        }
+        (NotifyEvent::Stopped, [line]) => {
             format!("{} was refused for good{}; {}", name(line), reason(": ", line), way_out("it is"))
         }
-        (Event::Stopped, _) => {
+        (NotifyEvent::Stopped, _) => {
             let (count, names) = (grouped(lines.len()), names(&lines));
             format!("{count} updates were refused for good: {names}{}; {}", of_first(&lines), way_out("they are"))
         }
-        (Event::Recovered, [line]) => {
+        (NotifyEvent::Recovered, [line]) => {
             let ip = line.ip.map(|ip| format!(": {ip}")).unwrap_or_default();
             format!("{} is up to date again{ip}", name(line))
         }
-        (Event::Recovered, _) => format!("{} updates are up to date again: {}", grouped(lines.len()), names(&lines)),
+        (NotifyEvent::Recovered, _) => {
+            format!("{} updates are up to date again: {}", grouped(lines.len()), names(&lines))
+        }
     }
 }
 
@@ -102,18 +106,18 @@ fn way_out(subject: &str) -> String {
 }
 
 /// What changed, address by address.
-fn changed(lines: &[&Line]) -> String {
+fn changed(lines: &[&UpdateLine]) -> String {
     if let [line] = lines {
         let previous = line.previous.map(|previous| format!(" (was {previous})")).unwrap_or_default();
         let ip = line.ip.map(|ip| ip.to_string()).unwrap_or_default();
         return format!("{} is now {ip}{previous}", name(line));
     }
-    let mut by_address: Vec<(Option<IpAddr>, Vec<&Line>)> = Vec::new();
+    let mut by_address: Vec<(Option<IpAddr>, Vec<&UpdateLine>)> = Vec::new();
     for line in lines {
         match by_address.iter().position(|(ip, _)| *ip == line.ip) {
             Some(at) => by_address[at].1.push(line),
             // Hosts behind one prefix may all have addresses of their own.
-            None if by_address.len() < MOST_ADDRESSES => by_address.push((line.ip, vec![line])),
+            None if by_address.len() < MAX_ADDRESSES => by_address.push((line.ip, vec![line])),
             None => {}
         }
     }
@@ -125,28 +129,28 @@ fn changed(lines: &[&Line]) -> String {
     parts.join("; ")
 }
 
-fn now_at(ip: Option<IpAddr>, lines: &[&Line]) -> String {
+fn now_at(ip: Option<IpAddr>, lines: &[&UpdateLine]) -> String {
     let ip = ip.map(|ip| ip.to_string()).unwrap_or_default();
     match lines.len() {
         1 => format!("{} is now {ip}", names(lines)),
-        count if count <= MOST_NAMES => format!("{} are now {ip}", names(lines)),
+        count if count <= MAX_NAMES => format!("{} are now {ip}", names(lines)),
         count => format!("{} records are now {ip}: {}", grouped(count), names(lines)),
     }
 }
 
-fn name(line: &Line) -> String {
+fn name(line: &UpdateLine) -> String {
     format!("{} {}", line.about.domain, line.about.family.record_type())
 }
 
 /// The first names, and how many there are besides.
-fn names(lines: &[&Line]) -> String {
-    let shown: Vec<String> = lines.iter().take(MOST_NAMES).map(|line| name(line)).collect();
+fn names(lines: &[&UpdateLine]) -> String {
+    let shown: Vec<String> = lines.iter().take(MAX_NAMES).map(|line| name(line)).collect();
     let more = lines.len() - shown.len();
     if more > 0 { format!("{} and {} more", shown.join(", "), grouped(more)) } else { shown.join(", ") }
 }
 
 /// Why it failed, on one line.
-fn reason(before: &str, line: &Line) -> String {
+fn reason(before: &str, line: &UpdateLine) -> String {
     let why = on_one_line(&line.why);
     if why.is_empty() { why } else { format!("{before}{why}") }
 }
@@ -155,11 +159,11 @@ fn reason(before: &str, line: &Line) -> String {
 fn on_one_line(text: &str) -> String {
     let is_end = |letter: char| letter.is_whitespace() || letter.is_control();
     let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
-    words.join(" ").chars().take(LONGEST_REASON).collect()
+    words.join(" ").chars().take(MAX_REASON_CHARS).collect()
 }
 
-/// The reason of the first one that has one.
-fn of_first(lines: &[&Line]) -> String {
+/// The first reason among them.
+fn of_first(lines: &[&UpdateLine]) -> String {
     let line = lines.iter().find(|line| !line.why.is_empty());
     line.map(|line| reason(&format!("; {}: ", name(line)), line)).unwrap_or_default()
 }
@@ -168,12 +172,12 @@ fn of_first(lines: &[&Line]) -> String {
 mod tests {
     use super::*;
 
-    fn line(domain: &str, family: Family, ip: &str) -> Line {
+    fn line(domain: &str, family: Family, ip: &str) -> UpdateLine {
         let about = About { entry: 0, domain: Domain::parse(domain).expect("a domain"), family };
-        Line { about, ip: ip.parse().ok(), previous: None, failures: 0, why: String::new() }
+        UpdateLine { about, ip: ip.parse().ok(), previous: None, failures: 0, why: String::new() }
     }
 
-    fn said(event: Event, lines: Vec<Line>) -> Notice {
+    fn said(event: NotifyEvent, lines: Vec<UpdateLine>) -> Notice {
         notice(&Outgoing { event, lines, words: String::new() })
     }
 
@@ -181,29 +185,29 @@ mod tests {
     fn i5_one_update_is_one_plain_sentence() {
         let home = Domain::parse("home.example.com").expect("a domain");
         let cases = [
-            (Event::Changed, "home.example.com A is now 203.0.113.7 (was 198.51.100.4)"),
-            (Event::Failed, "home.example.com A failed 3 times in a row: 503"),
-            (Event::Recovered, "home.example.com A is up to date again: 203.0.113.7"),
+            (NotifyEvent::Changed, "home.example.com A is now 203.0.113.7 (was 198.51.100.4)"),
+            (NotifyEvent::Failed, "home.example.com A failed 3 times in a row: 503"),
+            (NotifyEvent::Recovered, "home.example.com A is up to date again: 203.0.113.7"),
             (
-                Event::Stopped,
+                NotifyEvent::Stopped,
                 "home.example.com A was refused for good: 200: badauth; it is not sent again before you change the \
                  configuration or run ddns --retry-stopped",
             ),
-            (Event::Synchronized, "everything is up to date"),
-            (Event::TookOver, "router-a took over the lease of group home"),
-            (Event::Lost, "router-a lost the lease of group home: router-b holds it now"),
+            (NotifyEvent::Synchronized, "everything is up to date"),
+            (NotifyEvent::TookOver, "router-a took over the lease of group home"),
+            (NotifyEvent::Lost, "router-a lost the lease of group home: router-b holds it now"),
         ];
         for (event, expected) in cases {
             let notice = notice(&example(event, &home, Family::V4, 3));
             assert_eq!((notice.event, notice.message.as_str()), (event.as_str(), expected));
         }
-        let notice = notice(&example(Event::Changed, &home, Family::V6, 3));
+        let notice = notice(&example(NotifyEvent::Changed, &home, Family::V6, 3));
         assert_eq!(
             [&*notice.domains, &notice.ips, &notice.old_ips, &notice.record_types],
             ["home.example.com", "2001:db8::7", "2001:db8::4", "AAAA"]
         );
         assert_eq!(
-            said(Event::Changed, vec![line("a.example", Family::V4, "203.0.113.7")]).message,
+            said(NotifyEvent::Changed, vec![line("a.example", Family::V4, "203.0.113.7")]).message,
             "a.example A is now 203.0.113.7"
         );
     }
@@ -211,7 +215,7 @@ mod tests {
     #[test]
     fn i5_many_updates_are_one_short_sentence() {
         let many = |event, why: &str| {
-            let of = |number| Line {
+            let of = |number| UpdateLine {
                 why: why.to_owned(),
                 failures: 3,
                 ..line(&format!("h{number}.example"), Family::V4, "203.0.113.7")
@@ -219,10 +223,10 @@ mod tests {
             said(event, (0..500).map(of).collect())
         };
         let names = "h0.example A, h1.example A, h2.example A, h3.example A, h4.example A and 495 more";
-        assert_eq!(many(Event::Changed, "").message, format!("500 records are now 203.0.113.7: {names}"));
-        assert_eq!(many(Event::Failed, "503").message, format!("500 updates fail: {names}; h0.example A: 503"));
-        assert_eq!(many(Event::Recovered, "").message, format!("500 updates are up to date again: {names}"));
-        let notice = many(Event::Failed, &"a\r\nlong \u{7}reason ".repeat(100));
+        assert_eq!(many(NotifyEvent::Changed, "").message, format!("500 records are now 203.0.113.7: {names}"));
+        assert_eq!(many(NotifyEvent::Failed, "503").message, format!("500 updates fail: {names}; h0.example A: 503"));
+        assert_eq!(many(NotifyEvent::Recovered, "").message, format!("500 updates are up to date again: {names}"));
+        let notice = many(NotifyEvent::Failed, &"a\r\nlong \u{7}reason ".repeat(100));
         assert!(notice.message.len() < 1000 && !notice.message.contains(char::is_control), "{}", notice.message);
         assert_eq!(
             (notice.domains.matches(',').count(), &*notice.ips, &*notice.record_types),
@@ -237,14 +241,14 @@ mod tests {
             line("a.example", Family::V6, "2001:db8::7"),
             line("b.example", Family::V4, "203.0.113.7"),
         ];
-        let notice = said(Event::Changed, lines);
+        let notice = said(NotifyEvent::Changed, lines);
         assert_eq!(notice.message, "a.example A, b.example A are now 203.0.113.7; a.example AAAA is now 2001:db8::7");
         assert_eq!(
             (&*notice.domains, &*notice.ips, &*notice.record_types),
             ("a.example,b.example", "203.0.113.7,2001:db8::7", "A,AAAA")
         );
         let own = |number| line(&format!("h{number}.example"), Family::V6, &format!("2001:db8::{number}"));
-        let notice = said(Event::Changed, (1..20).map(own).collect());
+        let notice = said(NotifyEvent::Changed, (1..20).map(own).collect());
         assert!(
             notice.message.ends_with("h4.example AAAA is now 2001:db8::4; and 15 more changed"),
             "{}",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::read::Reader;
+use super::read::RecipeReader;
 use super::{Each, Recipe, template};
 use crate::callback::expect::Pointer;
 use crate::text::json::{Member, Node, Span, Value};
@@ -36,7 +36,7 @@ const FILLED_IN_NOTIFY: [&str; 11] =
 const OWN: [(&str, Each); 4] =
     [("domain", Each::Domain), ("host", Each::Domain), ("subdomain", Each::Domain), ("type", Each::Record)];
 
-impl Reader<'_> {
+impl RecipeReader<'_> {
     /// Every name has a value where it stands, and no secret stands where it could not be a file of its own.
     pub(super) fn check(&mut self, recipe: &Recipe, span: Span) {
         let mut known: HashMap<&str, Each> = OWN.into_iter().collect();

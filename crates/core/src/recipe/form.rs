@@ -11,14 +11,14 @@ use crate::update::domain::Domain;
 
 /// One thing to know: an answer or the result of a lookup, for a domain and a family where it has one for each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot {
+pub struct AnswerSlot {
     name: String,
     domain: Option<Domain>,
     family: Option<Family>,
 }
 
 /// As `--set` takes it: `token`, `key.home.example.com`, `record_id.A.home.example.com`.
-impl fmt::Display for Slot {
+impl fmt::Display for AnswerSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         self.family.iter().try_for_each(|family| write!(f, ".{}", family.record_type()))?;
@@ -26,9 +26,9 @@ impl fmt::Display for Slot {
     }
 }
 
-impl Slot {
-    pub(super) fn scope(&self) -> Scope<'_> {
-        Scope { domain: self.domain.as_ref(), family: self.family }
+impl AnswerSlot {
+    pub(super) fn scope(&self) -> RecordScope<'_> {
+        RecordScope { domain: self.domain.as_ref(), family: self.family }
     }
 
     /// What it is called.
@@ -39,7 +39,7 @@ impl Slot {
 
 /// What something is done for.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Scope<'a> {
+pub(super) struct RecordScope<'a> {
     pub(super) domain: Option<&'a Domain>,
     pub(super) family: Option<Family>,
 }
@@ -50,7 +50,7 @@ pub struct Form<'a> {
     pub recipe: &'a Recipe,
     /// By [`Family::index`].
     pub(super) domains: [Vec<Domain>; 2],
-    known: BTreeMap<Slot, String>,
+    known: BTreeMap<AnswerSlot, String>,
 }
 
 impl fmt::Debug for Form<'_> {
@@ -70,7 +70,7 @@ impl<'a> Form<'a> {
         Ok(Self { recipe, domains, known: BTreeMap::new() })
     }
 
-    /// Takes `NAME=VALUE`, the NAME as a [`Slot`] is written. Without a domain it holds for all of them.
+    /// Takes `NAME=VALUE`, the NAME as a [`AnswerSlot`] is written. Without a domain it holds for all of them.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let (first, rest) = name.split_once('.').unwrap_or((name, ""));
         let Some(each) = self.each_of(first) else {
@@ -87,12 +87,12 @@ impl<'a> Form<'a> {
             Some((word, domain)) if Family::of_record(word).is_some() => (Family::of_record(word), domain),
             _ => (None, rest),
         };
-        let is_meant = |slot: &Slot| {
+        let is_meant = |slot: &AnswerSlot| {
             let is_domain =
                 domain.is_empty() || slot.domain.as_ref().is_some_and(|of| of.as_str() == domain.to_lowercase());
             is_domain && family.is_none_or(|family| slot.family == Some(family))
         };
-        let meant: Vec<Slot> = self.slots(first, each).filter(is_meant).collect();
+        let meant: Vec<AnswerSlot> = self.slots(first, each).filter(is_meant).collect();
         if meant.is_empty() {
             let likely = self.slots(first, each).next().map(|slot| slot.to_string()).unwrap_or_default();
             return Err(format!("`{name}` is about a domain or record that is not configured; it would be `{likely}`"));
@@ -101,18 +101,18 @@ impl<'a> Form<'a> {
     }
 
     /// What must be asked, in this order: what has no answer yet.
-    pub fn unanswered(&self) -> Vec<Slot> {
+    pub fn unanswered(&self) -> Vec<AnswerSlot> {
         let slots = self.recipe.questions.iter().flat_map(|question| self.slots(&question.name, question.each));
         slots.filter(|slot| !self.known.contains_key(slot)).collect()
     }
 
     /// The question behind a slot; none for the result of a lookup.
-    pub fn question(&self, slot: &Slot) -> Option<&'a Question> {
+    pub fn question(&self, slot: &AnswerSlot) -> Option<&'a Question> {
         self.recipe.questions.iter().find(|question| question.name == slot.name)
     }
 
     /// What a slot is, for people: `API token`, `Key of the record, for home.example.com`.
-    pub fn label(&self, slot: &Slot) -> String {
+    pub fn label(&self, slot: &AnswerSlot) -> String {
         let lookup = self.recipe.lookups.iter().find(|lookup| lookup.name == slot.name);
         let ask = self.question(slot).map(|question| question.ask.as_str());
         let ask = ask.or(lookup.map(|lookup| lookup.what.as_str())).unwrap_or_default();
@@ -124,7 +124,7 @@ impl<'a> Form<'a> {
     }
 
     /// What is suggested for a slot: its default; for a zone the end of the first domain.
-    pub fn suggested(&self, slot: &Slot) -> Option<String> {
+    pub fn suggested(&self, slot: &AnswerSlot) -> Option<String> {
         let question = self.question(slot)?;
         let zone = || {
             let name = self.all_domains().next().filter(|_| question.name == "zone")?.as_str();
@@ -135,7 +135,7 @@ impl<'a> Form<'a> {
     }
 
     /// Takes an answer. Fails with why it is none.
-    pub fn answer(&mut self, slot: &Slot, text: &str) -> Result<(), String> {
+    pub fn answer(&mut self, slot: &AnswerSlot, text: &str) -> Result<(), String> {
         let text = text.trim();
         if text.is_empty() {
             return Err(format!("`{slot}` is empty"));
@@ -154,7 +154,7 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
-    pub(super) fn keep(&mut self, slot: &Slot, text: &str) {
+    pub(super) fn keep(&mut self, slot: &AnswerSlot, text: &str) {
         self.known.insert(slot.clone(), text.to_owned());
     }
 
@@ -198,9 +198,10 @@ impl<'a> Form<'a> {
     }
 
     /// The slots of a name.
-    pub(super) fn slots(&self, name: &str, each: Each) -> impl Iterator<Item = Slot> {
-        let slot = |domain: Option<&Domain>, family| Slot { name: name.to_owned(), domain: domain.cloned(), family };
-        let slots: Vec<Slot> = match each {
+    pub(super) fn slots(&self, name: &str, each: Each) -> impl Iterator<Item = AnswerSlot> {
+        let slot =
+            |domain: Option<&Domain>, family| AnswerSlot { name: name.to_owned(), domain: domain.cloned(), family };
+        let slots: Vec<AnswerSlot> = match each {
             Each::Once => vec![slot(None, None)],
             Each::Domain => self.all_domains().map(|domain| slot(Some(domain), None)).collect(),
             Each::Record => Family::ALL
@@ -213,33 +214,34 @@ impl<'a> Form<'a> {
     }
 
     /// The answer of a slot as it may be seen; empty where there is none.
-    pub fn known(&self, slot: &Slot) -> String {
+    pub fn known(&self, slot: &AnswerSlot) -> String {
         self.shown(slot.name(), slot.scope(), false)
     }
 
-    pub(super) fn is_known(&self, slot: &Slot) -> bool {
+    pub(super) fn is_known(&self, slot: &AnswerSlot) -> bool {
         self.known.contains_key(slot)
     }
 
     /// The slot that a name means in a scope; none for names that need no answer.
-    pub(super) fn slot(&self, name: &str, scope: Scope<'_>) -> Option<Slot> {
+    pub(super) fn slot(&self, name: &str, scope: RecordScope<'_>) -> Option<AnswerSlot> {
         let each = self.each_of(name)?;
         let domain = scope.domain.filter(|_| each != Each::Once).cloned();
-        Some(Slot { name: name.to_owned(), domain, family: scope.family.filter(|_| each == Each::Record) })
+        Some(AnswerSlot { name: name.to_owned(), domain, family: scope.family.filter(|_| each == Each::Record) })
     }
 
     /// Whether the answer of a slot must not be seen.
-    pub(super) fn is_secret(&self, slot: &Slot) -> bool {
+    pub(super) fn is_secret(&self, slot: &AnswerSlot) -> bool {
         self.question(slot).is_some_and(|question| question.secret)
     }
 
     /// The value of a name in a scope; empty where it is not known.
-    pub(super) fn value(&self, name: &str, scope: Scope<'_>) -> String {
+    pub(super) fn value(&self, name: &str, scope: RecordScope<'_>) -> String {
         if let Some(slot) = self.slot(name, scope) {
             return self.known.get(&slot).cloned().unwrap_or_default();
         }
         let (domain, family) = (scope.domain.map(Domain::as_str).unwrap_or_default(), scope.family);
-        let zone = || self.recipe.literal_zone().map_or_else(|| self.value("zone", Scope::default()), str::to_owned);
+        let zone =
+            || self.recipe.literal_zone().map_or_else(|| self.value("zone", RecordScope::default()), str::to_owned);
         let subdomain = || scope.domain.and_then(|domain| within(domain, &zone())).unwrap_or_default();
         match name {
             "domain" => domain.to_owned(),
@@ -255,17 +257,17 @@ impl<'a> Form<'a> {
     }
 
     /// A text with its names replaced by their values; secrets show as `***` where they may not be seen.
-    pub(super) fn filled(&self, text: &str, scope: Scope<'_>, reveal: bool) -> String {
+    pub(super) fn filled(&self, text: &str, scope: RecordScope<'_>, reveal: bool) -> String {
         template::filled(text, |name| self.shown(name, scope, reveal))
     }
 
-    pub(super) fn shown(&self, name: &str, scope: Scope<'_>, reveal: bool) -> String {
+    pub(super) fn shown(&self, name: &str, scope: RecordScope<'_>, reveal: bool) -> String {
         let is_hidden = !reveal && self.slot(name, scope).is_some_and(|slot| self.is_secret(&slot));
         if is_hidden { crate::text::secrets::MASK.to_owned() } else { self.value(name, scope) }
     }
 }
 
-/// The part of a domain before its zone, empty for the zone itself; none where it is outside.
+/// The part of a domain before its zone, empty for the zone itself; `None` if it is outside.
 fn within(domain: &Domain, zone: &str) -> Option<String> {
     let zone = zone.to_lowercase();
     let rest = domain.as_str().strip_suffix(zone.as_str())?;

@@ -1,7 +1,7 @@
 //! The requests that find out what the user need not type, and what their answers mean.
 
-use super::form::{Form, Scope, Slot};
-use super::{Lookup, template};
+use super::form::{AnswerSlot, Form, RecordScope};
+use super::{RecipeLookup, template};
 use crate::callback::expect::Pointer;
 use crate::callback::{Format, Request};
 use crate::net::url::{Url, push_form, split_scheme};
@@ -12,7 +12,7 @@ use crate::text::secrets::MASK;
 #[derive(Clone)]
 pub struct Inquiry {
     /// What the answer is for.
-    pub slot: Slot,
+    pub slot: AnswerSlot,
     /// The request, secrets included.
     pub request: Request,
     /// Its lines without the secrets.
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Inquiry {
 }
 
 impl Form<'_> {
-    /// The next lookup that has no result yet; none where all have one. Every question must be answered. Fails where an
+    /// The next lookup that has no result yet; `None` if all have one. Every question must be answered. Fails where an
     /// answer makes its address impossible.
     pub fn inquiry(&self) -> Option<Result<Inquiry, String>> {
         let mut left = self.recipe.lookups.iter().flat_map(|lookup| {
@@ -35,7 +35,7 @@ impl Form<'_> {
         left.next().map(|(lookup, slot)| self.made(lookup, slot))
     }
 
-    fn made(&self, lookup: &Lookup, slot: Slot) -> Result<Inquiry, String> {
+    fn made(&self, lookup: &RecipeLookup, slot: AnswerSlot) -> Result<Inquiry, String> {
         let scope = slot.scope();
         let filled = |text: &str, reveal| self.filled(text, scope, reveal);
         let url = template::filled_url(&lookup.url, |_| false, |name| self.value(name, scope));
@@ -59,7 +59,7 @@ impl Form<'_> {
     }
 
     /// Takes what a lookup was answered with. Fails with why it gives no result.
-    pub fn found(&mut self, slot: &Slot, answer: &str) -> Result<(), String> {
+    pub fn found(&mut self, slot: &AnswerSlot, answer: &str) -> Result<(), String> {
         let Some(lookup) = self.recipe.lookups.iter().find(|lookup| lookup.name == slot.name()) else { return Ok(()) };
         let answer = parse(answer, Dialect::STRICT).map_err(|_| "the answer is not JSON".to_owned())?;
         let scope = slot.scope();
@@ -86,7 +86,7 @@ impl Form<'_> {
     }
 
     /// `such entry: type A, name home.example.com`: what was looked for.
-    fn sought(&self, lookup: &Lookup, scope: Scope<'_>) -> String {
+    fn sought(&self, lookup: &RecipeLookup, scope: RecordScope<'_>) -> String {
         let parts: Vec<String> = lookup
             .conditions
             .iter()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use regex_lite::Regex;
 
-use super::{CERTAINTIES, Each, KINDS, Lookup, Question, Recipe, template};
+use super::{CERTAINTIES, Each, KINDS, Question, Recipe, RecipeLookup, template};
 use crate::callback::Method;
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
@@ -34,7 +34,7 @@ const OF_LOOKUP: [&str; 10] = ["name", "what", "each", "method", "url", "headers
 impl Recipe {
     /// Reads a recipe. Fails with all errors.
     pub fn read(name: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
-        let mut reader = Reader { name, text, wrong: Vec::new() };
+        let mut reader = RecipeReader { name, text, wrong: Vec::new() };
         let root = match parse(text, Dialect::CONFIG) {
             Ok(root) => root,
             Err(error) => {
@@ -50,13 +50,13 @@ impl Recipe {
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct RecipeReader<'a> {
     name: &'a str,
     text: &'a str,
     wrong: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl RecipeReader<'_> {
     pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
         self.wrong.push(Diagnostic::error(Place::in_file(self.name, self.text, span, true), message));
     }
@@ -242,9 +242,9 @@ impl Reader<'_> {
         question
     }
 
-    fn lookup(&mut self, node: &Node) -> Lookup {
+    fn lookup(&mut self, node: &Node) -> RecipeLookup {
         let object = self.object("a lookup", node, &OF_LOOKUP);
-        Lookup {
+        RecipeLookup {
             name: self.name("a lookup", &object, node.span),
             what: self.needed("a lookup", "what", &object, node.span),
             each: self.each(object.get("each")),
@@ -271,7 +271,7 @@ impl Reader<'_> {
 }
 
 impl Question {
-    /// Why a text is no answer; none where it is one.
+    /// Why a text is no answer; `None` if it is one.
     pub(super) fn complaint(&self, text: &str) -> Option<String> {
         if text.chars().any(char::is_control) {
             return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());

@@ -1,6 +1,6 @@
 //! A filled form as the text of a configuration.
 
-use super::form::{Form, Scope};
+use super::form::{Form, RecordScope};
 use super::{Each, Recipe, template};
 use crate::config::starter;
 use crate::net::family::Family;
@@ -17,22 +17,22 @@ pub struct Filled {
 }
 
 /// One entry of the configuration: what it adds to the common fields, and its domains.
-struct Part<'a> {
+struct EntryDraft<'a> {
     over: &'a [Member],
     domains: [Vec<&'a Domain>; 2],
 }
 
-impl<'a> Part<'a> {
+impl<'a> EntryDraft<'a> {
     /// The record that it is about; nothing where it is about several.
-    fn scope(&self) -> Scope<'a> {
+    fn scope(&self) -> RecordScope<'a> {
         match &self.domains {
             [one, none] if one.len() == 1 && none.is_empty() => {
-                Scope { domain: Some(one[0]), family: Some(Family::V4) }
+                RecordScope { domain: Some(one[0]), family: Some(Family::V4) }
             }
             [none, one] if one.len() == 1 && none.is_empty() => {
-                Scope { domain: Some(one[0]), family: Some(Family::V6) }
+                RecordScope { domain: Some(one[0]), family: Some(Family::V6) }
             }
-            _ => Scope::default(),
+            _ => RecordScope::default(),
         }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Part<'a> {
 }
 
 /// Fills values in, and moves secrets to files where they are to have some.
-struct Writer<'a, 'b> {
+struct RecipeWriter<'a, 'b> {
     form: &'b Form<'a>,
     folder: Option<&'b str>,
     /// What stands before the name of a file.
@@ -58,7 +58,7 @@ impl Form<'_> {
     /// The configuration that the answers make. `settings` are fields that the user set besides, by their names; secrets go
     /// to files in `folder`, where there is one.
     pub fn configuration(&self, settings: &[(String, Value)], folder: Option<&str>) -> Filled {
-        let mut writer = Writer { form: self, folder, prefix: "", secrets: Vec::new() };
+        let mut writer = RecipeWriter { form: self, folder, prefix: "", secrets: Vec::new() };
         let parts = self.parts();
         let recipe = self.recipe;
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
@@ -70,7 +70,7 @@ impl Form<'_> {
             // What one part has for itself stands in every part.
             let is_own = |key: &str| parts.iter().any(|part| has(part.over, key));
             let common = recipe.config.iter().filter(|member| !is_own(&member.key));
-            fields.extend(common.map(|member| writer.member(member, Scope::default())));
+            fields.extend(common.map(|member| writer.member(member, RecordScope::default())));
             let entries: Vec<Value> = parts.iter().map(|part| writer.entry(part, is_own)).collect();
             fields.push(("providers".to_owned(), Value::list(entries)));
         }
@@ -84,11 +84,11 @@ impl Form<'_> {
     /// The notification that the answers make: the value of `notify`, and the files that it names, with the secret that each is
     /// to hold; they go to files in `folder`, where there is one.
     pub fn notification(&self, folder: Option<&str>) -> (Value, Vec<(String, String)>) {
-        let mut writer = Writer { form: self, folder, prefix: "notify.", secrets: Vec::new() };
+        let mut writer = RecipeWriter { form: self, folder, prefix: "notify.", secrets: Vec::new() };
         let mut all: Vec<Value> = Vec::new();
         for members in &self.recipe.notify {
             let fields: Vec<(String, Value)> =
-                members.iter().map(|member| writer.member(member, Scope::default())).collect();
+                members.iter().map(|member| writer.member(member, RecordScope::default())).collect();
             all.push(Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone()))));
         }
         let value = if all.len() == 1 { all.remove(0) } else { Value::list(all) };
@@ -96,7 +96,7 @@ impl Form<'_> {
     }
 
     /// How many entries there are, and what is in each.
-    fn parts(&self) -> Vec<Part<'_>> {
+    fn parts(&self) -> Vec<EntryDraft<'_>> {
         let [v4, v6] = &self.domains;
         let [own4, own6] = &self.recipe.own;
         let mut parts = match &self.recipe.both {
@@ -104,35 +104,35 @@ impl Form<'_> {
                 let (shared, alone4): (Vec<_>, Vec<_>) = v4.iter().partition(|domain| v6.contains(domain));
                 let alone6 = v6.iter().filter(|domain| !v4.contains(domain)).collect();
                 vec![
-                    Part { over: both, domains: [shared.clone(), shared] },
-                    Part { over: own4, domains: [alone4, Vec::new()] },
-                    Part { over: own6, domains: [Vec::new(), alone6] },
+                    EntryDraft { over: both, domains: [shared.clone(), shared] },
+                    EntryDraft { over: own4, domains: [alone4, Vec::new()] },
+                    EntryDraft { over: own6, domains: [Vec::new(), alone6] },
                 ]
             }
             None if own4.is_empty() && own6.is_empty() => {
-                vec![Part { over: &[], domains: [v4.iter().collect(), v6.iter().collect()] }]
+                vec![EntryDraft { over: &[], domains: [v4.iter().collect(), v6.iter().collect()] }]
             }
             None => vec![
-                Part { over: own4, domains: [v4.iter().collect(), Vec::new()] },
-                Part { over: own6, domains: [Vec::new(), v6.iter().collect()] },
+                EntryDraft { over: own4, domains: [v4.iter().collect(), Vec::new()] },
+                EntryDraft { over: own6, domains: [Vec::new(), v6.iter().collect()] },
             ],
         };
         parts.retain(|part| part.domains.iter().any(|domains| !domains.is_empty()));
         // An address that holds what belongs to one record is the address of that record alone.
         if self.recipe.questions.iter().any(|question| question.is_typed && question.each != Each::Once) {
-            parts = parts.iter().flat_map(Part::records).collect();
+            parts = parts.iter().flat_map(EntryDraft::records).collect();
         }
         parts
     }
 }
 
-impl Writer<'_, '_> {
-    fn member(&mut self, member: &Member, scope: Scope<'_>) -> (String, Value) {
+impl RecipeWriter<'_, '_> {
+    fn member(&mut self, member: &Member, scope: RecordScope<'_>) -> (String, Value) {
         let is_url = matches!(member.key.as_str(), "id" | "endpoint");
         (member.key.clone(), self.value(&member.node.value, scope, is_url))
     }
 
-    fn value(&mut self, value: &Value, scope: Scope<'_>, is_url: bool) -> Value {
+    fn value(&mut self, value: &Value, scope: RecordScope<'_>, is_url: bool) -> Value {
         match value {
             Value::String(text) if is_url => {
                 let is_typed = |name: &str| self.form.recipe.is_typed(name);
@@ -152,7 +152,7 @@ impl Writer<'_, '_> {
     }
 
     /// A text; a secret becomes the name of its file where it has one.
-    fn text(&mut self, text: &str, scope: Scope<'_>) -> Value {
+    fn text(&mut self, text: &str, scope: RecordScope<'_>) -> Value {
         let slot = template::only(text).and_then(|name| self.form.slot(name, scope));
         let secret = slot.filter(|slot| self.form.is_secret(slot));
         let (Some(slot), Some(folder)) = (secret, self.folder) else {
@@ -166,7 +166,7 @@ impl Writer<'_, '_> {
         Value::object([("file", Value::String(path))])
     }
 
-    fn entry(&mut self, part: &Part<'_>, is_own: impl Fn(&str) -> bool) -> Value {
+    fn entry(&mut self, part: &EntryDraft<'_>, is_own: impl Fn(&str) -> bool) -> Value {
         let rest = self.form.recipe.config.iter().filter(|member| is_own(&member.key) && !has(part.over, &member.key));
         let mut fields = vec![("provider".to_owned(), Value::string("callback"))];
         for member in part.over.iter().chain(rest) {
@@ -176,7 +176,7 @@ impl Writer<'_, '_> {
         Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
     }
 
-    fn domains(&mut self, part: &Part<'_>) -> Vec<(String, Value)> {
+    fn domains(&mut self, part: &EntryDraft<'_>) -> Vec<(String, Value)> {
         let mut fields = Vec::new();
         for (family, name) in Family::ALL.into_iter().zip(["ipv4", "ipv6"]) {
             let domains = &part.domains[family.index()];
@@ -193,7 +193,7 @@ impl Writer<'_, '_> {
         if members.is_empty() {
             return name;
         }
-        let scope = Scope { domain: Some(domain), family: Some(family) };
+        let scope = RecordScope { domain: Some(domain), family: Some(family) };
         let rest = members.iter().map(|member| (member.key.as_str(), self.value(&member.node.value, scope, false)));
         Value::object(std::iter::once(("name", name)).chain(rest.collect::<Vec<_>>()))
     }

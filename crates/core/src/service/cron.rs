@@ -1,13 +1,13 @@
 //! The table of cron: one run every five minutes. Not `@reboot ddns watch`: nobody would start it again after a crash.
 
-use super::{MARKER, Scope, Service, Step};
+use super::{MARKER, ServiceScope, ServiceSpec, Step};
 use crate::text::shell;
 
 /// When it is run.
 const EVERY: &str = "*/5 * * * *";
 
 /// A table with the line for this service at its end, in place of an older one.
-pub fn with(table: &str, service: &Service, scope: Scope) -> String {
+pub fn with(table: &str, service: &ServiceSpec, scope: ServiceScope) -> String {
     let mut text = without(table);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -61,29 +61,29 @@ mod tests {
 
     #[test]
     fn lines_of_others_stay_as_they_are() {
-        let service = Service::packaged("/usr/local/bin/ddns");
+        let service = ServiceSpec::packaged("/usr/local/bin/ddns");
         for table in ["", "MAILTO=a@b\n0 5 * * * backup\n", "# a comment\n*/5 * * * * /usr/bin/ddns -c x.json\n"] {
-            let once = with(table, &service, Scope::System);
+            let once = with(table, &service, ServiceScope::System);
             assert!(once.starts_with(table) && has_one(&once), "{once}");
             assert!(once.ends_with("\n*/5 * * * * /usr/local/bin/ddns -q -c /etc/ddns/config.json\n"), "{once}");
-            assert_eq!(with(&once, &service, Scope::System), once, "twice is once");
+            assert_eq!(with(&once, &service, ServiceScope::System), once, "twice is once");
             assert_eq!(without(&once), table);
             assert_eq!(without(&format!("{once}@daily x\n")), format!("{table}@daily x\n"));
         }
-        assert_eq!(without(&with("@daily x", &service, Scope::User)), "@daily x\n", "only its end was missing");
+        assert_eq!(without(&with("@daily x", &service, ServiceScope::User)), "@daily x\n", "only its end was missing");
     }
 
     #[test]
     fn a_path_means_to_cron_what_it_is() {
-        let text = with("", &odd(), Scope::User);
+        let text = with("", &odd(), ServiceScope::User);
         assert!(text.contains("'/opt/my tools/100\\%/ddns' -q -c '/etc/ddns/it'\\''s \"$HOME\" "), "{text}");
     }
 
     proptest! {
         #[test]
         fn no_line_of_others_is_lost(table in "([ -~]{0,20}\n){0,6}") {
-            let service = Service::packaged("/usr/local/bin/ddns");
-            prop_assert_eq!(without(&with(&table, &service, Scope::User)), table);
+            let service = ServiceSpec::packaged("/usr/local/bin/ddns");
+            prop_assert_eq!(without(&with(&table, &service, ServiceScope::User)), table);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The init script of `OpenWrt`. The one in `packaging/openwrt` is this text: a test compares them.
 
-use super::Service;
+use super::ServiceSpec;
 use crate::text::shell;
 
 /// Where it is: the package ddns-scripts has an `/etc/init.d/ddns` of its own.
@@ -10,16 +10,16 @@ pub const SCRIPT: &str = "/etc/init.d/ddns-watch";
 pub const USER: &str = "nobody";
 
 /// `packaging/openwrt/ddns.init`
-pub fn packaged(service: &Service) -> String {
+pub fn packaged(service: &ServiceSpec) -> String {
     script(service, "Install as /etc/init.d/ddns-watch: the package ddns-scripts has an /etc/init.d/ddns of its own.")
 }
 
 /// The script that `ddns service install` writes.
-pub fn installed(service: &Service) -> String {
+pub fn installed(service: &ServiceSpec) -> String {
     script(service, &service.head("", "").replace('\n', "\n# "))
 }
 
-fn script(service: &Service, head: &str) -> String {
+fn script(service: &ServiceSpec, head: &str) -> String {
     let command = shell::line(service.watching());
     format!(
         "\

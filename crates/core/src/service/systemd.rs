@@ -1,6 +1,6 @@
 //! Units of systemd. Those in `packaging/systemd` are these texts: a test compares them.
 
-use super::{Scope, Service, Starts, Step};
+use super::{ServiceScope, ServiceSpec, Starts, Step};
 
 /// The name of the unit.
 pub const UNIT: &str = "ddns.service";
@@ -84,13 +84,13 @@ TimeoutStopSec=15s
 ";
 
 /// `packaging/systemd/ddns.service`
-pub fn packaged(service: &Service) -> String {
+pub fn packaged(service: &ServiceSpec) -> String {
     let head = "Keeps running and sends each change of the address. How to install it: docs/running-as-a-service.md.";
     of_system(service, head)
 }
 
 /// `packaging/systemd/ddns-once.service`
-pub fn once(service: &Service) -> String {
+pub fn once(service: &ServiceSpec) -> String {
     format!(
         "\
 # One synchronization, started by ddns.timer. Use ddns.service instead if ddns can run all the time.
@@ -120,7 +120,7 @@ pub fn programs() -> String {
 }
 
 /// The same for the unit of a package, which `ddns service install` does not write itself.
-pub fn for_package(service: &Service) -> Step {
+pub fn for_package(service: &ServiceSpec) -> Step {
     let head = service.head("", "").replace('\n', "\n# ");
     Step::Write { path: DROP_IN.to_owned(), text: drop_in(&head), mode: 0o644 }
 }
@@ -128,7 +128,7 @@ pub fn for_package(service: &Service) -> Step {
 /// Takes that back.
 pub fn without_drop_in() -> [Step; 3] {
     let folder = DROP_IN.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-    [Step::Remove(DROP_IN.to_owned()), Step::RemoveFolder(folder), control(Scope::System, &["daemon-reload"])]
+    [Step::Remove(DROP_IN.to_owned()), Step::RemoveFolder(folder), control(ServiceScope::System, &["daemon-reload"])]
 }
 
 fn drop_in(head: &str) -> String {
@@ -136,19 +136,19 @@ fn drop_in(head: &str) -> String {
 }
 
 /// The unit that `ddns service install` writes.
-pub fn installed(service: &Service, scope: Scope) -> String {
+pub fn installed(service: &ServiceSpec, scope: ServiceScope) -> String {
     let advice = match scope {
-        Scope::System => " Change it with `systemctl edit ddns`.",
-        Scope::User => " Change it with `systemctl --user edit ddns`.",
+        ServiceScope::System => " Change it with `systemctl edit ddns`.",
+        ServiceScope::User => " Change it with `systemctl --user edit ddns`.",
     };
     let head = service.head(scope.option(), advice).replace('\n', "\n# ");
     match scope {
-        Scope::System => of_system(service, &head),
-        Scope::User => of_user(service, &head),
+        ServiceScope::System => of_system(service, &head),
+        ServiceScope::User => of_user(service, &head),
     }
 }
 
-fn of_system(service: &Service, head: &str) -> String {
+fn of_system(service: &ServiceSpec, head: &str) -> String {
     format!(
         "\
 # {head}
@@ -182,7 +182,7 @@ WantedBy=multi-user.target
 }
 
 /// A user's manager cannot change users or hide folders on every system: what needs no privileges is left.
-fn of_user(service: &Service, head: &str) -> String {
+fn of_user(service: &ServiceSpec, head: &str) -> String {
     format!(
         "\
 # {head}
@@ -211,7 +211,7 @@ WantedBy=default.target
     )
 }
 
-fn confinement(service: &Service) -> String {
+fn confinement(service: &ServiceSpec) -> String {
     let program = word(&service.program);
     let paths = match service.starts {
         Starts::Nothing => format!(
@@ -262,13 +262,13 @@ fn word(text: &str) -> String {
 }
 
 /// `systemctl`, for the host's services or the user's.
-pub fn control(scope: Scope, words: &[&str]) -> Step {
-    let option = if scope == Scope::User { &["--user"][..] } else { &[] };
+pub fn control(scope: ServiceScope, words: &[&str]) -> Step {
+    let option = if scope == ServiceScope::User { &["--user"][..] } else { &[] };
     Step::run(&[&["systemctl"], option, words].concat())
 }
 
 /// Starts it now and with the system; anew, where it runs already.
-pub fn start(scope: Scope) -> [Step; 2] {
+pub fn start(scope: ServiceScope) -> [Step; 2] {
     [control(scope, &["enable", "--quiet", UNIT]), control(scope, &["restart", UNIT])]
 }
 
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_service_of_a_user_asks_for_nothing_that_needs_privileges() {
-        let unit = installed(&odd(), Scope::User);
+        let unit = installed(&odd(), ServiceScope::User);
         for key in ["DynamicUser", "User=", "ProtectSystem", "PrivateUsers", "NoExecPaths", "StateDirectory", "=+/bin"]
         {
             assert!(!unit.contains(key), "{key}:\n{unit}");
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_may_be_started_follows_from_the_configuration() {
-        let unit = |starts| installed(&Service { starts, ..odd() }, Scope::System);
+        let unit = |starts| installed(&ServiceSpec { starts, ..odd() }, ServiceScope::System);
         assert!(unit(Starts::Nothing).contains("\nNoExecPaths=/\nExecPaths=\"/opt/my tools/100%%/ddns\"\n"));
         assert!(unit(Starts::Libraries).contains(" -/usr/lib "));
         let programs = unit(Starts::Programs);

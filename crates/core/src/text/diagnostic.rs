@@ -1,6 +1,6 @@
 //! What is wrong with a configuration, where, and how to mend it.
 //!
-//! A diagnostic holds no value of a field that may be a secret: whoever makes one decides whether the place may be shown.
+//! A diagnostic holds no value of a field that may be a secret: its maker decides whether the place may be shown.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,7 +16,7 @@ pub enum Place {
     File {
         /// The file as it was named by the user.
         name: String,
-        /// The line to print; none where the file as a whole is meant.
+        /// The line to print; `None` if the file as a whole is meant.
         excerpt: Option<Box<Excerpt>>,
     },
     /// A variable of the environment.
@@ -78,7 +78,7 @@ pub struct Diagnostic {
     pub place: Place,
     /// What is wrong; names the field.
     pub message: String,
-    /// How to mend it; none where the message is enough.
+    /// How to mend it; `None` if the message is enough.
     pub hint: Option<String>,
     /// How many it stands for: more than one where it says how many others are not shown.
     pub count: usize,
@@ -138,13 +138,13 @@ impl Diagnostic {
     }
 }
 
-/// The most characters of a message: it may hold a value of any length.
-const MOST_LETTERS: usize = 1000;
+/// Longer messages are cut, in characters: a message may quote a value of any length.
+const MAX_MESSAGE_CHARS: usize = 1000;
 
 /// A message that can be read: the middle of a very long one is left out, since its sentence stands around it.
 fn readable(message: String) -> String {
-    const KEPT: usize = MOST_LETTERS / 2 - 1;
-    if message.chars().count() <= MOST_LETTERS {
+    const KEPT: usize = MAX_MESSAGE_CHARS / 2 - 1;
+    if message.chars().count() <= MAX_MESSAGE_CHARS {
         return message;
     }
     let start = message.chars().take(KEPT);
@@ -171,12 +171,12 @@ pub(super) fn hashed(severity: Severity, span: Span, message: &str) -> u64 {
     hasher.finish()
 }
 
-/// No known name is so long, nor near to one that is.
-const LONGEST_NAME: usize = 64;
+/// Longer names, in bytes, resemble no known one.
+const MAX_NAME_BYTES: usize = 64;
 
 /// The known name nearest to a mistyped one, where one is near enough to be meant.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if typed.len() > LONGEST_NAME {
+    if typed.len() > MAX_NAME_BYTES {
         return None;
     }
     let typed = typed.to_lowercase();

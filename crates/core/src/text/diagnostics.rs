@@ -7,11 +7,11 @@ use super::diagnostic::{Diagnostic, Place, Severity, hashed};
 use super::json::Span;
 use super::number::grouped;
 
-/// So many errors are shown, and so many warnings: nobody fixes more at once.
-const MOST_SHOWN: usize = 20;
+/// How many errors, and how many warnings, are shown: nobody fixes more at once.
+const MAX_SHOWN: usize = 20;
 
-/// So many are told apart; beyond that they are only said to be more.
-const MOST_COUNTED: usize = 100_000;
+/// How many findings are told apart; the rest is only said to be more.
+const MAX_COUNTED: usize = 100_000;
 
 /// Errors and warnings in the order in which they were found.
 #[derive(Debug, Clone, Default)]
@@ -39,12 +39,12 @@ impl Diagnostics {
         message: &str,
         make: &mut dyn FnMut() -> (Place, Option<String>),
     ) {
-        let is_new = self.known.len() < MOST_COUNTED && self.known.insert(hashed(severity, span, message));
+        let is_new = self.known.len() < MAX_COUNTED && self.known.insert(hashed(severity, span, message));
         let count = self.count(severity);
         count.reported += 1;
         if is_new {
             count.different += 1;
-            if count.different <= MOST_SHOWN {
+            if count.different <= MAX_SHOWN {
                 let (place, hint) = make();
                 self.shown.push(Diagnostic::new(severity, place, message).hint_if_any(hint));
             }
@@ -58,9 +58,9 @@ impl Diagnostics {
 
     /// Those that are shown. The last ones say how many are not; `place` is what they are about.
     pub fn into_vec(mut self, place: &Place) -> Vec<Diagnostic> {
-        let is_full = self.known.len() >= MOST_COUNTED;
+        let is_full = self.known.len() >= MAX_COUNTED;
         for severity in [Severity::Error, Severity::Warning] {
-            let count = self.count(severity).different.saturating_sub(MOST_SHOWN);
+            let count = self.count(severity).different.saturating_sub(MAX_SHOWN);
             if count > 0 {
                 let than = if is_full { "more than " } else { "" };
                 let (number, name) = (grouped(count), severity.name());

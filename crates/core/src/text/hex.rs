@@ -16,7 +16,7 @@ pub(crate) fn push(text: &mut String, bytes: &[u8]) {
     }
 }
 
-/// The bytes of pairs of digits; none where there is anything else.
+/// The bytes of pairs of digits; `None` if the text has anything else.
 pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let byte = |pair: &[u8]| match pair {

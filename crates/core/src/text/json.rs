@@ -13,7 +13,7 @@ mod write;
 pub use excerpt::{Excerpt, excerpt};
 pub use read::parse;
 pub(crate) use scan::is_placeholder_name;
-pub(crate) use token::{Kind as TokenKind, first as first_token};
+pub(crate) use token::{TokenKind, first as first_token};
 pub(crate) use write::push_escaped;
 pub use write::{pretty, push_string};
 
@@ -24,23 +24,23 @@ pub struct Dialect {
     relaxed: bool,
     /// `__NAME__` outside quotes.
     placeholders: bool,
-    /// So many values and keys.
+    /// The limit of values and keys.
     most: usize,
 }
 
-/// A configuration holds no more values and keys: a hundred thousand domains are far fewer, and what they take in memory
+/// How many values and keys a configuration may hold: a hundred thousand domains need far fewer, and their memory
 /// stays below 200 MB.
-pub const MOST_VALUES: usize = 1_000_000;
+pub const MAX_VALUES: usize = 1_000_000;
 
 impl Dialect {
     /// Plain JSON of any size: what the program itself wrote.
     pub const STRICT: Self = Self { relaxed: false, placeholders: false, most: usize::MAX };
     /// Configuration files.
-    pub const CONFIG: Self = Self { relaxed: true, placeholders: false, most: MOST_VALUES };
+    pub const CONFIG: Self = Self { relaxed: true, placeholders: false, most: MAX_VALUES };
     /// A list or an object in a string.
-    pub const IN_TEXT: Self = Self { most: MOST_VALUES, ..Self::STRICT };
+    pub const IN_TEXT: Self = Self { most: MAX_VALUES, ..Self::STRICT };
     /// The string form of `token`.
-    pub const TOKEN: Self = Self { relaxed: false, placeholders: true, most: MOST_VALUES };
+    pub const TOKEN: Self = Self { relaxed: false, placeholders: true, most: MAX_VALUES };
 }
 
 /// A stretch of a text, in bytes: `start..end`.

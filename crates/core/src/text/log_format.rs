@@ -20,7 +20,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The name in capitals, as it stands in a log.
+    /// The name in capitals, as logs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "DEBUG",
@@ -70,18 +70,18 @@ pub enum LogFormat {
     /// `warning: …`, without a time: for people at a terminal and for services that add the time themselves.
     Short,
     /// Pieces in a row.
-    Pieces(Vec<Piece>),
+    Pieces(Vec<LogPiece>),
     /// One JSON object a line.
     Json,
 }
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum LogPiece {
     /// Text as it was written.
     Literal(String),
     /// A part of the record, padded to a width.
-    Part(Part, Pad),
+    Part(LogPart, Pad),
 }
 
 /// How a part is padded.
@@ -107,7 +107,7 @@ pub enum Side {
 
 /// A part of a log record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum LogPart {
     /// `%(asctime)s`
     Time,
     /// `%(levelname)s`
@@ -126,7 +126,7 @@ pub enum Part {
 
 /// When a line is written.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Moment<'a> {
+pub struct LogTime<'a> {
     /// In the form of `log.datefmt`.
     pub text: &'a str,
     /// Its milliseconds.
@@ -159,9 +159,9 @@ impl LogFormat {
                 rest = after;
             } else if let Some((part, pad, length)) = part_at(rest) {
                 if !literal.is_empty() {
-                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    pieces.push(LogPiece::Literal(std::mem::take(&mut literal)));
                 }
-                pieces.push(Piece::Part(part, pad));
+                pieces.push(LogPiece::Part(part, pad));
                 rest = &rest[length..];
             } else {
                 let length = rest.find([')', ' ']).map_or(rest.len(), |at| at + 1);
@@ -172,32 +172,32 @@ impl LogFormat {
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            pieces.push(Piece::Literal(literal));
+            pieces.push(LogPiece::Literal(literal));
         }
         (Self::Pieces(pieces), unknown)
     }
 
     /// Whether a line needs the time.
     pub fn has_time(&self) -> bool {
-        *self == Self::Json || self.has(Part::Time) || self.has(Part::Millis)
+        *self == Self::Json || self.has(LogPart::Time) || self.has(LogPart::Millis)
     }
 
     /// Whether a line holds the message.
     pub fn has_message(&self) -> bool {
-        matches!(self, Self::Short | Self::Json) || self.has(Part::Message)
+        matches!(self, Self::Short | Self::Json) || self.has(LogPart::Message)
     }
 
     /// Whether a line holds a place in the code, which we have none of.
     pub fn has_code_place(&self) -> bool {
-        self.has(Part::CodePlace)
+        self.has(LogPart::CodePlace)
     }
 
-    fn has(&self, part: Part) -> bool {
-        matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, Piece::Part(known, _) if *known == part)))
+    fn has(&self, part: LogPart) -> bool {
+        matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, LogPiece::Part(known, _) if *known == part)))
     }
 
     /// One line, without its end.
-    pub fn line(&self, time: Moment<'_>, level: Level, message: &str) -> String {
+    pub fn line(&self, time: LogTime<'_>, level: Level, message: &str) -> String {
         match self {
             Self::Short if level == Level::Info => message.to_owned(),
             Self::Short => format!("{}: {message}", level.as_str().to_ascii_lowercase()),
@@ -216,16 +216,16 @@ impl LogFormat {
                 let mut line = String::new();
                 for piece in pieces {
                     match piece {
-                        Piece::Literal(text) => line += text,
-                        Piece::Part(part, pad) => {
+                        LogPiece::Literal(text) => line += text,
+                        LogPiece::Part(part, pad) => {
                             let text = match part {
-                                Part::Time => time.text.into(),
-                                Part::Level => level.as_str().into(),
-                                Part::Name => NAME.into(),
-                                Part::Message => message.into(),
-                                Part::Millis => Cow::Owned(time.millis.to_string()),
-                                Part::LevelNumber => Cow::Owned(level.number().to_string()),
-                                Part::CodePlace => NO_PLACE.into(),
+                                LogPart::Time => time.text.into(),
+                                LogPart::Level => level.as_str().into(),
+                                LogPart::Name => NAME.into(),
+                                LogPart::Message => message.into(),
+                                LogPart::Millis => Cow::Owned(time.millis.to_string()),
+                                LogPart::LevelNumber => Cow::Owned(level.number().to_string()),
+                                LogPart::CodePlace => NO_PLACE.into(),
                             };
                             let width = pad.width;
                             line += &match pad.side {
@@ -243,21 +243,21 @@ impl LogFormat {
 }
 
 /// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part, how it is padded, the length.
-fn part_at(text: &str) -> Option<(Part, Pad, usize)> {
+fn part_at(text: &str) -> Option<(LogPart, Pad, usize)> {
     let (name, rest) = text.strip_prefix("%(")?.split_once(')')?;
     let part = match name {
-        "asctime" => Part::Time,
-        "levelname" => Part::Level,
+        "asctime" => LogPart::Time,
+        "levelname" => LogPart::Level,
         // The other client's modules are one program here.
-        "name" | "module" => Part::Name,
-        "message" => Part::Message,
-        "msecs" => Part::Millis,
-        "levelno" => Part::LevelNumber,
-        "funcName" | "lineno" | "filename" | "pathname" => Part::CodePlace,
+        "name" | "module" => LogPart::Name,
+        "message" => LogPart::Message,
+        "msecs" => LogPart::Millis,
+        "levelno" => LogPart::LevelNumber,
+        "funcName" | "lineno" | "filename" | "pathname" => LogPart::CodePlace,
         _ => return None,
     };
     let end = rest.find(['s', 'd'])?;
-    let is_number = rest[end..].starts_with('d') && matches!(part, Part::Millis | Part::LevelNumber);
+    let is_number = rest[end..].starts_with('d') && matches!(part, LogPart::Millis | LogPart::LevelNumber);
     let (side, width) = match rest[..end].strip_prefix('-') {
         Some(width) => (Side::Behind, width),
         None if rest.starts_with('0') && is_number => (Side::Zeros, &rest[..end]),
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     fn line(format: &str) -> String {
-        LogFormat::parse(format).0.line(Moment { text: "12:00", millis: 7 }, Level::Warning, "sent \"all\"")
+        LogFormat::parse(format).0.line(LogTime { text: "12:00", millis: 7 }, Level::Warning, "sent \"all\"")
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(line("%(levelname)-9s|%(levelname)9s|100%%"), "WARNING  |  WARNING|100%");
         let json = "{\"time\":\"12:00\",\"level\":\"WARNING\",\"name\":\"ddns\",\"message\":\"sent \\\"all\\\"\"}";
         assert_eq!(line("json"), json);
-        let short = |level| LogFormat::Short.line(Moment::default(), level, "a");
+        let short = |level| LogFormat::Short.line(LogTime::default(), level, "a");
         assert_eq!((short(Level::Info), short(Level::Error)), ("a".to_owned(), "error: a".to_owned()));
     }
 
@@ -305,14 +305,14 @@ mod tests {
         assert!(LogFormat::parse("%(lineno)04d").0.has_code_place() && LogFormat::parse("%(msecs)d").0.has_time());
         for wrong in ["%(msecs).3f", "%(message)+s", "%(name)100s", "%(name)0000s", "%(msecs)", "%(msecs)--3d"] {
             let (format, unknown) = LogFormat::parse(wrong);
-            assert_eq!((format.line(Moment::default(), Level::Info, "m").as_str(), unknown.len()), (wrong, 1));
+            assert_eq!((format.line(LogTime::default(), Level::Info, "m").as_str(), unknown.len()), (wrong, 1));
         }
     }
 
     #[test]
     fn an_unknown_part_stays_and_is_reported() {
         let (format, unknown) = LogFormat::parse("%(process)s %(message)s %");
-        assert_eq!(format.line(Moment::default(), Level::Info, "m"), "%(process)s m %");
+        assert_eq!(format.line(LogTime::default(), Level::Info, "m"), "%(process)s m %");
         assert_eq!(unknown, ["%(process)", "%"]);
     }
 }

@@ -21,7 +21,7 @@ const SHORT: usize = 4;
 /// a secret begins with, could take as many as the square of the secret.
 const STEPS: usize = 16;
 
-/// A short text may take the steps of so many bytes more.
+/// A short text may take the steps of this many more bytes.
 const SPARE: usize = 2048;
 
 /// What must not be seen. Does not show itself when printed.
@@ -47,7 +47,7 @@ impl Secrets {
             !is_public.next().unwrap_or(false) && !is_value
         });
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
-        // As it is, and as it stands in a JSON body: an endpoint may send the whole of it back.
+        // As it is, and as a JSON body has it: an endpoint may send the whole of it back.
         let both = long.flat_map(|literal| {
             let mut written = String::new();
             push_escaped(&mut written, literal);
@@ -177,7 +177,7 @@ impl Sorted {
         longest
     }
 
-    /// Those of the matching texts that continue with `letter`; none where there are none.
+    /// Those of the matching texts that continue with `letter`; `None` if no text does.
     fn narrowed(&self, matching: Matching, letter: char, length: usize) -> Option<Matching> {
         let Matching { end, mut depth, first, last } = matching;
         let mut texts = first..last;
@@ -237,8 +237,8 @@ fn folded(letter: char) -> char {
     if letter == '+' { ' ' } else { letter.to_ascii_lowercase() }
 }
 
-/// An entity of HTML has so many letters at most between `&` and `;`.
-const LONGEST_ENTITY: usize = 8;
+/// The longest HTML entity between `&` and `;`, in bytes.
+const MAX_ENTITY_BYTES: usize = 8;
 
 /// Every letter that the start of `text` may mean, in [`folded`] form: itself, or what it spells percent-encoded once or
 /// twice, escaped as in JSON, or as an entity of HTML. `found` is given the letter and the bytes it takes.
@@ -270,7 +270,7 @@ fn readings(text: &str, found: &mut dyn FnMut(char, usize)) {
             }
         }
         '&' => {
-            let bytes = text.as_bytes().iter().skip(1).take(LONGEST_ENTITY + 1);
+            let bytes = text.as_bytes().iter().skip(1).take(MAX_ENTITY_BYTES + 1);
             let end = bytes.enumerate().find_map(|(at, byte)| (*byte == b';').then_some(at));
             if let Some(entity) = end.and_then(|end| text.get(1..=end))
                 && let Some(letter) = entity_letter(entity)
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(secrets.mask(&many.concat()), MASK.repeat(many.len()));
     }
 
-    /// A backslash is itself or begins an escape: so many readings as there are ways to take one or two at a time.
+    /// A backslash is itself or begins an escape: as many readings as there are ways to take one or two at a time.
     #[test]
     fn g2_a_secret_of_backslashes_is_found_in_any_form_and_in_time() {
         let secret = "\\".repeat(60);

@@ -4,19 +4,19 @@ use crate::config::web::Web;
 
 /// Why a page is not opened: a sentence, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AccessRefusal {
     /// Names the field.
     pub why: String,
     /// What to do.
     pub hint: &'static str,
 }
 
-fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Refusal> {
-    Err(Refusal { why: why.into(), hint })
+fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, AccessRefusal> {
+    Err(AccessRefusal { why: why.into(), hint })
 }
 
 /// Refuses a page that everybody could open, and one whose files cannot be used.
-pub fn judge(web: &Web) -> Result<(), Refusal> {
+pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
     let files = [("certificate", &web.certificate), ("key", &web.key)];
     for (name, held) in files {
         if let Some((held, Err(why))) = held.as_ref().map(|held| (&held.shown, &held.text)) {
@@ -40,8 +40,8 @@ pub fn judge(web: &Web) -> Result<(), Refusal> {
     }
 }
 
-/// The hash of the password; none where none is asked for.
-pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
+/// The hash of the password; `None` if no password is configured.
+pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     const HINT: &str = "write it anew: `ddns password > FILE`";
     let Some(held) = &web.password else { return Ok(None) };
     let file = &held.shown;
@@ -53,17 +53,17 @@ pub fn password(web: &Web) -> Result<Option<&str>, Refusal> {
     }
 }
 
-/// What programs send as a bearer token; none where none is accepted.
-pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
+/// What programs send as a bearer token; `None` if no token is configured.
+pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     /// A shorter one can be guessed.
-    const SHORTEST: usize = 16;
+    const MIN_TOKEN_BYTES: usize = 16;
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
     let Some(held) = &web.token else { return Ok(None) };
     let file = &held.shown;
     match held.text.as_deref().map(str::trim) {
         Err(why) => refusal(format!("`web.token_file`: {file} {why}"), HINT),
-        Ok(token) if token.len() < SHORTEST => {
-            refusal(format!("`web.token_file`: {file} holds fewer than {SHORTEST} characters"), HINT)
+        Ok(token) if token.len() < MIN_TOKEN_BYTES => {
+            refusal(format!("`web.token_file`: {file} holds fewer than {MIN_TOKEN_BYTES} characters"), HINT)
         }
         Ok(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(token)),
         Ok(_) => refusal(format!("`web.token_file`: {file} must hold one line of ASCII without blanks"), HINT),
@@ -73,10 +73,10 @@ pub fn token(web: &Web) -> Result<Option<&str>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::web::Held;
+    use crate::config::web::SecretFile;
 
-    fn held(text: Result<&str, &str>) -> Held {
-        Held { path: "f".to_owned(), shown: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
+    fn held(text: Result<&str, &str>) -> SecretFile {
+        SecretFile { path: "f".to_owned(), shown: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }
     }
 
     #[test]

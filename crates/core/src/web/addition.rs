@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::check::{Finding, check};
 use crate::address::source::Source;
-use crate::config::fields::{Field, Key, Scope};
-use crate::config::raw::{self, Document, Origin, Raw, Written};
+use crate::config::fields::{Field, FieldScope, Key};
+use crate::config::raw::{self, Document, FileLayers, Origin, Raw};
 use crate::config::validate::Surroundings;
 use crate::config::{self, Cache, Config, notify};
 use crate::net::ssl::Ssl;
@@ -78,13 +78,13 @@ fn valid(text: &str, around: &Surroundings) -> Result<Config, String> {
     config.ok_or_else(|| errors.map(why).collect::<Vec<_>>().join("; "))
 }
 
-fn read(text: &str) -> Result<Written, String> {
+fn read(text: &str) -> Result<FileLayers, String> {
     let document = Document { name: String::new(), text: text.to_owned(), fetched: false };
     raw::read(&Rc::new(document)).map_err(|wrong| wrong.message)
 }
 
 /// Refuses entries that would inherit what shapes their requests: nobody gets a secret that was meant for somebody else.
-fn refuse_inherited(new: &Written, file: &Raw, outside: &Outside) -> Result<(), String> {
+fn refuse_inherited(new: &FileLayers, file: &Raw, outside: &Outside) -> Result<(), String> {
     for key in SHAPING {
         let is_own = new.file.get(key).is_some()
             || new.entries.as_ref().is_some_and(|entries| entries.iter().all(|(entry, _)| entry.get(key).is_some()));
@@ -138,14 +138,14 @@ pub fn appended(old: &str, addition: &str, outside: &Outside) -> Result<String, 
     Ok(format!("{}{comma}{between}{line}{text}\n  {}", &old[..from], &old[to..]))
 }
 
-type Entry = Vec<(String, Value)>;
+type NewEntry = Vec<(String, Value)>;
 
 /// The entries of a configuration, each whole.
-fn entries(members: &[Member]) -> Vec<Entry> {
-    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(|field| field.scope == Scope::Entry);
+fn entries(members: &[Member]) -> Vec<NewEntry> {
+    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(|field| field.scope == FieldScope::Entry);
     let pair = |member: &Member| (member.key.clone(), member.node.value.clone());
-    let common: Entry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
-    let whole = |own: Entry| {
+    let common: NewEntry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
+    let whole = |own: NewEntry| {
         let mut entry = vec![("provider".to_owned(), Value::string("callback"))];
         entry.extend(own.iter().filter(|(name, _)| name != "provider").cloned());
         entry.extend(common.iter().filter(|(name, _)| own.iter().all(|(known, _)| known != name)).cloned());
@@ -162,7 +162,7 @@ fn entries(members: &[Member]) -> Vec<Entry> {
     }
 }
 
-fn indented(entry: &Entry) -> String {
+fn indented(entry: &NewEntry) -> String {
     let text = pretty(&Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone()))));
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -173,7 +173,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     let mut outside = String::new();
     let mut inside = String::new();
     let mut at = root.span.start;
-    let is_of_file = |field: &Field| field.scope == Scope::File || notify::INHERITED.contains(&field.key);
+    let is_of_file = |field: &Field| field.scope == FieldScope::File || notify::INHERITED.contains(&field.key);
     for member in members {
         let (start, end) = (member.key_span.start, member.node.span.end);
         let is_whole = member.key == "log" || Field::written(&member.key).is_some_and(is_of_file);
@@ -197,7 +197,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     format!("{before}{{\n{outside}  \"providers\": [\n{inside},\n{added}\n  ]\n}}{after}")
 }
 
-/// Where the comma stands that follows a value; none where it is the last.
+/// Where the comma stands that follows a value; `None` if it is the last.
 fn comma_after(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::config::Config;
 use crate::config::fields::Field;
-use crate::config::files::Files;
+use crate::config::files::FileContents;
 use crate::config::lint::{lint, sent_twice};
 use crate::config::named_files::named_in;
 use crate::config::raw::{self, Document};
@@ -20,11 +20,11 @@ const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// Where; none where the text as a whole is meant, or what stands outside of it.
+    /// Where; `None` if the text as a whole is meant, or what stands outside of it.
     pub spot: Option<Spot>,
     /// What is wrong.
     pub message: String,
-    /// How to mend it; none where the message is enough.
+    /// How to mend it; `None` if the message is enough.
     pub hint: Option<String>,
     /// The field that it is about.
     pub field: Option<&'static Field>,
@@ -86,7 +86,7 @@ pub fn has_errors(findings: &[Finding]) -> bool {
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
     let document = Rc::new(Document { name: name.to_owned(), text: text.to_owned(), fetched: false });
     let (config, diagnostics) = judged(&document, around);
-    let fields = Places::of(text);
+    let fields = FieldSpans::of(text);
     let mut findings: Vec<Finding> =
         without_repeats(diagnostics).into_iter().map(|diagnostic| finding(diagnostic, text, &fields)).collect();
     findings.sort_by_key(|finding| finding.spot.map_or(0, |spot| spot.span.start));
@@ -112,7 +112,7 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
 
 /// The same surroundings, with something that stands in for every file.
 fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
-    let mut files = Files::default();
+    let mut files = FileContents::default();
     let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::named_files::named);
     for path in named.into_iter().chain(outside) {
         files.add(path, Ok(STAND_IN.to_owned()));
@@ -121,7 +121,7 @@ fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
     Surroundings { options, environment, proxies: around.proxies.clone(), files }
 }
 
-fn finding(diagnostic: Diagnostic, text: &str, fields: &Places) -> Finding {
+fn finding(diagnostic: Diagnostic, text: &str, fields: &FieldSpans) -> Finding {
     let Diagnostic { severity, place, message, hint, .. } = diagnostic;
     let (spot, message) = match place {
         Place::File { excerpt: Some(excerpt), .. } => (Some(Spot::of(text, excerpt.span)), message),
@@ -133,9 +133,9 @@ fn finding(diagnostic: Diagnostic, text: &str, fields: &Places) -> Finding {
 }
 
 /// Where the fields stand in a text.
-struct Places(Vec<(Span, &'static Field)>);
+struct FieldSpans(Vec<(Span, &'static Field)>);
 
-impl Places {
+impl FieldSpans {
     fn of(text: &str) -> Self {
         let mut places = Vec::new();
         if let Ok(root) = parse(text, Dialect::CONFIG) {

@@ -7,7 +7,7 @@ pub fn fields(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
     pairs(text).map(|(name, value)| (decoded(name).into_owned(), decoded(value).into_owned()))
 }
 
-/// The first value of a name; none where it is not there.
+/// The first value of a name; `None` if it is not there.
 pub fn value(text: &str, name: &str) -> Option<String> {
     pairs(text).find(|(known, _)| decoded(known) == name).map(|(_, value)| decoded(value).into_owned())
 }

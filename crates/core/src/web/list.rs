@@ -4,7 +4,7 @@ use crate::web::overview::link;
 
 /// Words to search for, and which page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct ListFilter {
     /// What a domain must contain.
     pub search: String,
     /// The only outcome that is wanted; empty where any is.
@@ -13,7 +13,7 @@ pub struct Filter {
     pub page: usize,
 }
 
-impl Filter {
+impl ListFilter {
     /// Reads the values of an address.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
         Self {

@@ -9,21 +9,21 @@ use crate::net::url::push_form;
 use crate::text::number::grouped;
 use crate::update::status::{Row, Status, UpdateState};
 
-/// So many updates stand on a page.
+/// How many updates a page shows.
 pub const PER_PAGE: usize = 50;
 
-/// So many sentences about trouble are shown; where there are more, the table has them.
-const MOST_TROUBLE: usize = 6;
+/// How many sentences about trouble are shown; the table has the rest.
+const MAX_TROUBLE: usize = 6;
 
-/// So many updates are named in a sentence.
-const MOST_NAMED: usize = 3;
+/// How many updates a sentence names.
+const MAX_NAMED: usize = 3;
 
-/// So many addresses are shown for each family.
-const MOST_ADDRESSES: usize = 3;
+/// How many addresses are shown for each family.
+const MAX_ADDRESSES: usize = 3;
 
 /// Which updates are wanted, in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
+pub struct OverviewQuery {
     /// What a domain, an address or a source must contain.
     pub search: String,
     /// Only those in this state.
@@ -66,7 +66,7 @@ impl Sort {
     }
 }
 
-impl Query {
+impl OverviewQuery {
     /// Reads the values of an address; what is not understood counts as not given.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
         let sort = value("sort").unwrap_or_default();
@@ -208,12 +208,12 @@ pub struct Trouble<'a> {
     pub named: Vec<&'a Row>,
     /// How many there are.
     pub count: usize,
-    /// Seconds until the first is sent again; none where nothing is known of it.
+    /// Seconds until the first is sent again; `None` if nothing is known of it.
     pub next: Option<u64>,
 }
 
 /// Prepares the view.
-pub fn overview<'a>(status: &'a Status, query: &Query) -> Overview<'a> {
+pub fn overview<'a>(status: &'a Status, query: &OverviewQuery) -> Overview<'a> {
     let mut numbers = [0; UpdateState::ALL.len()];
     for row in &status.rows {
         numbers[row.state as usize] += 1;
@@ -277,7 +277,7 @@ fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
     let mut shown = [0; 2];
     all.retain(|current| {
         shown[usize::from(current.ip.is_ipv6())] += 1;
-        shown[usize::from(current.ip.is_ipv6())] <= MOST_ADDRESSES
+        shown[usize::from(current.ip.is_ipv6())] <= MAX_ADDRESSES
     });
     all
 }
@@ -306,11 +306,11 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
         } else {
             trouble.named.push(row);
         }
-        trouble.named.truncate(MOST_NAMED);
+        trouble.named.truncate(MAX_NAMED);
     }
     all.sort_by_key(|trouble| Reverse(trouble.state));
-    let more = all.len().saturating_sub(MOST_TROUBLE);
-    all.truncate(MOST_TROUBLE);
+    let more = all.len().saturating_sub(MAX_TROUBLE);
+    all.truncate(MAX_TROUBLE);
     (all, more)
 }
 

@@ -7,14 +7,14 @@ use sha2::Sha256;
 
 use crate::text::hex;
 
-/// Somebody who does nothing for so long must log in again.
+/// A session that is not used for this time ends.
 pub const IDLE: Duration = Duration::from_secs(12 * 3600);
 
-/// So must everybody after so long.
-pub const LONGEST: Duration = Duration::from_secs(7 * 86_400);
+/// A session ends after this time, however often it is used.
+pub const MAX_AGE: Duration = Duration::from_secs(7 * 86_400);
 
-/// So many sessions are open at once; another one ends the one that was used least recently.
-const MOST: usize = 32;
+/// How many sessions are open at once; a new one ends the least recently used.
+const MAX_SESSIONS: usize = 32;
 
 /// What distinguishes a visitor: random, and known to nobody else. Logged in or not.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,12 +26,12 @@ impl Id {
         Self(random)
     }
 
-    /// As it stands in a cookie; none where it is not one.
+    /// Reads the value of a cookie; `None` if it is no id.
     pub fn parse(text: &str) -> Option<Self> {
         hex::bytes(text).and_then(|bytes| bytes.try_into().ok()).map(Self)
     }
 
-    /// The first one under this name in a `Cookie` header; none where there is none.
+    /// The first one under this name in a `Cookie` header; `None` if no cookie has this name.
     pub fn in_cookies(cookies: &str, name: &str) -> Option<Self> {
         cookies.split(';').find_map(|cookie| Self::parse(cookie.trim().strip_prefix(name)?.strip_prefix('=')?))
     }
@@ -49,9 +49,9 @@ impl std::fmt::Debug for Id {
 }
 
 /// A key of this process, which makes tokens of ids.
-pub struct Key([u8; 32]);
+pub struct SessionKey([u8; 32]);
 
-impl Key {
+impl SessionKey {
     /// Of random bytes.
     pub fn new(random: [u8; 32]) -> Self {
         Self(random)
@@ -95,7 +95,7 @@ impl Sessions {
     /// Somebody logged in. Times are those of a steady clock.
     pub fn begin(&mut self, id: Id, now: Duration) {
         self.0.retain(|session| session.is_open(now));
-        if self.0.len() >= MOST
+        if self.0.len() >= MAX_SESSIONS
             && let Some((at, _)) = self.0.iter().enumerate().min_by_key(|(_, session)| session.used)
         {
             self.0.swap_remove(at);
@@ -130,7 +130,7 @@ impl Sessions {
 
 impl Session {
     fn is_open(&self, now: Duration) -> bool {
-        now.saturating_sub(self.used) < IDLE && now.saturating_sub(self.begun) < LONGEST
+        now.saturating_sub(self.used) < IDLE && now.saturating_sub(self.begun) < MAX_AGE
     }
 }
 
@@ -151,11 +151,11 @@ mod tests {
         assert!(!sessions.use_by(&id(1), at(10) + IDLE));
         sessions.begin(id(2), at(0));
         let mut now = at(0);
-        while now + IDLE / 2 < LONGEST {
+        while now + IDLE / 2 < MAX_AGE {
             now += IDLE / 2;
             assert!(sessions.use_by(&id(2), now), "{now:?}");
         }
-        assert!(!sessions.use_by(&id(2), LONGEST));
+        assert!(!sessions.use_by(&id(2), MAX_AGE));
         sessions.begin(id(3), at(0));
         sessions.begin(id(4), at(0));
         sessions.end(&id(3));
@@ -169,7 +169,7 @@ mod tests {
         let mut sessions = Sessions::default();
         for number in 0..=255 {
             sessions.begin(id(number), Duration::from_secs(number.into()));
-            assert!(sessions.0.len() <= MOST);
+            assert!(sessions.0.len() <= MAX_SESSIONS);
         }
         let now = Duration::from_secs(300);
         assert!(sessions.use_by(&id(255), now) && !sessions.use_by(&id(0), now));
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn i2_a_token_is_that_of_one_visitor_and_one_process() {
-        let (one, other) = (Key::new([1; 32]), Key::new([2; 32]));
+        let (one, other) = (SessionKey::new([1; 32]), SessionKey::new([2; 32]));
         let token = one.token(&id(1));
         assert!(one.is_token(&id(1), &token));
         assert!(!one.is_token(&id(2), &token) && !other.is_token(&id(1), &token));

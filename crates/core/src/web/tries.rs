@@ -1,25 +1,25 @@
-//! Slows down whoever tries passwords (I2), each client by itself, and says whose try is checked next: checking takes a while,
+//! Slows down clients that guess passwords (I2), each client by itself, and says whose try is checked next: checking takes a while,
 //! and is done for one at a time.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-/// So many wrong tries of a client cost it no time, and so many of its tries may wait at once.
+/// How many wrong tries of a client cost it no time, and how many of its tries may wait at once.
 const FREE: u32 = 3;
 
 /// The longest time that a client must wait.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// Who has not tried for so long has a clean slate.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
-/// So many clients are known at once.
-const MOST: usize = 4096;
+/// How many clients are remembered at once.
+const MAX_CLIENTS: usize = 4096;
 
-/// So many tries wait at once. At some milliseconds each, who waits is served within a second or few.
+/// How many tries may wait at once. Each takes some milliseconds, so the last one is served within a few seconds.
 const LINE: usize = 32;
 
-/// So many others go before a client for each of its tries that was wrong.
+/// How many others go before a client for each of its wrong tries.
 const PLACES: u64 = 2 * LINE as u64;
 
 /// How long to wait where there is no room.
@@ -28,15 +28,15 @@ const BUSY: Duration = Duration::from_secs(1);
 /// The wrong tries so far, and those that wait to be checked. Times are those of a steady clock.
 #[derive(Debug, Default)]
 pub struct Tries {
-    clients: Vec<Client>,
-    line: Vec<Waiting>,
+    clients: Vec<ClientTries>,
+    line: Vec<WaitingTry>,
     /// The number of the next try.
     next: u64,
     is_checking: bool,
 }
 
 #[derive(Debug)]
-struct Client {
+struct ClientTries {
     who: IpAddr,
     wrong: u32,
     last: Duration,
@@ -46,7 +46,7 @@ struct Client {
 /// before it, costs [`PLACES`]: many who guess do not keep the one who knows the password from being heard, and nobody waits
 /// for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+struct WaitingTry {
     place: u64,
     number: u64,
     who: IpAddr,
@@ -54,7 +54,7 @@ struct Waiting {
 
 /// Whether a try that waits is checked now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum Admission {
     /// Yes: nobody else is, until [`Tries::end`].
     Now,
     /// Not yet.
@@ -63,11 +63,11 @@ pub enum Turn {
     Never(Duration),
 }
 
-impl Client {
+impl ClientTries {
     fn wait(&self) -> Duration {
         match self.wrong.checked_sub(FREE) {
             None => Duration::ZERO,
-            Some(more) => Duration::from_secs(1 << more.min(10)).min(LONGEST),
+            Some(more) => Duration::from_secs(1 << more.min(10)).min(MAX_WAIT),
         }
     }
 }
@@ -81,13 +81,13 @@ fn who(ip: IpAddr) -> IpAddr {
 }
 
 impl Tries {
-    fn client(&self, who: IpAddr) -> Option<&Client> {
+    fn client(&self, who: IpAddr) -> Option<&ClientTries> {
         self.clients.iter().find(|client| client.who == who)
     }
 
     /// Whether a client may try now; how long it must wait where it may not.
     pub fn may(&self, ip: IpAddr, now: Duration) -> Result<(), Duration> {
-        let left = |client: &Client| (client.last + client.wait()).saturating_sub(now);
+        let left = |client: &ClientTries| (client.last + client.wait()).saturating_sub(now);
         match self.client(who(ip)).map_or(Duration::ZERO, left) {
             Duration::ZERO => Ok(()),
             wait => Err(wait),
@@ -101,7 +101,7 @@ impl Tries {
         let own = self.line.iter().filter(|other| other.who == who).count() as u64;
         let number = self.next;
         let costs = own + u64::from(self.client(who).map_or(0, |client| client.wrong));
-        let waiting = Waiting { place: number + costs * PLACES, number, who };
+        let waiting = WaitingTry { place: number + costs * PLACES, number, who };
         let last = self.line.iter().max().filter(|_| self.line.len() >= LINE).copied();
         match last {
             _ if own >= u64::from(FREE) => return Err(BUSY),
@@ -115,19 +115,19 @@ impl Tries {
     }
 
     /// Whether the turn of a try has come.
-    pub fn turn(&mut self, number: u64, now: Duration) -> Turn {
+    pub fn turn(&mut self, number: u64, now: Duration) -> Admission {
         let Some(own) = self.line.iter().find(|waiting| waiting.number == number).copied() else {
-            return Turn::Never(BUSY);
+            return Admission::Never(BUSY);
         };
         if self.is_checking || self.line.iter().min() != Some(&own) {
-            return Turn::Later;
+            return Admission::Later;
         }
         self.line.retain(|waiting| *waiting != own);
         if let Err(wait) = self.may(own.who, now) {
-            return Turn::Never(wait);
+            return Admission::Never(wait);
         }
         self.is_checking = true;
-        Turn::Now
+        Admission::Now
     }
 
     /// The try that was being checked was right or wrong.
@@ -148,12 +148,12 @@ impl Tries {
             (client.wrong, client.last) = (client.wrong.saturating_add(1), now);
             return;
         }
-        if self.clients.len() >= MOST
+        if self.clients.len() >= MAX_CLIENTS
             && let Some((at, _)) = self.clients.iter().enumerate().min_by_key(|(_, client)| client.last)
         {
             self.clients.swap_remove(at);
         }
-        self.clients.push(Client { who: who(ip), wrong: 1, last: now });
+        self.clients.push(ClientTries { who: who(ip), wrong: 1, last: now });
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
             tries.wrong(ip, Duration::ZERO);
             let _ = tries.wait(ip, Duration::ZERO);
         }
-        assert!(tries.clients.len() <= MOST && tries.line.len() <= LINE);
+        assert!(tries.clients.len() <= MAX_CLIENTS && tries.line.len() <= LINE);
         assert_eq!(tries.may(ONE, Duration::ZERO), Ok(()), "nobody waits for others");
         // The addresses of one network are one client.
         let mut tries = Tries::default();
@@ -214,21 +214,21 @@ mod tests {
             })
             .collect();
         assert_eq!(guesses.len(), LINE, "the line is bounded");
-        assert_eq!(tries.turn(guesses[1], now), Turn::Later);
-        assert_eq!(tries.turn(guesses[0], now), Turn::Now);
+        assert_eq!(tries.turn(guesses[1], now), Admission::Later);
+        assert_eq!(tries.turn(guesses[0], now), Admission::Now);
         let owner = tries.wait(ONE, now).expect("there is room for who was never wrong");
-        assert_eq!(tries.turn(owner, now), Turn::Later, "one at a time");
+        assert_eq!(tries.turn(owner, now), Admission::Later, "one at a time");
         tries.end(ip(0), false, now);
-        assert_eq!(tries.turn(guesses[1], now), Turn::Later);
-        assert_eq!(tries.turn(owner, now), Turn::Now);
+        assert_eq!(tries.turn(guesses[1], now), Admission::Later);
+        assert_eq!(tries.turn(owner, now), Admission::Now);
         tries.end(ONE, true, now);
-        // Of one client so many wait; further ones go behind those of others, and each is counted before the next.
+        // A few tries of one client wait; further ones go behind those of others, and each is counted before the next.
         let mut tries = Tries::default();
         let own: Vec<_> = (0..4).map(|_| tries.wait(ONE, now)).collect();
         assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(BUSY)]);
         let other = tries.wait(OTHER, now).expect("there is room");
         for (number, ip) in [(0, ONE), (other, OTHER), (1, ONE), (2, ONE)] {
-            assert_eq!(tries.turn(number, now), Turn::Now, "{number}");
+            assert_eq!(tries.turn(number, now), Admission::Now, "{number}");
             tries.end(ip, false, now);
         }
         assert!(tries.wait(ONE, now).is_err());

@@ -8,12 +8,12 @@ use crate::net::network::Network;
 
 /// What a request says about where it comes from.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RequestOrigin<'a> {
     /// The other end of the connection.
     pub peer: IpAddr,
     /// Whether the connection is secured.
     pub is_secured: bool,
-    /// The host in the target itself, `GET http://host/`; none where it is a path.
+    /// The host in the target itself, `GET http://host/`; `None` if it is a path.
     pub target: Option<&'a str>,
     /// `Host`
     pub host: Option<&'a str>,
@@ -50,7 +50,7 @@ pub enum Turned {
 }
 
 /// Judges where a request comes from. `listen` is where the page listens in fact.
-pub fn visit(asked: &Asked<'_>, web: &Web, listen: SocketAddr) -> Result<Visit, Turned> {
+pub fn visit(asked: &RequestOrigin<'_>, web: &Web, listen: SocketAddr) -> Result<Visit, Turned> {
     let is_named = web.proxies.iter().any(|network| network.contains(asked.peer.to_canonical()));
     if asked.is_forwarded && web.password.is_none() {
         return Err(Turned::Proxy);
@@ -78,7 +78,7 @@ fn last(list: &str) -> &str {
 
 /// The last address that is not one of the named proxies: whatever stands before it, anybody may have written. Where the nearest
 /// proxy wrote none, nobody knows who it is; what the proxy sends for itself has no such header.
-fn client(asked: &Asked<'_>, proxies: &[Network]) -> Result<IpAddr, Turned> {
+fn client(asked: &RequestOrigin<'_>, proxies: &[Network]) -> Result<IpAddr, Turned> {
     let mut client = None;
     for item in asked.forwarded_for.rsplit(',').filter(|_| !asked.forwarded_for.is_empty()) {
         let Some(ip) = address(item.trim()) else { break };
@@ -115,7 +115,7 @@ fn is_known(host: &str, web: &Web, listen: SocketAddr) -> bool {
     }
 }
 
-/// `host`, `host:80`, `[::1]`, `[::1]:80` without the port; none where it is none of them.
+/// `host`, `host:80`, `[::1]`, `[::1]:80` without the port; `None` if it is none of them.
 fn without_port(host: &str) -> Option<&str> {
     let end = if host.starts_with('[') { host.find(']')? + 1 } else { host.find(':').unwrap_or(host.len()) };
     let (name, port) = host.split_at(end);
@@ -140,10 +140,10 @@ pub fn is_own_site(origin: Option<&str>, fetch_site: Option<&str>, host: &str) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::web::Held;
+    use crate::config::web::SecretFile;
 
-    fn asked(host: Option<&str>) -> Asked<'_> {
-        Asked {
+    fn asked(host: Option<&str>) -> RequestOrigin<'_> {
+        RequestOrigin {
             peer: IpAddr::from([127, 0, 0, 1]),
             is_secured: false,
             target: None,
@@ -157,7 +157,7 @@ mod tests {
 
     fn locked() -> Web {
         Web {
-            password: Some(Held { path: String::new(), shown: String::new(), text: Ok(String::new()) }),
+            password: Some(SecretFile { path: String::new(), shown: String::new(), text: Ok(String::new()) }),
             ..Web::default()
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         let one: SocketAddr = "192.0.2.1:80".parse().expect("an address");
         assert!(judge(Some("192.0.2.1"), one) && !judge(Some("192.0.2.2"), one));
         // What stands in the target counts as well.
-        let both = Asked { target: Some("evil.example"), ..asked(Some("localhost")) };
+        let both = RequestOrigin { target: Some("evil.example"), ..asked(Some("localhost")) };
         assert_eq!(visit(&both, &web, loopback), Err(Turned::Host));
     }
 
@@ -215,7 +215,7 @@ mod tests {
             hosts: vec!["ddns.example".to_owned()],
             ..locked()
         };
-        let forwarded = Asked {
+        let forwarded = RequestOrigin {
             forwarded_for: "203.0.113.9, 192.0.2.7, 10.0.0.1",
             forwarded_host: Some("ddns.example"),
             forwarded_proto: Some("https"),
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(seen, Visit { client: ip("192.0.2.7"), host: "ddns.example".to_owned(), is_secure: true });
         let seen = visit(&forwarded, &named(&["10.0.0.0/8"]), listen).expect("it is let in");
         assert_eq!(seen, Visit { client: ip("127.0.0.1"), host: "127.0.0.1:9876".to_owned(), is_secure: false });
-        let other = Asked { forwarded_host: Some("evil.example"), ..forwarded };
+        let other = RequestOrigin { forwarded_host: Some("evil.example"), ..forwarded };
         assert_eq!(visit(&other, &named(&["127.0.0.1"]), listen), Err(Turned::Host));
         // Garbage of a client stands before what the proxy wrote, and is not the proxy's.
         for (given, expected) in [
@@ -242,11 +242,11 @@ mod tests {
             ("\u{fffd}", None),
             ("203.0.113.9,", None),
         ] {
-            let odd = Asked { forwarded_for: given, ..forwarded };
+            let odd = RequestOrigin { forwarded_for: given, ..forwarded };
             let seen = visit(&odd, &named(&["127.0.0.1", "10.0.0.0/8"]), listen).map(|visit| visit.client);
             assert_eq!(seen, expected.map(ip).ok_or(Turned::Nobody), "{given}");
         }
-        // Without a password, whoever comes through a proxy may be anybody.
+        // Without a password, anybody may come through a proxy.
         assert_eq!(visit(&forwarded, &Web::default(), listen), Err(Turned::Proxy));
     }
 

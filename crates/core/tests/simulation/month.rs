@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_secs(300);
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
 /// The longest pause that the endpoint asks for.
-const LONGEST_PAUSE: u64 = 600;
+const MAX_PAUSE_SECONDS: u64 = 600;
 
 /// How the endpoint, or the way to it, is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
             4 => steps.push((now, Step::Woke)),
             // The endpoint is out of order, and addresses change meanwhile.
             _ => {
-                let pause = (random.below(2) == 0).then(|| 1 + random.below(LONGEST_PAUSE));
+                let pause = (random.below(2) == 0).then(|| 1 + random.below(MAX_PAUSE_SECONDS));
                 let modes = [
                     Mode::Refuses(503, pause),
                     Mode::Refuses(429, pause),

@@ -2,7 +2,7 @@
 
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::table::{COMMANDS, CONFIG, Command, EVERYWHERE, Name, QUIET};
+use super::table::{COMMANDS, CONFIG, CommandSpec, EVERYWHERE, Name, QUIET};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
 use crate::output::layout::{broken, fitted};
@@ -20,14 +20,14 @@ const FURTHER: &str = "\
 ";
 
 /// The page of a command, or the first one.
-pub(crate) fn page(command: Option<&Command>, width: usize) -> String {
+pub(crate) fn page(command: Option<&CommandSpec>, width: usize) -> String {
     command.map_or_else(|| overview(width), |command| page_of(command, width))
 }
 
 /// The page of `ddns help`, or of the command or topic that follows it.
 pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnostic> {
     let Some(word) = word else { return Ok(overview(width)) };
-    if let Some(command) = Command::typed(word) {
+    if let Some(command) = CommandSpec::typed(word) {
         return Ok(page_of(command, width));
     }
     if let Some(topic) = TOPICS.iter().find(|topic| topic.name == word) {
@@ -54,7 +54,7 @@ fn overview(width: usize) -> String {
 }
 
 /// The text of `ddns COMMAND --help`.
-fn page_of(command: &Command, width: usize) -> String {
+fn page_of(command: &CommandSpec, width: usize) -> String {
     let mut help = broken(&format!("{}.", command.summary), 0, width);
     help += &format!("\nUsage: {}\n\n{}", usage(command), broken(command.about, 0, width));
     if command.word.is_some() {
@@ -85,7 +85,7 @@ fn page_of(command: &Command, width: usize) -> String {
 }
 
 /// `ddns listen [ADDRESS] [OPTION…]`
-pub(crate) fn usage(command: &Command) -> String {
+pub(crate) fn usage(command: &CommandSpec) -> String {
     let word: String = command
         .words()
         .map(|word| if word.is_required { format!(" {}", word.name) } else { format!(" [{}]", word.name) })

@@ -5,7 +5,7 @@ use ddns_core::config::fields::FIELDS;
 use ddns_core::net::url::shown_path;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
-use super::table::{ALONE, COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, QUIET, Word};
+use super::table::{ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, QUIET, Word};
 
 /// An error with a hint at the list of options.
 pub(super) fn wrong(message: impl Into<String>) -> Diagnostic {
@@ -21,7 +21,7 @@ pub(super) fn misread(error: lexopt::Error) -> Diagnostic {
 }
 
 /// An option that a command, or a plain `ddns`, does not have.
-pub(super) fn unknown_option(command: Option<&Command>, name: &str) -> Diagnostic {
+pub(super) fn unknown_option(command: Option<&CommandSpec>, name: &str) -> Diagnostic {
     let message = match command {
         Some(command) if takes_nothing(command) => format!("`ddns {}` takes no options", command.name),
         Some(command) => format!("`ddns {}` has no option --{name}", command.name),
@@ -40,7 +40,7 @@ pub(super) fn unknown_option(command: Option<&Command>, name: &str) -> Diagnosti
 }
 
 /// The same for `-x`.
-pub(super) fn unknown_letter(command: Option<&Command>, letter: char) -> Diagnostic {
+pub(super) fn unknown_letter(command: Option<&CommandSpec>, letter: char) -> Diagnostic {
     at(
         command,
         match command {
@@ -57,7 +57,7 @@ pub(super) fn missing_value(name: &str, what: &str) -> Diagnostic {
 }
 
 /// A word that is not one of those that the command takes.
-pub(super) fn wrong_word(command: &Command, word: &Word, value: &str) -> Diagnostic {
+pub(super) fn wrong_word(command: &CommandSpec, word: &Word, value: &str) -> Diagnostic {
     let known = word.one_of.join(", ");
     let near = nearest(value, word.one_of.iter().copied());
     let hint = near.map_or(format!("use one of {known}"), |near| format!("did you mean `{near}`? Use one of {known}"));
@@ -65,7 +65,7 @@ pub(super) fn wrong_word(command: &Command, word: &Word, value: &str) -> Diagnos
 }
 
 /// A command that needs a word, and has none.
-pub(super) fn missing_word(command: &Command, word: &Word) -> Diagnostic {
+pub(super) fn missing_word(command: &CommandSpec, word: &Word) -> Diagnostic {
     let error = at(Some(command), format!("`ddns {}` needs {} {}", command.name, article(word.name), word.name));
     if word.one_of.is_empty() { error } else { error.hint(format!("use one of {}", word.one_of.join(", "))) }
 }
@@ -75,7 +75,7 @@ fn article(word: &str) -> &'static str {
 }
 
 /// A second word after a command that takes one.
-pub(super) fn word_too_many(command: &Command, word: &Word) -> Diagnostic {
+pub(super) fn word_too_many(command: &CommandSpec, word: &Word) -> Diagnostic {
     let count = if word.next.is_some() { "two words" } else { &format!("one {}", word.name) };
     at(Some(command), format!("`ddns {}` takes only {count}", command.name))
 }
@@ -124,7 +124,7 @@ pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
     } else if value.contains('/') {
         let hint = format!("name a file before {option}, or with -c: a list takes every word up to the next option");
         ("a path is not a domain name".to_owned(), hint)
-    } else if Command::typed(value).is_some() {
+    } else if CommandSpec::typed(value).is_some() {
         (
             format!("`{value}` is a command, not a domain name"),
             format!("a command comes first: `ddns {value} {option} …`"),
@@ -145,24 +145,24 @@ pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str
 }
 
 /// An error with a hint at the page that helps.
-fn at(command: Option<&Command>, message: String) -> Diagnostic {
+fn at(command: Option<&CommandSpec>, message: String) -> Diagnostic {
     match command {
         Some(command) => Diagnostic::error(Place::Nowhere, message).hint(format!("see `ddns {} --help`", command.name)),
         None => wrong(message),
     }
 }
 
-fn takes_nothing(command: &Command) -> bool {
+fn takes_nothing(command: &CommandSpec) -> bool {
     command.options.is_empty() && !command.configured
 }
 
 /// The options that a command alone understands.
-fn own(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
+fn own(command: Option<&CommandSpec>) -> impl Iterator<Item = &'static str> {
     command.map_or(&[][..], |command| command.options).iter().map(|choice| choice.name)
 }
 
 /// The options that it shares with others; those of a plain `ddns` if there is no command.
-fn common(command: Option<&Command>) -> impl Iterator<Item = &'static str> {
+fn common(command: Option<&CommandSpec>) -> impl Iterator<Item = &'static str> {
     let is_configured = command.is_none_or(|command| command.configured);
     let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
     let configured = fields.chain([CONFIG.1.name, QUIET.1.name]).filter(move |_| is_configured);

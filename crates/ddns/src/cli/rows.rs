@@ -1,6 +1,6 @@
 //! Rows of help: a name and, in a column of its own, what it means.
 
-use super::table::Choice;
+use super::table::OptionSpec;
 use crate::output::layout::beside;
 
 /// The column in which the summary of a command begins.
@@ -18,6 +18,6 @@ pub(super) fn option(usage: &str, help: &str, width: usize) -> String {
 }
 
 /// An option that has a letter too.
-pub(super) fn lettered((letter, choice): &(char, Choice), width: usize) -> String {
+pub(super) fn lettered((letter, choice): &(char, OptionSpec), width: usize) -> String {
     option(&format!("-{letter}, {}", choice.usage()), choice.help, width)
 }

@@ -28,7 +28,7 @@ pub(crate) enum Name {
 
 /// One row of the table.
 #[derive(Debug)]
-pub(crate) struct Command {
+pub(crate) struct CommandSpec {
     pub(crate) which: Name,
     /// How it is typed.
     pub(crate) name: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Command {
     /// Whether it takes `-c` and the options of the fields, as a synchronization does.
     pub(crate) configured: bool,
     /// The options that it alone understands.
-    pub(crate) options: &'static [Choice],
+    pub(crate) options: &'static [OptionSpec],
     /// The word that may follow it.
     pub(crate) word: Option<Word>,
     /// One line to try.
@@ -48,7 +48,7 @@ pub(crate) struct Command {
 
 /// An option of a command.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choice {
+pub(crate) struct OptionSpec {
     /// Without its dashes.
     pub(crate) name: &'static str,
     /// The name of its value in help; empty if it takes none. `FILE` and `PATH` are completed as files.
@@ -69,22 +69,22 @@ pub(crate) struct Word {
     pub(crate) next: Option<&'static Word>,
 }
 
-const fn flag(name: &'static str, help: &'static str) -> Choice {
-    Choice { name, value: "", help }
+const fn flag(name: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec { name, value: "", help }
 }
 
-const fn option(name: &'static str, value: &'static str, help: &'static str) -> Choice {
-    Choice { name, value, help }
+const fn option(name: &'static str, value: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec { name, value, help }
 }
 
 /// For commands that print a report.
-const JSON: Choice = flag("json", "Print JSON, for programs");
+const JSON: OptionSpec = flag("json", "Print JSON, for programs");
 /// For commands that print a report.
-const WIDE: Choice = flag("wide", "Do not wrap long lines");
+const WIDE: OptionSpec = flag("wide", "Do not wrap long lines");
 
 /// The table, in the order of the help.
-pub(crate) const COMMANDS: &[Command] = &[
-    Command {
+pub(crate) const COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
         which: Name::Demo,
         name: "demo",
         summary: "Show what ddns does, on this machine alone",
@@ -96,7 +96,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns demo",
     },
-    Command {
+    CommandSpec {
         which: Name::Init,
         name: "init",
         summary: "Write a configuration: asks a few questions",
@@ -126,7 +126,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns init",
     },
-    Command {
+    CommandSpec {
         which: Name::Watch,
         name: "watch",
         summary: "Keep running: send changes at once, retry what failed",
@@ -138,7 +138,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns watch -c config.json",
     },
-    Command {
+    CommandSpec {
         which: Name::Status,
         name: "status",
         summary: "Show the state of every domain",
@@ -150,7 +150,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns status",
     },
-    Command {
+    CommandSpec {
         which: Name::History,
         name: "history",
         summary: "Show what was sent, what changed and what failed",
@@ -177,7 +177,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns history home.example.com --since 7d",
     },
-    Command {
+    CommandSpec {
         which: Name::Sync,
         name: "sync",
         summary: "Make the running service synchronize now",
@@ -189,7 +189,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns sync",
     },
-    Command {
+    CommandSpec {
         which: Name::Service,
         name: "service",
         summary: "Install `ddns watch` as a service, and look after it",
@@ -213,7 +213,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns service install --user -c config.json",
     },
-    Command {
+    CommandSpec {
         which: Name::Addresses,
         name: "addresses",
         summary: "Show this host's addresses, which one is sent, and why",
@@ -224,7 +224,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns addresses --index4 public default",
     },
-    Command {
+    CommandSpec {
         which: Name::Listen,
         name: "listen",
         summary: "Receive callbacks on this machine, show them and respond",
@@ -251,7 +251,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns listen --status 503 --then 204",
     },
-    Command {
+    CommandSpec {
         which: Name::Check,
         name: "check",
         summary: "Check the configuration; show each setting and its origin",
@@ -268,7 +268,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns check --online",
     },
-    Command {
+    CommandSpec {
         which: Name::Preview,
         name: "preview",
         summary: "Show every request that would be sent now, and why",
@@ -279,7 +279,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             flag("curl", "Print the requests as curl commands"),
             flag("show-secrets", "Do not mask secrets; in a terminal, or with --yes"),
             flag("yes", "Allow --show-secrets when the output is not a terminal"),
-            Choice {
+            OptionSpec {
                 name: "ip",
                 value: "ADDRESS",
                 help: "Show the requests with this address, as an example; once per family",
@@ -290,7 +290,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns preview --curl",
     },
-    Command {
+    CommandSpec {
         which: Name::Password,
         name: "password",
         summary: "Make the hash of a password, for the page",
@@ -301,7 +301,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns password > web.password",
     },
-    Command {
+    CommandSpec {
         which: Name::Notify,
         name: "notify",
         summary: "Send each notification once, to try it",
@@ -319,7 +319,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns notify failed",
     },
-    Command {
+    CommandSpec {
         which: Name::Recipes,
         name: "recipes",
         summary: "List the services that `ddns init --recipe` knows",
@@ -342,7 +342,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns recipes show duckdns",
     },
-    Command {
+    CommandSpec {
         which: Name::Schema,
         name: "schema",
         summary: "Print the JSON schema of a configuration, for editors",
@@ -353,7 +353,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns schema > ddns.schema.json",
     },
-    Command {
+    CommandSpec {
         which: Name::Completions,
         name: "completions",
         summary: "Print the completions for a shell",
@@ -369,7 +369,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         }),
         example: "ddns completions bash > ~/.local/share/bash-completion/completions/ddns",
     },
-    Command {
+    CommandSpec {
         which: Name::Man,
         name: "man",
         summary: "Print the manual page",
@@ -379,7 +379,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         word: None,
         example: "ddns man > /usr/local/share/man/man1/ddns.1",
     },
-    Command {
+    CommandSpec {
         which: Name::Help,
         name: "help",
         summary: "Explain a command or a topic",
@@ -398,34 +398,37 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 /// Options that set no field and that every synchronization takes: letter, name, value, help.
-pub(crate) const CONFIG: (char, Choice) =
-    ('c', Choice { name: "config", value: "FILE…", help: "Configuration files, or http(s) URLs; all of them are run" });
+pub(crate) const CONFIG: (char, OptionSpec) = (
+    'c',
+    OptionSpec { name: "config", value: "FILE…", help: "Configuration files, or http(s) URLs; all of them are run" },
+);
 /// The option for timers: sets the level of the log.
-pub(crate) const QUIET: (char, Choice) = ('q', flag("quiet", "Log warnings and errors only"));
+pub(crate) const QUIET: (char, OptionSpec) = ('q', flag("quiet", "Log warnings and errors only"));
 /// For commands that show something that goes on.
-pub(crate) const FOLLOW: (char, Choice) = ('f', flag("follow", "Go on: show new lines of the log as they come"));
+pub(crate) const FOLLOW: (char, OptionSpec) = ('f', flag("follow", "Go on: show new lines of the log as they come"));
 /// The option that writes a template and does nothing else; its value may be left out.
-pub(crate) const NEW_CONFIG: Choice = Choice {
+pub(crate) const NEW_CONFIG: OptionSpec = OptionSpec {
     name: "new-config",
     value: "[FILE]",
     help: "Write a commented configuration and exit; config.json by default",
 };
 /// For commands that ask a service.
-const ALL: Choice = flag("all", "Every service of this user");
+const ALL: OptionSpec = flag("all", "Every service of this user");
 /// The option that sends what services refused for good; `sync` has it too.
-pub(crate) const RETRY_STOPPED: Choice = flag("retry-stopped", "Also send updates that their service refused for good");
+pub(crate) const RETRY_STOPPED: OptionSpec =
+    flag("retry-stopped", "Also send updates that their service refused for good");
 /// What plain `ddns` takes, and no command does.
-pub(crate) const ALONE: [Choice; 2] = [RETRY_STOPPED, NEW_CONFIG];
+pub(crate) const ALONE: [OptionSpec; 2] = [RETRY_STOPPED, NEW_CONFIG];
 /// Options that are understood everywhere.
-pub(crate) const EVERYWHERE: [(char, Choice); 2] =
+pub(crate) const EVERYWHERE: [(char, OptionSpec); 2] =
     [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];
 
 /// The options that switch a field off.
 pub(crate) const NEGATIONS: [(&str, Key); 2] = [("no-cache", Key::Cache), ("no-ssl", Key::Ssl)];
 
-impl Command {
+impl CommandSpec {
     /// What `-c` is for this command.
-    pub(crate) fn config(&self) -> (char, Choice) {
+    pub(crate) fn config(&self) -> (char, OptionSpec) {
         let (value, help) = match self.which {
             Name::Init => ("FILE", "The same as FILE"),
             Name::Status | Name::History | Name::Sync => (
@@ -436,7 +439,7 @@ impl Command {
             Name::Service => ("FILE…", "The configuration of the service"),
             _ => ("FILE…", "Configuration files, or http(s) URLs; several are allowed"),
         };
-        (CONFIG.0, Choice { name: CONFIG.1.name, value, help })
+        (CONFIG.0, OptionSpec { name: CONFIG.1.name, value, help })
     }
 
     /// Whether it takes `-c`.
@@ -460,7 +463,7 @@ impl Command {
     }
 }
 
-impl Choice {
+impl OptionSpec {
     /// The letter that stands for it, where there is one.
     pub(crate) fn letter(&self) -> Option<char> {
         (self.name == FOLLOW.1.name).then_some(FOLLOW.0)
@@ -473,7 +476,7 @@ impl Choice {
     }
 }
 
-/// `--ipv4 DOMAIN…`: how the option of a field is written; none where it has no option.
+/// `--ipv4 DOMAIN…`: how the option of a field is written; `None` if it has no option.
 pub(crate) fn usage_of(field: &Field) -> Option<String> {
     let value = match field.kind {
         Kind::Flag => String::new(),

@@ -10,7 +10,7 @@ use ddns_core::text::json::Value;
 use super::rows::NAMES;
 use super::table::{COMMANDS, Name};
 use super::topics::TOPICS;
-use super::{Invocation, Settings, help, parse};
+use super::{CliSettings, Invocation, help, parse};
 use crate::output::layout::{WIDE, WIDTH};
 
 fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
@@ -19,7 +19,7 @@ fn parsed(arguments: &[&str]) -> Result<Invocation, Diagnostic> {
 
 fn settings(arguments: &[&str]) -> (Vec<String>, Raw) {
     match parsed(arguments) {
-        Ok(Invocation::Synchronize(Settings { files, options, .. })) => (files, options),
+        Ok(Invocation::Synchronize(CliSettings { files, options, .. })) => (files, options),
         other => panic!("{arguments:?}: {other:?}"),
     }
 }

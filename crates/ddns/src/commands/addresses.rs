@@ -8,11 +8,11 @@ use ddns_core::net::family::Family;
 use ddns_core::net::local_address::LocalAddress;
 use ddns_core::text::json::{Node, Value};
 
-use crate::cli::{Given, Settings};
+use crate::cli::{CliSettings, Given};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
-use crate::lookup::report::{List, Report, described, verdict};
+use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 use crate::output::layout::broken;
 use crate::output::{complain, json, print, say};
 
@@ -31,7 +31,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         Err(wrong) => return complain(&wrong),
     };
     let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
-    let mut report = Report::make(&configs, &client).await;
+    let mut report = LookupReport::make(&configs, &client).await;
     if let Err(why) = &report.local {
         say(&format!("warning: the addresses of this host cannot be listed: {why}\n"));
     }
@@ -44,7 +44,7 @@ pub(crate) async fn run(given: Given) -> u8 {
 }
 
 /// Sources can be tried without a configuration: what else one needs is filled in, and not used.
-fn complete(settings: &mut Settings, environment: &Environment) {
+fn complete(settings: &mut CliSettings, environment: &Environment) {
     let needed = [
         (Key::Dns, "callback"),
         (Key::Id, "http://localhost/"),
@@ -59,7 +59,7 @@ fn complete(settings: &mut Settings, environment: &Environment) {
     }
 }
 
-fn text(report: &Report, width: usize) -> String {
+fn text(report: &LookupReport, width: usize) -> String {
     let mut text = String::from("Addresses of this host\n");
     let local = report.local.as_deref().unwrap_or_default();
     let widest = |of: &dyn Fn(&LocalAddress) -> String| local.iter().map(|row| of(row).len()).max().unwrap_or(0);
@@ -83,7 +83,7 @@ fn text(report: &Report, width: usize) -> String {
     text
 }
 
-fn list_text(list: &List, width: usize) -> String {
+fn list_text(list: &SourceReport, width: usize) -> String {
     let mut text = fitted(&format!("\n{} ({})", list.family, list.family.record_type()), &list.named(), width);
     for attempt in &list.lookup.attempts {
         let took = attempt.took.as_millis();

@@ -12,7 +12,7 @@ use ddns_core::config::fields::file_variables;
 use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::named_files;
-use ddns_core::config::raw::{self, Document, Written};
+use ddns_core::config::raw::{self, Document, FileLayers};
 use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
@@ -23,21 +23,21 @@ use futures_util::future::join_all;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::{Client, How, Over, Step, Want};
+use crate::http::{Client, How, Over, ProbeStep, Want};
 use crate::load::{self, Examined};
-use crate::lookup::{self, Lookup, Pair};
+use crate::lookup::{self, Lookup, LookupPair};
 use crate::notify;
 use crate::output::USAGE;
 use crate::output::complain;
 use crate::output::print;
 use crate::watch;
 
-/// So many endpoints of one entry are tried, where a placeholder makes many of it.
-const MOST_ORIGINS: usize = 20;
+/// How many endpoints of one entry are tried if a placeholder makes many of it.
+const MAX_ORIGINS: usize = 20;
 
 /// The result of a check.
 #[derive(Default)]
-struct Report {
+struct CheckReport {
     /// By file; the name is empty where there is none.
     listings: Vec<(String, Vec<Section>)>,
     diagnostics: Vec<Diagnostic>,
@@ -49,7 +49,7 @@ struct Report {
 /// What was found online.
 struct Online {
     addresses: Vec<(Family, Lookup)>,
-    origins: Vec<(String, Vec<Step>)>,
+    origins: Vec<(String, Vec<ProbeStep>)>,
 }
 
 /// Loads, looks and shows. 2 where something is wrong, 1 where something fails online, else 0.
@@ -60,8 +60,8 @@ pub(crate) async fn run(given: Given) -> u8 {
     if result.as_ref().is_ok_and(Vec::is_empty) {
         return complain(&[load::no_configuration(&environment)]);
     }
-    let mut report = Report::default();
-    let texts: Vec<Option<Written>> = documents.iter().map(|document| raw::read(document).ok()).collect();
+    let mut report = CheckReport::default();
+    let texts: Vec<Option<FileLayers>> = documents.iter().map(|document| raw::read(document).ok()).collect();
     for (document, text) in documents.iter().zip(&texts) {
         let sections = text.as_ref().map(|text| listing(Some(text), &around, all)).unwrap_or_default();
         report.diagnostics.extend(readable(document, &sections));
@@ -94,7 +94,7 @@ pub(crate) async fn run(given: Given) -> u8 {
 }
 
 /// What is doubtful about valid configurations; `texts` are those that could be read.
-pub(crate) fn warnings(valid: &[Valid], texts: &[Option<Written>], around: &Surroundings) -> Vec<Diagnostic> {
+pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &Surroundings) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     for ((config, warnings), text) in valid.iter().zip(texts) {
@@ -119,7 +119,7 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
 }
 
 /// The same for the files that a configuration names for its secrets.
-fn readable_values(document: &Document, written: &Written, environment: &Environment) -> Vec<Diagnostic> {
+fn readable_values(document: &Document, written: &FileLayers, environment: &Environment) -> Vec<Diagnostic> {
     let named = named_files::secret_in(written).into_iter();
     named.filter_map(|file| readable_file(Place::file(&document.name), &file, environment)).collect()
 }
@@ -183,7 +183,7 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
 
 /// The addresses that an entry calls, one of each origin. A family without an address has none where the origin depends
 /// on the update.
-fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
+fn endpoints_of(entry: &Entry, pair: &LookupPair) -> Vec<Url> {
     let has_one = entry.callback.target.fixed_part().is_some();
     let mut urls: Vec<Url> = Vec::new();
     for family in Family::ALL {
@@ -192,7 +192,7 @@ fn endpoints_of(entry: &Entry, pair: &Pair) -> Vec<Url> {
         let Some(ip) = found.or_else(spare) else { continue };
         for domain in entry.domains_of(family).iter().take(if has_one { 1 } else { usize::MAX }) {
             let Ok(url) = entry.callback.url(&entry.update(domain, family, ip), unix_time()) else { continue };
-            if urls.len() < MOST_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
+            if urls.len() < MAX_ORIGINS && !urls.iter().any(|known| known.origin() == url.origin()) {
                 urls.push(url);
             }
         }
@@ -207,7 +207,7 @@ impl Online {
     }
 }
 
-impl Report {
+impl CheckReport {
     fn exit_code(&self) -> u8 {
         match &self.online {
             _ if has_errors(&self.diagnostics) => USAGE,

@@ -4,7 +4,9 @@
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 
 use crate::cli::Given;
-use crate::cli::table::{ALONE, COMMANDS, CONFIG, Choice, Command, EVERYWHERE, NEGATIONS, Name, QUIET, negation_help};
+use crate::cli::table::{
+    ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, Name, OptionSpec, QUIET, negation_help,
+};
 use crate::cli::topics::TOPICS;
 use crate::output::print;
 
@@ -39,7 +41,7 @@ struct Offer {
 }
 
 impl Offer {
-    fn own(letter: Option<char>, choice: &Choice) -> Self {
+    fn own(letter: Option<char>, choice: &OptionSpec) -> Self {
         let behind = match choice.value {
             "" => Behind::Nothing,
             "FILE" | "FILE…" | "[FILE]" | "PATH" | "FOLDER" => Behind::Words(&[], true),
@@ -90,14 +92,14 @@ fn everywhere() -> Vec<Offer> {
     EVERYWHERE.iter().map(|(letter, choice)| Offer::own(Some(*letter), choice)).collect()
 }
 
-fn own(command: &Command) -> Vec<Offer> {
+fn own(command: &CommandSpec) -> Vec<Offer> {
     let files = (command.takes_files() && !command.configured).then(|| command.config());
     let files = files.map(|(letter, choice)| Offer::own(Some(letter), &choice));
     command.options.iter().map(|choice| Offer::own(choice.letter(), choice)).chain(files).collect()
 }
 
 /// What can stand behind a command without an option.
-fn words(command: &Command) -> Vec<&'static str> {
+fn words(command: &CommandSpec) -> Vec<&'static str> {
     if command.which == Name::Help {
         return COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name)).collect();
     }

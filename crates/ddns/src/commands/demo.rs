@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::server::{Response, Verdict, serve};
+use crate::http::server::{Reaction, ReceiverResponse, serve};
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
 use crate::output::fail;
@@ -132,7 +132,7 @@ fn load(text: &str) -> io::Result<Valid> {
 async fn round(
     sync: &mut Sync<'_>,
     addresses: [IpAddr; 2],
-    received: &Received,
+    received: &ReceivedLog,
     out: &mut impl Write,
 ) -> io::Result<()> {
     // It plays the source itself; its endpoint is on loopback (A8).
@@ -180,17 +180,17 @@ fn show_lines<'a>(label: &str, lines: impl Iterator<Item = &'a str>, out: &mut i
 }
 
 /// What the receiver got since it was last looked at: request lines and bodies.
-type Received = Rc<RefCell<Vec<(String, String)>>>;
+type ReceivedLog = Rc<RefCell<Vec<(String, String)>>>;
 
 /// Receives beside the rest, and responds with 204.
-fn receive(listener: TcpListener) -> Received {
-    let received = Received::default();
+fn receive(listener: TcpListener) -> ReceivedLog {
+    let received = ReceivedLog::default();
     let seen = received.clone();
     tokio::task::spawn_local(serve(listener, move |heard| {
-        let Ok(request) = heard else { return Verdict::Ignore };
+        let Ok(request) = heard else { return Reaction::Ignore };
         let line = format!("{} {} HTTP/1.1", request.method, request.target);
         seen.borrow_mut().push((line, String::from_utf8_lossy(&request.body).into_owned()));
-        Verdict::Respond(Response { status: 204, ..Response::default() })
+        Reaction::Respond(ReceiverResponse { status: 204, ..ReceiverResponse::default() })
     }));
     received
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use ddns_core::history::filter::{Filter, Kind};
+use ddns_core::history::filter::{Filter, RecordKind};
 use ddns_core::history::record::Record;
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -15,7 +15,7 @@ use ddns_core::update::status::Status;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::{Form, Given};
+use crate::cli::{Given, ReportFormat};
 use crate::clock::{unix_time, zone};
 use crate::environment::Environment;
 use crate::history::{beside, records};
@@ -54,10 +54,10 @@ pub(crate) async fn run(given: Given) -> u8 {
 }
 
 /// A service, of which nothing is known where none runs, and the files of its history.
-type Kept = (Status, Vec<PathBuf>);
+type ServiceHistory = (Status, Vec<PathBuf>);
 
 /// The files of the services that are meant; where none runs, those of the configurations.
-async fn kept(given: Given, environment: &Environment) -> Result<Vec<Kept>, u8> {
+async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHistory>, u8> {
     let running = meant(&given, environment).await?.running;
     if running.is_empty() {
         note_closed_folder(environment, "history");
@@ -105,9 +105,9 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
             unix_time().seconds.saturating_sub(age.as_secs())
         }
     };
-    let kinds = [Kind::Failed, Kind::Changed, Kind::Group];
+    let kinds = [RecordKind::Failed, RecordKind::Changed, RecordKind::Group];
     let kind = match kinds.into_iter().filter(|kind| given.has(kind.name())).collect::<Vec<_>>()[..] {
-        [] => Kind::All,
+        [] => RecordKind::All,
         [kind] => kind,
         [.., last] => {
             let message = "only one of --failed, --changed and --group can be given";
@@ -117,7 +117,7 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
     Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind, ..Filter::default() })
 }
 
-fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
+fn show(paths: &[PathBuf], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
     let records = records(paths, filter)?;
     if form.json {
         return show_json(records, BufWriter::new(io::stdout().lock())).map(|()| 0);
@@ -132,7 +132,7 @@ fn show(paths: &[PathBuf], filter: &Filter, form: Form) -> io::Result<u8> {
 }
 
 /// One after the other, each with the name of its service.
-fn show_all(all: &[Kept], filter: &Filter, form: Form) -> io::Result<u8> {
+fn show_all(all: &[ServiceHistory], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
     let mut code = 0;
     for (at, (service, paths)) in all.iter().enumerate() {
         if form.json {

@@ -15,7 +15,7 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Batch;
 use ddns_core::config::fields::Key;
-use ddns_core::config::interview::{Interview, Subject};
+use ddns_core::config::interview::{Interview, QuestionSubject};
 use ddns_core::config::raw::Origin;
 use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
@@ -26,11 +26,11 @@ use ddns_core::update::Update;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
+use crate::hidden_prompt;
 use crate::http::{Client, USER_AGENT};
 use crate::lookup::{Query, look_up, own_address};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print, put, say};
-use crate::unseen;
 
 /// Shown where no address was found: addresses for documentation.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
@@ -57,7 +57,7 @@ impl Looked {
 }
 
 /// The file that is to be written.
-struct Target {
+struct OutputFile {
     /// As the user named it.
     name: String,
     path: PathBuf,
@@ -67,7 +67,7 @@ struct Target {
 /// conversation was broken off or the file cannot be written.
 pub(crate) async fn run(given: Given) -> u8 {
     let environment = Environment::read();
-    let target = match Target::of(&given, &environment) {
+    let target = match OutputFile::of(&given, &environment) {
         Ok(target) => target,
         Err(error) => return complain(&[error]),
     };
@@ -136,7 +136,7 @@ fn notify(given: &Given, may_ask: bool) -> Result<Option<Value>, u8> {
 
 /// `--new-config`: a commented template, with the values of the options in it.
 pub(crate) fn template(given: &Given) -> u8 {
-    let target = match Target::of(given, &Environment::read()) {
+    let target = match OutputFile::of(given, &Environment::read()) {
         Ok(target) => target,
         Err(error) => return complain(&[error]),
     };
@@ -183,7 +183,7 @@ async fn converse(
                 continue;
             }
         }
-        let Subject::Source(family) = question.subject else { continue };
+        let QuestionSubject::Source(family) = question.subject else { continue };
         let Ok((config, _)) = starter::checked(interview.settings()) else { continue };
         let Some(entry) = config.entries.first() else { continue };
         let is_new = looked[family.index()].sources != entry.sources_of(family);
@@ -212,7 +212,7 @@ fn line() -> Result<String, String> {
 
 /// Asks for an answer that must not be seen.
 fn secret_line(question: &str) -> Result<String, String> {
-    match unseen::line(|| show(question)) {
+    match hidden_prompt::line(|| show(question)) {
         Ok(Some(line)) => Ok(line),
         Ok(None) => Err("the input ended before the last question".to_owned()),
         Err(error) => Err(format!("the answer cannot be read ({error})")),
@@ -243,7 +243,7 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     }
 }
 
-impl Target {
+impl OutputFile {
     /// The file behind the command, or behind `-c`; none that is there already.
     fn of(given: &Given, environment: &Environment) -> Result<Self, Diagnostic> {
         let wrong = |message: &str, hint: &str| Err(Diagnostic::error(Place::Nowhere, message).hint(hint));
@@ -296,7 +296,7 @@ fn taken(name: &str) -> Diagnostic {
 }
 
 /// What was written, what it sends, and how to go on.
-fn shown(target: &Target, config: &Config, looked: &[Looked; 2]) -> String {
+fn shown(target: &OutputFile, config: &Config, looked: &[Looked; 2]) -> String {
     let width = width_of(io::stdout());
     let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
     for entry in &config.entries {

@@ -14,15 +14,15 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use futures_util::future::select;
 use tokio::net::TcpListener;
 
-use crate::cli::{Form, Given};
-use crate::http::server::{Received, Refusal, Verdict, not_listening, serve};
+use crate::cli::{Given, ReportFormat};
+use crate::http::server::{InvalidRequest, Reaction, Received, not_listening, serve};
 use crate::output::{complain, put, say};
 use crate::signals::{SIGINT, SIGTERM, Signals};
-use options::Options;
+use options::ListenOptions;
 
 /// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.
 pub(crate) async fn run(given: Given) -> u8 {
-    let options = match Options::read(&given) {
+    let options = match ListenOptions::read(&given) {
         Ok(options) => options,
         Err(error) => return complain(&[error]),
     };
@@ -49,28 +49,28 @@ pub(crate) async fn run(given: Given) -> u8 {
 
 /// How many requests came so far, and how to respond to them.
 struct Receiver {
-    options: Options,
-    form: Form,
+    options: ListenOptions,
+    form: ReportFormat,
     count: usize,
 }
 
 impl Receiver {
     /// Prints what came, and decides on the response.
-    fn hear(&mut self, heard: Result<&Received, &Refusal>) -> Verdict {
+    fn hear(&mut self, heard: Result<&Received, &InvalidRequest>) -> Reaction {
         let (text, verdict) = match heard {
-            Ok(_) if self.options.count.is_some_and(|most| self.count >= most) => return Verdict::Ignore,
+            Ok(_) if self.options.count.is_some_and(|most| self.count >= most) => return Reaction::Ignore,
             Ok(request) => {
                 self.count += 1;
                 let response = self.options.response(self.count);
-                (show::request(request, &response, self.count, self.form), Verdict::Respond(response))
+                (show::request(request, &response, self.count, self.form), Reaction::Respond(response))
             }
-            Err(refusal) => (show::refusal(refusal, self.form), Verdict::Respond(self.options.response(1))),
+            Err(refusal) => (show::refusal(refusal, self.form), Reaction::Respond(self.options.response(1))),
         };
-        if printed(&text) { verdict } else { Verdict::Stop }
+        if printed(&text) { verdict } else { Reaction::Stop }
     }
 }
 
-/// Prints at once, for whoever reads along; false where nobody does any more.
+/// Prints at once, for a reader at the other end; false if the reader is gone.
 fn printed(text: &str) -> bool {
     put(text).is_ok()
 }

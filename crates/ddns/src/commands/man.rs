@@ -3,7 +3,7 @@
 use ddns_core::config::fields::FIELDS;
 
 use crate::cli::help::{EXAMPLES, usage};
-use crate::cli::table::{ALONE, COMMANDS, CONFIG, Command, EVERYWHERE, NEGATIONS, QUIET, negation_help, usage_of};
+use crate::cli::table::{ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, QUIET, negation_help, usage_of};
 use crate::cli::topics::TOPICS;
 use crate::output::layout::WIDTH;
 use crate::output::print;
@@ -52,7 +52,7 @@ fn page() -> String {
 }
 
 /// One command, with its own options and its example.
-fn section(command: &Command) -> String {
+fn section(command: &CommandSpec) -> String {
     let mut text = format!(".SS \"{}\"\n{}\n", plain(&usage(command)), prose(command.about));
     for word in command.words() {
         text += &row(word.name, word.help);

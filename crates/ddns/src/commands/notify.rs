@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use ddns_core::config::{Config, Notification};
-use ddns_core::notify::Event;
+use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
@@ -23,7 +23,7 @@ const COLUMN: usize = 4;
 
 /// 0 where every notification arrived, 1 where one did not, 2 where there is none.
 pub(crate) async fn run(given: Given) -> u8 {
-    let event = given.word().and_then(Event::parse);
+    let event = given.word().and_then(NotifyEvent::parse);
     let (environment, client) = (Environment::read(), Client::default());
     let configs = match load::load(given.settings, &environment, &client).await {
         Ok(configs) => configs,
@@ -55,7 +55,7 @@ pub(crate) async fn run(given: Given) -> u8 {
 }
 
 /// Sends one, and says what came back.
-async fn tried(config: &Config, notification: &Notification, event: Event, client: &Client) -> (String, bool) {
+async fn tried(config: &Config, notification: &Notification, event: NotifyEvent, client: &Client) -> (String, bool) {
     let secrets = config.secrets();
     let Some(mut notice) = example(config, notification, event) else { return (String::new(), true) };
     // It arrives where real ones do.

@@ -4,9 +4,9 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
+use crate::hidden_prompt;
 use crate::output::{complain, fail, print};
-use crate::unseen;
-use crate::web::password::{LONGEST, hash};
+use crate::web::password::{MAX_PASSWORD_BYTES, hash};
 
 /// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
 /// broken off; 2 where there is no password, or the two differ.
@@ -21,8 +21,8 @@ pub(crate) fn run() -> u8 {
     if password != again {
         return wrong("the two are not the same: try again");
     }
-    if password.is_empty() || password.len() > LONGEST {
-        return wrong(&format!("a password has from 1 to {LONGEST} bytes"));
+    if password.is_empty() || password.len() > MAX_PASSWORD_BYTES {
+        return wrong(&format!("a password has from 1 to {MAX_PASSWORD_BYTES} bytes"));
     }
     match hash(&password) {
         Ok(hash) => print(&format!("{hash}\n")),
@@ -34,20 +34,20 @@ fn wrong(why: &str) -> u8 {
     complain(&[Diagnostic::error(Place::Nowhere, why)])
 }
 
-/// The first line of standard input; none where there is none.
+/// The first line of standard input; `None` at its end.
 fn piped() -> io::Result<Option<String>> {
     let mut line = String::new();
-    io::stdin().lock().take(LONGEST as u64 + 3).read_line(&mut line)?;
+    io::stdin().lock().take(MAX_PASSWORD_BYTES as u64 + 3).read_line(&mut line)?;
     let password = line.trim_end_matches(['\r', '\n']);
     Ok((!line.is_empty()).then(|| password.to_owned()))
 }
 
-/// Two lines that are typed; none where it was broken off.
+/// A password, typed twice; `None` if that was cancelled.
 fn asked() -> io::Result<Option<[String; 2]>> {
     let Some(first) = typed("Password: ")? else { return Ok(None) };
     Ok(typed("Again: ")?.map(|second| [first, second]))
 }
 
 fn typed(question: &str) -> io::Result<Option<String>> {
-    unseen::line(|| drop(write!(io::stderr(), "{question}")))
+    hidden_prompt::line(|| drop(write!(io::stderr(), "{question}")))
 }

@@ -11,7 +11,7 @@ use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::{Batch as Request, Moment, Redacted};
 use ddns_core::config::{Config, Entry, Notification};
 use ddns_core::net::family::Family;
-use ddns_core::notify::Event;
+use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -23,14 +23,14 @@ use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, USER_AGENT};
 use crate::load;
-use crate::lookup::{self, Lookup, Pair};
+use crate::lookup::{self, Lookup, LookupPair};
 use crate::notify::{example, moment};
 use crate::output::{complain, print, say};
 use crate::sync::preview::{INCOMPLETE, redacted};
 use crate::sync::{Caches, Remembered, moment_of};
 
 /// All updates of one family of one entry.
-struct Batch<'a> {
+struct FamilyUpdates<'a> {
     config: &'a Config,
     /// The number of the entry in its configuration.
     number: usize,
@@ -41,21 +41,21 @@ struct Batch<'a> {
     addresses: [Option<IpAddr>; 2],
     /// Which of them are examples (A8).
     examples: [bool; 2],
-    /// Which updates go in one request (H7); none where each has its own.
-    groups: Rc<Option<Vec<Group>>>,
-    /// What is remembered; none where the cache is off.
+    /// Which updates go in one request (H7); `None` if each has its own.
+    groups: Rc<Option<Vec<RequestMembers>>>,
+    /// What is remembered; `None` if the cache is off.
     remembered: Option<Remembered>,
     /// Whether secrets are shown.
     reveal: bool,
 }
 
 /// Updates that go in one request: families, and places in their lists.
-type Group = Vec<(Family, usize)>;
+type RequestMembers = Vec<(Family, usize)>;
 
 /// One update, as it is shown.
-struct Item<'a> {
+struct PreviewItem<'a> {
     domain: &'a Domain,
-    /// The address it should have; none where none was found.
+    /// The address it should have; `None` if no address was found.
     ip: Option<IpAddr>,
     /// None where there is no address.
     verdict: Option<Verdict>,
@@ -70,7 +70,7 @@ struct Sample<'a> {
     /// The number of the notification in its configuration.
     number: usize,
     notification: &'a Notification,
-    event: Event,
+    event: NotifyEvent,
     message: String,
     request: Result<Redacted, String>,
 }
@@ -87,7 +87,7 @@ fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
 
 /// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.
 pub(crate) async fn run(given: Given) -> u8 {
-    let options = match show::Options::of(&given, io::stdout().is_terminal()) {
+    let options = match show::PreviewOptions::of(&given, io::stdout().is_terminal()) {
         Ok(options) => options,
         Err(error) => return complain(&[error]),
     };
@@ -139,7 +139,12 @@ fn warn(text: &str) {
 }
 
 /// Every update, entry by entry.
-fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environment, reveal: bool) -> Vec<Batch<'a>> {
+fn batches<'a>(
+    configs: &[&'a Config],
+    lookups: Vec<LookupPair>,
+    environment: &Environment,
+    reveal: bool,
+) -> Vec<FamilyUpdates<'a>> {
     let all = configs.iter().flat_map(|config| config.entries.iter().enumerate().map(move |entry| (*config, entry)));
     let mut caches = Caches::default();
     let mut batches = Vec::new();
@@ -151,7 +156,7 @@ fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environ
         for (family, lookup) in Family::ALL.into_iter().zip(pair) {
             let Some(lookup) = lookup else { continue };
             let (remembered, groups) = (remembered.clone(), Rc::clone(&groups));
-            batches.push(Batch {
+            batches.push(FamilyUpdates {
                 config,
                 number,
                 entry,
@@ -171,7 +176,7 @@ fn batches<'a>(configs: &[&'a Config], lookups: Vec<Pair>, environment: &Environ
     batches
 }
 
-impl<'a> Batch<'a> {
+impl<'a> FamilyUpdates<'a> {
     fn domains(&self) -> &'a [Domain] {
         self.entry.domains_of(self.family)
     }
@@ -180,7 +185,7 @@ impl<'a> Batch<'a> {
         Some(self.entry.update(domain, self.family, self.lookup.address()?))
     }
 
-    /// What is remembered of a domain; none where the cache is off.
+    /// What is remembered of a domain; `None` if the cache is off.
     fn memory(&self, domain: &Domain) -> Option<Memory<'_>> {
         self.remembered.as_ref().map(|remembered| remembered.memory(self.entry, domain, self.family))
     }
@@ -234,7 +239,7 @@ impl<'a> Batch<'a> {
             .is_some_and(|request| self.entry.callback.redacted(request, unix_time(), USER_AGENT, false).is_ok())
     }
 
-    fn item(&self, domain: &'a Domain, now: u64) -> Item<'a> {
+    fn item(&self, domain: &'a Domain, now: u64) -> PreviewItem<'a> {
         let together = self.update(domain).map(|update| self.together(update));
         let is_example = together.iter().flatten().flatten().any(|update| self.examples[update.family.index()]);
         let request = together.map(|updates| {
@@ -244,6 +249,6 @@ impl<'a> Batch<'a> {
             redacted((&self.entry.callback, &self.entry.proxies), request, moment, self.reveal)
         });
         let ip = self.update(domain).map(|update| update.ip);
-        Item { domain, ip, verdict: self.verdict(domain, now), request, is_example }
+        PreviewItem { domain, ip, verdict: self.verdict(domain, now), request, is_example }
     }
 }

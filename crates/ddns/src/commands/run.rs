@@ -10,7 +10,7 @@ use ddns_core::schedule::lookups::Due;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::outcome::Tally;
 
-use crate::cli::Settings;
+use crate::cli::CliSettings;
 use crate::group;
 use crate::history::History;
 use crate::load;
@@ -22,7 +22,7 @@ use crate::sync::{self, Sync};
 use crate::watch;
 use turn::Turn;
 
-pub(crate) async fn run(settings: Settings) -> u8 {
+pub(crate) async fn run(settings: CliSettings) -> u8 {
     let (configs, environment, client) = match load::begin(settings.clone()).await {
         Ok(begun) => begun,
         Err(code) => return code,
@@ -65,7 +65,7 @@ pub(crate) async fn run(settings: Settings) -> u8 {
                 sync.step().await;
             }
             Some(turn) => {
-                // In a box: whoever is in no group must not carry its state.
+                // In a box: a run without a group must not carry its state.
                 let has_won = Box::pin(turn.step(&mut sync, &logs[0])).await;
                 if let Some(notifier) = notifier.as_mut().filter(|_| has_won) {
                     notifier.renew_keys(&mut sync);

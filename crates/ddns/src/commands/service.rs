@@ -12,17 +12,17 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use ddns_core::service::{Manager, Scope, configurations, log};
+use ddns_core::service::{Manager, ServiceScope, configurations, log};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
-use crate::cli::{Given, Settings};
+use crate::cli::{CliSettings, Given};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
 use crate::output::{complain, fail, print, say};
 
-use facts::{Facts, Found};
+use facts::{Facts, Installed};
 
 /// Where nothing is installed, or no service responds (I6).
 const NOT_RUNNING: u8 = 3;
@@ -69,7 +69,7 @@ fn note(text: &str) {
 
 /// The host's services are root's matter.
 fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
-    if facts.scope == Scope::User || facts.is_root {
+    if facts.scope == ServiceScope::User || facts.is_root {
         return None;
     }
     let way = match facts.manager {
@@ -84,8 +84,8 @@ fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
 async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
     let found = facts.installed();
     let file = match &found {
-        Found::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
-        Found::Nothing if !is_print => {
+        Installed::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
+        Installed::Nothing if !is_print => {
             let _ = fail(&format!("no service of ddns is installed: {}", facts.looked_for()));
             return NOT_RUNNING;
         }
@@ -107,7 +107,7 @@ async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
 /// `log.file` of the configuration that the table of cron names.
 async fn log_file(table: &str, facts: &Facts) -> Option<String> {
     let files = configurations(table)?.split(", ").map(str::to_owned).collect();
-    let settings = Settings { files, ..Settings::default() };
+    let settings = CliSettings { files, ..CliSettings::default() };
     let loaded = load::load(settings, &facts.environment.of_service(), &Client::default()).await.ok()?;
     loaded.into_iter().find_map(|(config, _)| config.log.file)
 }

@@ -16,7 +16,7 @@ use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Row, Status, UpdateState};
 
-use crate::cli::{Form, Given};
+use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::Client;
@@ -26,11 +26,11 @@ use crate::output::{complain, fail, json, print, say};
 use crate::sync::Caches;
 use crate::watch::{Services, meant, name, note_closed_folder};
 
-/// So many rows that are up to date are shown; of more, only how many there are.
-const MOST_ROWS: usize = 1000;
+/// How many rows that are up to date are shown; the rest is counted.
+const MAX_ROWS: usize = 1000;
 
-/// So many addresses are shown with their sources; of more, only how many there are.
-const MOST_SOURCES: usize = 4;
+/// How many addresses are shown with their sources; the rest is counted.
+const MAX_SOURCES: usize = 4;
 
 /// Exit status where no service responds (I6).
 const NOT_RUNNING: u8 = 3;
@@ -155,7 +155,7 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
     Status { configs, rows, ..Status::default() }
 }
 
-fn shown(status: &Status, silence: &str, form: Form) -> String {
+fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     let is_empty = status.rows.is_empty();
     let mut text = match (status.process, status.next) {
         (Some(process), next) => {
@@ -179,7 +179,7 @@ fn shown(status: &Status, silence: &str, form: Form) -> String {
     }
     let now = unix_time().seconds;
     let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
-    let is_long = status.rows.len() > MOST_ROWS && !form.wide;
+    let is_long = status.rows.len() > MAX_ROWS && !form.wide;
     // Of very many, those that are not up to date matter.
     let shown = status.rows.iter().filter(|row| !is_long || !row.state.is_good());
     rows.extend(shown.map(|row| {
@@ -220,7 +220,7 @@ fn sources(rows: &[Row], width: usize) -> String {
     let found = rows.iter().filter_map(|row| Some((row.address?, row.source.as_deref()?)));
     let found: Vec<String> =
         found.filter(|pair| seen.insert(*pair)).map(|(ip, source)| format!("{ip} from {source}")).collect();
-    let shown = &found[..found.len().min(MOST_SOURCES)];
+    let shown = &found[..found.len().min(MAX_SOURCES)];
     let more = match found.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -233,7 +233,7 @@ fn sources(rows: &[Row], width: usize) -> String {
 }
 
 /// How this host stands in its group, who else is in it, and what somebody should know.
-fn of_group(group: &Membership, form: Form) -> String {
+fn of_group(group: &Membership, form: ReportFormat) -> String {
     let others: Vec<&str> =
         (group.standing.members.iter().filter(|seen| !seen.is_self)).map(|seen| seen.member.as_str()).collect();
     let others = if others.is_empty() { "no other member".to_owned() } else { format!("with {}", others.join(", ")) };

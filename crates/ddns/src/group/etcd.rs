@@ -12,13 +12,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::config::group::{FileText, Group, Password, Server, Store};
+use ddns_core::config::group::{FileText, Group, Password, StoreLocation, StoreServer};
 use ddns_core::net::url::Url;
 use ddns_group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Stamp, Transaction, path};
 use ddns_group::view::{KeyValue, LeaseId};
 use tokio::time::Instant;
 
-use crate::http::{Client, Pem, Trust};
+use crate::http::{Client, Pem, TlsTrust};
 use ask::{Refusal, Token};
 pub(crate) use error::Error;
 use watch::Left;
@@ -48,8 +48,8 @@ pub(crate) struct Etcd {
 impl Etcd {
     /// Connects to nobody yet. Fails with a sentence where a certificate or a key cannot be used.
     pub(crate) fn new(group: &Group) -> Result<Self, String> {
-        let Store { secure, servers } = &group.store;
-        let url = |server: &Server| Url {
+        let StoreLocation { secure, servers } = &group.store;
+        let url = |server: &StoreServer| Url {
             secure: *secure,
             host: server.host.clone(),
             port: server.port,
@@ -239,12 +239,12 @@ impl Etcd {
     }
 }
 
-fn trust(group: &Group) -> Trust<'_> {
+fn trust(group: &Group) -> TlsTrust<'_> {
     fn pem(file: &FileText) -> Pem<'_> {
         Pem { path: &file.path, text: &file.text }
     }
     let identity = group.identity.as_ref().map(|(certificate, key)| (pem(certificate), pem(key)));
-    Trust { ca: group.ca.as_ref().map(pem), identity }
+    TlsTrust { ca: group.ca.as_ref().map(pem), identity }
 }
 
 #[cfg(test)]

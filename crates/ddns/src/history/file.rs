@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::regular::open_own;
+use crate::open_file::open_own;
 use crate::sync::unfit;
 
 /// The history that belongs to a cache.

@@ -10,15 +10,15 @@ use ddns_core::history::filter::Filter;
 use ddns_core::history::record::Record;
 
 use super::file::old;
-use crate::regular::open_any;
+use crate::open_file::open_any;
 
-/// A line that is longer is not ours.
-const LONGEST: u64 = 16 << 10;
+/// Longer lines, in bytes, were not written by ddns.
+const MAX_LINE_BYTES: u64 = 16 << 10;
 
-/// For [`newest`], no more of a file is read than its end.
-const MOST: u64 = 64 << 20;
+/// How much of the end of a file [`newest`] reads, in bytes.
+const MAX_TAIL_BYTES: u64 = 64 << 20;
 
-/// A file that can be read; none where there is none.
+/// A file that can be read; `None` if it does not exist.
 fn readable(path: &Path) -> io::Result<Option<File>> {
     match open_any(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -44,11 +44,11 @@ fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
     let mut is_rest = false;
     loop {
         line.clear();
-        let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+        let read = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
         if read == 0 {
             return Ok(None);
         }
-        let is_end = line.ends_with(b"\n") || (read as u64) < LONGEST;
+        let is_end = line.ends_with(b"\n") || (read as u64) < MAX_LINE_BYTES;
         if is_end && !is_rest {
             return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
         }
@@ -102,9 +102,9 @@ pub(crate) fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<Ve
     for path in [path.to_owned(), old(path)] {
         let Some(mut file) = readable(&path)? else { continue };
         let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(MOST)))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(MAX_TAIL_BYTES)))?;
         let mut text = Vec::new();
-        file.take(MOST).read_to_end(&mut text)?;
+        file.take(MAX_TAIL_BYTES).read_to_end(&mut text)?;
         for line in text.rsplit(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()) {
             if found.len() >= most {
                 return Ok(found);

@@ -26,22 +26,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ddns_core::callback::{MOST_REDIRECTS, Request};
+use ddns_core::callback::{MAX_REDIRECTS, Request};
 use ddns_core::net::proxy::{Route, Server};
 use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use connect::Connector;
-use exchange::Next;
+use exchange::Reuse;
 pub(crate) use exchange::{BODY_LIMIT, Response};
 use how::endpoint;
 pub(crate) use how::{How, Over, USER_AGENT, Want};
 use pool::{Idle, PROOF, Purpose, Room};
-pub(crate) use probe::Step;
+pub(crate) use probe::ProbeStep;
 use stream::{Connection, Spoken};
 pub(crate) use streaming::Streaming;
-pub(crate) use tls::{Pem, Trust, WANTS_CERTIFICATE, read_ca};
+pub(crate) use tls::{Pem, TlsTrust, WANTS_CERTIFICATE, read_ca};
 
 use crate::clock::steady_time;
 
@@ -49,8 +49,8 @@ use crate::clock::steady_time;
 /// is delivered (E4a). Two calls to the system, so not for those that are quick.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// So many warnings are remembered.
-const MOST_WARNINGS: usize = 1000;
+/// How many warnings are remembered.
+const MAX_WARNINGS: usize = 1000;
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub(crate) struct Failure {
 }
 
 /// One sending under way: what holds for it over all redirections.
-struct Sending<'a> {
+struct SendingState<'a> {
     how: How<'a>,
     deadline: Instant,
     /// Whether it has taken long, and is not left to the system if this process ends.
@@ -87,7 +87,7 @@ struct Hop {
     via: Option<Arc<Server>>,
 }
 
-impl Sending<'_> {
+impl SendingState<'_> {
     /// Who did not respond in time.
     fn late(&self) -> String {
         let (hop, limit) = (self.hop.borrow(), duration(self.how.limit));
@@ -112,8 +112,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that trusts whom it is told to, whatever a request says.
-    pub(crate) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+    /// A client with fixed trust, whatever a request says.
+    pub(crate) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { connector: Connector::trusting(trust)?, ..Self::default() })
     }
 
@@ -125,7 +125,7 @@ impl Client {
         let deadline = begun + how.limit;
         let (is_slow, is_sent) = (Cell::new(false), Cell::new(false));
         let sending =
-            Sending { how, deadline, is_slow, is_sent, hop: RefCell::default(), warnings: RefCell::default() };
+            SendingState { how, deadline, is_slow, is_sent, hop: RefCell::default(), warnings: RefCell::default() };
         let mut exchanges = pin!(self.follow(request, &sending));
         let mut result = timeout_at(deadline.min(begun + SLOW), exchanges.as_mut()).await;
         if result.is_err() && begun + SLOW < deadline {
@@ -141,10 +141,10 @@ impl Client {
         }
     }
 
-    async fn follow(&self, request: &Request, sending: &Sending<'_>) -> Result<Response, String> {
+    async fn follow(&self, request: &Request, sending: &SendingState<'_>) -> Result<Response, String> {
         let mut response = self.exchange(request, sending).await?;
         let mut current = Cow::Borrowed(request);
-        for _ in 0..MOST_REDIRECTS {
+        for _ in 0..MAX_REDIRECTS {
             let next = current.redirected(response.status, response.location.as_deref());
             let Some(next) = next else { return Ok(response) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
@@ -158,11 +158,11 @@ impl Client {
         }
         match current.redirected(response.status, response.location.as_deref()) {
             None => Ok(response),
-            Some(_) => Err(format!("{} redirects more than {MOST_REDIRECTS} times", request.url.origin())),
+            Some(_) => Err(format!("{} redirects more than {MAX_REDIRECTS} times", request.url.origin())),
         }
     }
 
-    async fn exchange(&self, request: &Request, sending: &Sending<'_>) -> Result<Response, String> {
+    async fn exchange(&self, request: &Request, sending: &SendingState<'_>) -> Result<Response, String> {
         let (how, deadline) = (sending.how, sending.deadline);
         let origin: Rc<str> = request.url.origin().into();
         let purpose = (origin.clone(), how.ssl.clone());
@@ -199,8 +199,8 @@ impl Client {
             response.via.clone_from(&connection.via);
             let makes_way;
             (response.line, makes_way) = connection.responded();
-            if next != Next::Never && !makes_way {
-                self.idle.keep(purpose, connection, next == Next::Said, self.room().idle, steady_time());
+            if next != Reuse::Never && !makes_way {
+                self.idle.keep(purpose, connection, next == Reuse::Said, self.room().idle, steady_time());
             }
             return Ok(response);
         }
@@ -226,7 +226,7 @@ impl Client {
         &self,
         request: &Request,
         purpose: &Purpose,
-        sending: &Sending<'_>,
+        sending: &SendingState<'_>,
     ) -> Result<(Box<Spoken>, bool), String> {
         let how = sending.how;
         let kept = self.idle.take(purpose, |connection| fits(connection, request, how), steady_time());
@@ -262,7 +262,7 @@ impl Client {
     }
 
     /// Goes as far as a request would begin. The last step is the one that failed, if one did.
-    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<Step> {
+    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
         self.connector.probe(url, how).await
     }
 
@@ -272,10 +272,10 @@ impl Client {
     }
 
     /// Notes a warning, once for all requests. What is no update does not count: a source reports no warnings.
-    fn warn(&self, sending: &Sending<'_>, warning: String) {
+    fn warn(&self, sending: &SendingState<'_>, warning: String) {
         let mut warned = self.warned.borrow_mut();
         // They name hosts, and an address in a host makes another one with every change.
-        if warned.len() >= MOST_WARNINGS {
+        if warned.len() >= MAX_WARNINGS {
             warned.clear();
         }
         if !sending.how.want.is_update() || warned.insert(warning.clone()) {

@@ -14,8 +14,8 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::secrets::MASK;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::open_file::open_any;
 use crate::output::report;
-use crate::regular::open_any;
 
 /// No configuration is larger: a hundred thousand long names for both families take less.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
 }
 
 /// A configuration that was read.
-pub(super) struct Found {
+pub(super) struct LoadedFile {
     pub(super) document: Document,
     /// Which file it is, where it is one of this host.
     pub(super) identity: Option<Identity>,
@@ -39,13 +39,17 @@ pub(super) struct Found {
     pub(super) warnings: Vec<Diagnostic>,
 }
 
-pub(super) async fn read(name: &str, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
+pub(super) async fn read(name: &str, client: &Client, around: &Surroundings) -> Result<LoadedFile, Vec<Diagnostic>> {
     if let Some(url) = address(name) {
         return Box::pin(fetch(url, client, around)).await;
     }
     let (text, identity) = read_file(name)
         .map_err(|why| vec![Diagnostic::error(Place::file(&shown_path(name)), format!("the configuration {why}"))])?;
-    Ok(Found { document: Document { name: name.to_owned(), text, fetched: false }, identity, warnings: Vec::new() })
+    Ok(LoadedFile {
+        document: Document { name: name.to_owned(), text, fetched: false },
+        identity,
+        warnings: Vec::new(),
+    })
 }
 
 /// The text of a file, or why there is none: a phrase that follows its name.
@@ -77,7 +81,7 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     Ok((text, metadata.as_ref().map(identity)))
 }
 
-/// The address of a configuration over the network; none where the name is that of a file.
+/// The address of a configuration over the network; `None` if the name is that of a file.
 pub(super) fn address(name: &str) -> Option<Result<Url, UrlError>> {
     let lower = name.to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://")).then(|| Url::parse(name))
@@ -92,7 +96,11 @@ pub(super) fn name_of(url: &Url) -> String {
 }
 
 /// A configuration over the network (B12), with `proxy` and `ssl` of options and environment.
-async fn fetch(url: Result<Url, UrlError>, client: &Client, around: &Surroundings) -> Result<Found, Vec<Diagnostic>> {
+async fn fetch(
+    url: Result<Url, UrlError>,
+    client: &Client,
+    around: &Surroundings,
+) -> Result<LoadedFile, Vec<Diagnostic>> {
     let (proxies, ssl) = &for_fetching(&Raw::default(), around)?;
     let url =
         url.map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
@@ -111,5 +119,5 @@ async fn fetch(url: Result<Url, UrlError>, client: &Client, around: &Surrounding
     }
     let text = String::from_utf8(response.body).map_err(|_| wrong("it is not UTF-8 text".to_owned()))?;
     let warnings = response.warnings.iter().map(|why| Diagnostic::warning(Place::file(&name), why)).collect();
-    Ok(Found { document: Document { name, text, fetched: true }, identity: None, warnings })
+    Ok(LoadedFile { document: Document { name, text, fetched: true }, identity: None, warnings })
 }

@@ -23,7 +23,7 @@ const OUTPUT_LIMIT: usize = 64 * 1024;
 
 /// How long to wait between checks whether a silent program has ended; longer each time.
 const ASK_FIRST: Duration = Duration::from_millis(2);
-const ASK_MOST: Duration = Duration::from_millis(50);
+const MAX_POLL_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, String> {
     let [program, arguments @ ..] = words else { return Err("it names no program".to_owned()) };
@@ -34,7 +34,7 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
         command.env_remove(name);
     }
     let child = command.process_group(0).spawn();
-    let mut child = Group(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
+    let mut child = ProcessGroup(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
@@ -57,9 +57,9 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// A child with its process group; whatever is left of the group is ended when this is dropped.
-struct Group(Child);
+struct ProcessGroup(Child);
 
-impl Group {
+impl ProcessGroup {
     fn end(&self) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -82,7 +82,7 @@ impl Group {
             };
             match heard {
                 Ok(read) => is_open = read? > 0,
-                Err(_) => patience = (patience * 2).min(ASK_MOST),
+                Err(_) => patience = (patience * 2).min(MAX_POLL_PAUSE),
             }
             if output.len() >= OUTPUT_LIMIT {
                 return Ok(None);
@@ -99,7 +99,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
         // Nothing is left behind, not even the name of an ended process.

@@ -12,20 +12,20 @@ use super::{Lookup, Query, local_addresses, look_up_all, shared};
 use crate::http::Client;
 
 /// What was found.
-pub(crate) struct Report {
+pub(crate) struct LookupReport {
     /// The addresses of this host, or why they cannot be listed.
     pub(crate) local: Result<Vec<LocalAddress>, String>,
-    pub(crate) lists: Vec<List>,
+    pub(crate) lists: Vec<SourceReport>,
 }
 
 /// What the sources of some domains give.
-pub(crate) struct List {
+pub(crate) struct SourceReport {
     pub(crate) family: Family,
     pub(crate) domains: Vec<String>,
     pub(crate) lookup: Lookup,
 }
 
-impl Report {
+impl LookupReport {
     /// Asks no source.
     pub(crate) fn of_host() -> Self {
         Self { local: local_addresses(), lists: Vec::new() }
@@ -89,7 +89,7 @@ impl Report {
     }
 }
 
-async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<List> {
+async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<SourceReport> {
     let all = configs.iter().flat_map(|config| config.entries.iter().map(move |entry| (*config, entry)));
     let queries = all.filter_map(|(config, entry)| Some((Query::needed(entry, family)?, (config, entry))));
     let mut lists = Vec::new();
@@ -97,12 +97,12 @@ async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<L
         let secrets = sharing[0].0.secrets().longer_than(4);
         let lookup = look_up_all(query, client).await.masked(&secrets);
         let domains = sharing.iter().flat_map(|(_, entry)| entry.domains_of(family)).map(ToString::to_string).collect();
-        lists.push(List { family, domains, lookup });
+        lists.push(SourceReport { family, domains, lookup });
     }
     lists
 }
 
-impl List {
+impl SourceReport {
     /// `for home.example.com`, `for a.example to z.example (12 domains)`; empty where no domain is named.
     pub(crate) fn named(&self) -> String {
         match self.domains.as_slice() {
@@ -112,7 +112,7 @@ impl List {
         }
     }
 
-    /// Which address would be sent, and why; none where there is none.
+    /// Which address would be sent, and why; `None` if no source gave one.
     pub(crate) fn verdict(&self) -> Option<String> {
         let (source, choice) = self.lookup.found()?;
         Some(format!("{} would be sent: {source} is the first source with an address.", choice.ip))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::address::observation::{Choice, Trust, unusable};
 use ddns_core::net::family::Family;
-use ddns_core::net::stun::{Response, TransactionId, read, request};
+use ddns_core::net::stun::{StunResponse, TransactionId, read, request};
 use ddns_core::text::duration::duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
@@ -17,11 +17,11 @@ use crate::http::{Client, Over};
 /// Packets get lost: how long each try is waited for.
 const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
 
-/// No response is longer.
-const LARGEST: usize = 1500;
+/// The longest response, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1500;
 
-/// So many addresses of a server are asked.
-const MOST_SERVERS: usize = 3;
+/// How many addresses of a server are asked.
+const MAX_SERVERS: usize = 3;
 
 pub(super) async fn ask(
     (host, port): (&str, u16),
@@ -36,15 +36,17 @@ pub(super) async fn ask(
 async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
     let servers = client.look_up(host, Over::Only(family)).await?;
     let mut refused = Vec::new();
-    for server in servers.into_iter().take(MOST_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
+    for server in servers.into_iter().take(MAX_SERVERS).map(|ip| SocketAddr::new(ip, port)) {
         match exchange(server, stable_source(server.ip())).await {
-            Ok(Response::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
+            Ok(StunResponse::Address(ip)) if Family::of(ip) == Some(family) => match unusable(ip, Trust::User) {
                 None => return Ok(Choice { ip, why: format!("{server} saw it") }),
                 Some(why) => refused.push(format!("{server} saw {ip}, but {why}")),
             },
-            Ok(Response::Address(ip)) => refused.push(format!("{server} saw {ip}, which is not an {family} address")),
-            Ok(Response::Refused) => refused.push(format!("{server} refused")),
-            Ok(Response::Empty | Response::Foreign) => refused.push(format!("{server} gave no address")),
+            Ok(StunResponse::Address(ip)) => {
+                refused.push(format!("{server} saw {ip}, which is not an {family} address"));
+            }
+            Ok(StunResponse::Refused) => refused.push(format!("{server} refused")),
+            Ok(StunResponse::Empty | StunResponse::Foreign) => refused.push(format!("{server} gave no address")),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 refused.push(format!("{server} did not respond to {} requests", TRIES.len()));
             }
@@ -54,7 +56,7 @@ async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> R
     Err(refused.join("; "))
 }
 
-async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Response> {
+async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<StunResponse> {
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
     socket.connect(server).await?;
@@ -70,12 +72,12 @@ async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<Respons
 }
 
 /// Waits for the response to this request; whatever else comes is passed over.
-async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<Response> {
-    let mut buffer = [0; LARGEST];
+async fn receive(socket: &UdpSocket, id: &TransactionId) -> io::Result<StunResponse> {
+    let mut buffer = [0; MAX_RESPONSE_BYTES];
     loop {
         let length = socket.recv(&mut buffer).await?;
         match read(&buffer[..length], id) {
-            Response::Foreign => {}
+            StunResponse::Foreign => {}
             response => return Ok(response),
         }
     }

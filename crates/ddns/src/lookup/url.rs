@@ -30,7 +30,7 @@ pub(super) async fn page(
 ) -> Result<IpAddr, String> {
     let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
     let request = Request::new(url, None);
-    // Whoever is asked over IPv6 shall see the stable address.
+    // A server that is asked over IPv6 shall see the stable address.
     let from = if family == Family::V6 { own_address(family) } else { None };
     let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
     let response = client.send(&request, how).await.map_err(|failure| failure.why)?;

@@ -108,7 +108,7 @@ pub(crate) fn fitted(page: &str, width: usize) -> String {
     text
 }
 
-/// A text with few blanks (an address, JSON, a long name) in lines of so many columns: broken behind a comma or a blank
+/// A text with few blanks (an address, JSON, a long name) in lines of a given width: broken behind a comma or a blank
 /// and before `&` or `?`. A longer word has a line of its own. Lines after the first one are indented by two columns.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let letters: Vec<char> = screen::line(text).chars().collect();

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::text::log_format::{Level, LogFormat, Moment};
+use ddns_core::text::log_format::{Level, LogFormat, LogTime};
 use ddns_core::text::screen;
 use ddns_core::text::secrets::Secrets;
 use jiff::fmt::strtime;
@@ -25,10 +25,11 @@ use super::progress::Progress;
 use super::say;
 use crate::clock::local_time;
 use crate::environment::Environment;
-use crate::regular::bits;
+use crate::open_file::bits;
 
-/// Shorter secrets are masked where foreign text is quoted, but not in our own sentences: they are words.
-const SHORTEST_AT_THE_GATE: usize = 8;
+/// Shorter secrets, in bytes, are masked in quoted foreign text, but not in our own sentences: they match ordinary
+/// words.
+const MIN_MASKED_BYTES: usize = 8;
 
 /// Where lines of one configuration go.
 pub(crate) struct Log<'a> {
@@ -60,7 +61,7 @@ impl Mask<'_> {
     }
 
     fn long(&self) -> &Secrets {
-        self.long.get_or_init(|| self.all().longer_than(SHORTEST_AT_THE_GATE))
+        self.long.get_or_init(|| self.all().longer_than(MIN_MASKED_BYTES))
     }
 }
 
@@ -169,7 +170,7 @@ impl<'a> Log<'a> {
         }
         let message = self.secrets.long().mask(message);
         let (time, millis) = if self.format.has_time() { now(&self.datefmt) } else { (String::new(), 0) };
-        let mut line = self.format.line(Moment { text: &time, millis }, level, &screen::escaped(&message));
+        let mut line = self.format.line(LogTime { text: &time, millis }, level, &screen::escaped(&message));
         if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {
             line = folded(&line, width_of(io::stderr())).join("\n");
             line = if self.may_colour { coloured(level, &line) } else { line };

@@ -19,7 +19,7 @@ const CLEAR: &str = "\r\u{1b}[K";
 /// The line; never shown where standard error is not a terminal.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// When it changes next; none where there is no terminal.
+    /// When it changes next; `None` if there is no terminal.
     next: Cell<Option<Instant>>,
     shown: RefCell<String>,
 }

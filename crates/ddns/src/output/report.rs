@@ -8,7 +8,7 @@ use ddns_core::update::outcome::Outcome;
 use hyper::StatusCode;
 
 /// What is known of an update that was sent.
-pub(crate) struct Report<'a> {
+pub(crate) struct UpdateReport<'a> {
     pub(crate) update: &'a Update<'a>,
     pub(crate) outcome: &'a Outcome,
     pub(crate) took: Duration,
@@ -20,13 +20,13 @@ pub(crate) struct Report<'a> {
     pub(crate) has_body: bool,
     /// What the endpoint allows, as it was written.
     pub(crate) allow: Option<&'a str>,
-    /// When it is sent again; none where it is not, or nobody knows.
+    /// When it is sent again; `None` if it is not, or nobody knows.
     pub(crate) retry: Option<Duration>,
 }
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`
-pub(crate) fn line(report: &Report<'_>) -> String {
-    let Report { update, outcome, origin, .. } = report;
+pub(crate) fn line(report: &UpdateReport<'_>) -> String {
+    let UpdateReport { update, outcome, origin, .. } = report;
     let took = report.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
     let again = report.retry.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
@@ -80,7 +80,7 @@ pub(crate) fn with_reason(status: u16) -> String {
     reason.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
 }
 
-/// What a status usually means for whoever configured the callback.
+/// What a status usually means for the user who configured the callback.
 fn advice(status: u16) -> &'static str {
     match status {
         300..=399 => " The redirect cannot be followed: is the URL in `id` right?",
@@ -134,7 +134,7 @@ mod tests {
         let update = Update { domain: &name, family: Family::V4, ip: IpAddr::from([203, 0, 113, 7]) };
         let (took, retry) = (Duration::from_millis(5), Some(Duration::from_secs(2)));
         let outcome = Outcome::Refused(404);
-        let report = Report {
+        let report = UpdateReport {
             update: &update,
             outcome: &outcome,
             took,

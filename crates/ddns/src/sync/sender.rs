@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Verdict as Meaning, suspicious};
+use ddns_core::callback::expect::{BODY_LIMIT, Expect, Judgement, Meaning, suspicious};
 use ddns_core::callback::{Moment, Parcel};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Concurrency, Entry};
@@ -246,7 +246,7 @@ impl<'a> Sender<'a> {
     pub(super) fn report(&self, sent: &Sent<'_>, update: &Update<'_>, outcome: &Outcome, retry: Option<Duration>) {
         let level = if outcome.is_accepted() { Level::Info } else { Level::Error };
         self.log.line(level, || {
-            report::line(&report::Report {
+            report::line(&report::UpdateReport {
                 update,
                 outcome,
                 took: sent.took,

@@ -7,7 +7,7 @@ use std::ops::Range;
 use ddns_core::address::observation::Observation;
 use ddns_core::config::Notification;
 use ddns_core::net::family::Family;
-use ddns_core::notify::{About, Standing};
+use ddns_core::notify::{About, StreakStatus};
 use ddns_core::schedule::queue::Stage;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -48,7 +48,7 @@ impl Sync<'_> {
     }
 
     /// Every update of an entry that failed before.
-    pub(crate) fn standings(&mut self, key: Fingerprint, at: usize) -> Vec<Standing> {
+    pub(crate) fn standings(&mut self, key: Fingerprint, at: usize) -> Vec<StreakStatus> {
         if !self.updates.streaks(at).state().has_streaks(key) {
             return Vec::new();
         }
@@ -63,7 +63,7 @@ impl Sync<'_> {
                 let is_fine = ip.is_some_and(|ip| {
                     matches!(self.updates.judge(at, &Update { domain, family, ip }), Verdict::UpToDate(_))
                 });
-                standings.push(Standing { about, streak, ip, is_fine });
+                standings.push(StreakStatus { about, streak, ip, is_fine });
             }
         }
         standings

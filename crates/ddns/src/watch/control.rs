@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::{Sleep, sleep, timeout};
 
-use crate::environment::{Environment, most_for_others};
+use crate::environment::{Environment, max_files_per_kind};
 
 /// A client must send its request within this time, and take the response within it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -137,7 +137,7 @@ impl Control {
             };
             self.silent.retain(|client| !client.is_finished());
             let mut is_full = false;
-            if Rc::strong_count(&self.connected) > MOST.min(most_for_others().div_ceil(2)) {
+            if Rc::strong_count(&self.connected) > MOST.min(max_files_per_kind().div_ceil(2)) {
                 // Whoever is silent makes room for the one who may speak. Where all have spoken, there is none.
                 let Some(oldest) = self.silent.pop_front() else { continue };
                 oldest.abort();

@@ -12,7 +12,7 @@ use super::files::Files;
 use crate::group::{Change, Joined};
 use crate::platform::{Kernel, Timer, Wake};
 use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
-use crate::web::{Ask, Server};
+use crate::web::{Ask, PageServer};
 
 /// What happened.
 pub(super) enum Event {
@@ -47,7 +47,7 @@ pub(super) struct Events {
     pub(super) group: Option<Joined>,
     pub(super) files: Files,
     pub(super) control: Option<Control>,
-    pub(super) web: Option<Server>,
+    pub(super) web: Option<PageServer>,
 }
 
 impl Events {

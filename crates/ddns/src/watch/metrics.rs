@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::metrics::{Counts, Now, Readiness, text};
+use ddns_core::metrics::{Counts, Now, ServiceReadiness, text};
 use ddns_core::update::happened::Happened;
 use ddns_core::update::status::Status;
 
@@ -11,7 +11,7 @@ use crate::clock::{steady_time, unix_time};
 
 pub(super) struct Metrics {
     counts: Counts,
-    readiness: Readiness,
+    readiness: ServiceReadiness,
     /// When the service began, in seconds since the epoch.
     started: u64,
 }
@@ -24,7 +24,7 @@ impl Metrics {
                 .iter()
                 .zip(intervals)
                 .flat_map(|((config, _), interval)| config.entries.iter().map(|_| *interval));
-            let readiness = Readiness::new(limits.collect());
+            let readiness = ServiceReadiness::new(limits.collect());
             let (mut counts, started) = match before {
                 Some(before) => (before.counts, before.started),
                 None => (Counts::default(), unix_time().seconds),

@@ -5,13 +5,13 @@ use std::io;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::web::Web;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::web::access::{self, Refusal, judge};
+use ddns_core::web::access::{self, AccessRefusal, judge};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Events;
 use crate::http::server::not_listening;
 use crate::output::log::Log;
-use crate::web::{Server, password, tls};
+use crate::web::{PageServer, password, tls};
 
 /// A page that can be opened.
 pub(super) struct Page<'a> {
@@ -29,20 +29,20 @@ pub(super) fn wanted(configs: &[Valid]) -> Result<Option<Page<'_>>, Vec<Diagnost
         let hint = "set it in one of the files only";
         return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
     }
-    let wrong = |Refusal { why, hint }| vec![Diagnostic::error(Place::file(name), why).hint(hint)];
+    let wrong = |AccessRefusal { why, hint }| vec![Diagnostic::error(Place::file(name), why).hint(hint)];
     openable(web).map(Some).map_err(wrong)
 }
 
-fn openable(web: &Web) -> Result<Page<'_>, Refusal> {
+fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
     judge(web)?;
     if let (Some(hash), Some(held)) = (access::password(web)?, &web.password) {
-        let refusal = |why: &str| Refusal {
+        let refusal = |why: &str| AccessRefusal {
             why: format!("`web.password_file`: {} {why}", held.shown),
             hint: "write it anew: `ddns password > FILE`",
         };
         password::judge(hash).map_err(refusal)?;
     }
-    let refusal = |why| Refusal { why, hint: "name the chain of the certificate and its key, both in PEM form" };
+    let refusal = |why| AccessRefusal { why, hint: "name the chain of the certificate and its key, both in PEM form" };
     Ok(Page { web, tls: tls::acceptor(web).map_err(refusal)? })
 }
 
@@ -75,7 +75,7 @@ pub(super) fn retry(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
 
 fn begin(Page { web, tls }: Page<'_>, events: &mut Events, log: &Log<'_>) -> io::Result<()> {
     let is_plain = tls.is_none() && !web.listen.ip().is_loopback();
-    let server = Server::open(web, tls)?;
+    let server = PageServer::open(web, tls)?;
     log.info(format!("the page is at {}", server.url()));
     if is_plain {
         log.warning("the page is not encrypted: use `web.certificate`, or a reverse proxy on this host");

@@ -20,7 +20,7 @@ use super::events::Events;
 use super::instance::Lock;
 use super::metrics::Metrics;
 use super::systemd::Systemd;
-use crate::cli::Settings;
+use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::group::Permit;
 use crate::http::Client;
@@ -28,7 +28,7 @@ use crate::output::log::Log;
 use crate::sync::{self, GivenUp};
 
 pub(super) struct Service<'a> {
-    pub(super) settings: Settings,
+    pub(super) settings: CliSettings,
     pub(super) environment: &'a Environment,
     pub(super) client: &'a Client,
     pub(super) systemd: Systemd,
@@ -86,7 +86,7 @@ pub(super) enum End {
 
 impl<'a> Service<'a> {
     pub(super) fn new(
-        settings: Settings,
+        settings: CliSettings,
         environment: &'a Environment,
         client: &'a Client,
         no_notifications: Option<io::Error>,

@@ -9,7 +9,7 @@ use super::events::{Event, Events};
 use super::page;
 use super::systemd::Systemd;
 use super::{no_events, serve_with};
-use crate::cli::Settings;
+use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load::{self, before_set_up, surroundings};
@@ -18,7 +18,7 @@ use crate::output::log::Log;
 use crate::web::{Ask, Configured};
 
 /// Waits until a configuration is written to `target`, then serves it. 2 where the page may not be opened, 1 where it cannot be.
-pub(super) async fn run(settings: Settings, environment: Environment, client: Client, target: PathBuf) -> u8 {
+pub(super) async fn run(settings: CliSettings, environment: Environment, client: Client, target: PathBuf) -> u8 {
     let mut all = match Events::new() {
         Ok(all) => all,
         Err(error) => return no_events(&error),
@@ -74,7 +74,7 @@ pub(super) async fn run(settings: Settings, environment: Environment, client: Cl
 }
 
 /// What can be said without a configuration. Who asks for more is told that the service has none.
-fn respond(ask: Ask, settings: &Settings, environment: &Environment, target: &Path, log: &Log<'_>) {
+fn respond(ask: Ask, settings: &CliSettings, environment: &Environment, target: &Path, log: &Log<'_>) {
     match ask {
         Ask::Status(respond) => {
             let _ = respond.send(Status { process: Some(std::process::id()), ..Status::default() });

@@ -2,21 +2,21 @@
 
 use ddns_core::config::validate::Surroundings;
 use ddns_core::history;
-use ddns_core::history::filter::Kind;
+use ddns_core::history::filter::RecordKind;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 
-use super::past;
-use super::reply::{Reply, Request};
+use super::history_queries;
+use super::reply::{PageRequest, Reply};
 use super::site::{Site, Wanted};
 use crate::clock::unix_time;
 use crate::sync::preview::Preview;
 
-/// So many items are in an answer, unless another number is asked for; and no more than that.
+/// How many items an answer has, if no other number is asked for; and how many at most.
 const USUAL: usize = 100;
-const MOST: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 
 /// What is wrong, for programs.
 pub(super) fn error(status: u16, why: &str) -> Reply {
@@ -40,7 +40,7 @@ pub(super) async fn status(site: &Site) -> Reply {
     }
 }
 
-pub(super) async fn synchronize(site: &Site, request: &Request) -> Reply {
+pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
     let retry_stopped = match request.queried("retry_stopped").as_deref() {
         None | Some("false") => false,
         Some("true") => true,
@@ -67,24 +67,24 @@ pub(super) async fn addresses(site: &Site) -> Reply {
 }
 
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
-pub(super) async fn preview(site: &Site, request: &Request) -> Reply {
+pub(super) async fn preview(site: &Site, request: &PageRequest) -> Reply {
     let (skip, take) = match part(request) {
         Ok(part) => part,
         Err(reply) => return reply,
     };
-    let filter = Filter { search: request.queried("domain").unwrap_or_default(), ..Filter::default() };
+    let filter = ListFilter { search: request.queried("domain").unwrap_or_default(), ..ListFilter::default() };
     let Some(previews) = site.previews(Wanted { filter, update: None, skip, take }).await else { return gone() };
     let now = unix_time().seconds;
     Reply::json(200, &Value::list(previews.shown.iter().map(|preview| Preview::to_json(preview, now))))
 }
 
 /// What happened, the newest first.
-pub(super) async fn history(site: &Site, request: &Request) -> Reply {
+pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     let limit = match part(request) {
         Ok((_, limit)) => limit,
         Err(reply) => return reply,
     };
-    let Some(kind) = Kind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
+    let Some(kind) = RecordKind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
         return error(400, "`outcome` is one of all, failed, changed, accepted, group");
     };
     let Ok(since) = request.queried("since").unwrap_or_else(|| "0".to_owned()).parse() else {
@@ -92,7 +92,7 @@ pub(super) async fn history(site: &Site, request: &Request) -> Reply {
     };
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
     let filter = history::filter::Filter { domain, since, kind, ..Default::default() };
-    match past::newest(site, filter, limit).await {
+    match history_queries::newest(site, filter, limit).await {
         Ok(records) => {
             let values = records.iter().filter_map(|record| parse(&record.to_line(), Dialect::STRICT).ok());
             Reply::json(200, &Value::list(values.map(|node| node.value)))
@@ -117,19 +117,19 @@ pub(super) async fn config(site: &Site) -> Reply {
 }
 
 /// `skip` and `limit` of a list.
-fn part(request: &Request) -> Result<(usize, usize), Reply> {
+fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
     let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
         None => Ok(usual),
         Some(text) => text.parse().ok().filter(|number| right(*number)).ok_or_else(|| {
-            error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MOST}"))
+            error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MAX_ITEMS}"))
         }),
     };
     let skip = number("skip", 0, &|number| number <= 1_000_000)?;
-    Ok((skip, number("limit", USUAL, &|number| (1..=MOST).contains(&number))?))
+    Ok((skip, number("limit", USUAL, &|number| (1..=MAX_ITEMS).contains(&number))?))
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
-pub(super) async fn judge(site: &Site, request: &Request) -> Reply {
+pub(super) async fn judge(site: &Site, request: &PageRequest) -> Reply {
     let Ok(text) = String::from_utf8(request.body.clone()) else { return error(400, "the text is not UTF-8") };
     let checked = site.aside(move || {
         let (_, findings) = check("the text", &text, &Surroundings::default());

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Waker};
 
-/// So many browsers may listen at once: the rest of the connections is for pages.
-const MOST: usize = 16;
+/// How many browsers may listen at once: the rest of the connections is for pages.
+const MAX_LISTENERS: usize = 16;
 
 /// What has changed so far, and who wants to know.
 #[derive(Default)]
-pub(super) struct Changes {
+pub(super) struct ChangeFeed {
     count: Cell<u64>,
     waiting: RefCell<Vec<Waker>>,
     /// Whether each of those who listen is to end, the oldest first.
     listening: RefCell<VecDeque<Weak<Cell<bool>>>>,
 }
 
-impl Changes {
+impl ChangeFeed {
     /// Something changed.
     pub(super) fn tell(&self) {
         self.count.set(self.count.get().wrapping_add(1));
@@ -39,7 +39,7 @@ impl Changes {
         let is_over = Rc::new(Cell::new(false));
         let mut listening = self.listening.borrow_mut();
         listening.retain(|stream| stream.strong_count() > 0);
-        if listening.len() >= MOST
+        if listening.len() >= MAX_LISTENERS
             && let Some(oldest) = listening.pop_front().and_then(|oldest| oldest.upgrade())
         {
             oldest.set(true);

@@ -1,13 +1,13 @@
 //! The view *Configuration*: the files of the service, without their secrets.
 
 use super::pages::{GONE, frame};
-use super::reply::{Reply, Request};
+use super::reply::{PageRequest, Reply};
 use super::site::Site;
 use super::views::configuration::page;
 use super::views::layout::Tab;
 
 /// Shows a file, or says why it cannot be shown.
-pub(super) async fn show(site: &Site, request: &Request) -> Reply {
+pub(super) async fn show(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
     let number = request.queried("file").and_then(|text| text.parse().ok()).unwrap_or(0);
     let text = match configured.file(number) {

@@ -23,7 +23,7 @@ const PACE: Duration = Duration::from_millis(300);
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// The events of one browser, without an end.
-pub(super) struct Stream {
+pub(super) struct EventStream {
     site: Rc<Site>,
     id: Id,
     seen: u64,
@@ -35,7 +35,7 @@ pub(super) struct Stream {
     is_over: Rc<Cell<bool>>,
 }
 
-impl Stream {
+impl EventStream {
     /// What a browser listens to.
     pub(super) fn new(site: &Rc<Site>, id: &Id) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Stream {
     }
 }
 
-impl Body for Stream {
+impl Body for EventStream {
     type Data = Bytes;
     type Error = Infallible;
 

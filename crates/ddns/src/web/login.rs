@@ -6,35 +6,36 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::session::Id;
-use ddns_core::web::tries::Turn;
+use ddns_core::web::tries::Admission;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
 use maud::Render as _;
 
 use super::pages::frame;
-use super::password::{LONGEST, is_right};
-use super::reply::{Reply, Request};
+use super::password::{MAX_PASSWORD_BYTES, is_right};
+use super::reply::{PageRequest, Reply};
 use super::site::{Site, random};
-use super::views::login::Login;
+use super::views::login::LoginForm;
 use super::visitor::cookie;
 use crate::clock::steady_time;
 
 /// The page that asks for the password.
-pub(super) fn page(request: &Request) -> Reply {
+pub(super) fn page(request: &PageRequest) -> Reply {
     if request.visitor.is_let_in {
         return Reply::see("/");
     }
     form(200, request, None)
 }
 
-fn form(status: u16, request: &Request, wrong: Option<&str>) -> Reply {
-    let content = Login { token: &request.token, wrong }.render();
+fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
+    let content = LoginForm { token: &request.token, wrong }.render();
     Reply::page(status, frame(request, "Log in", None).around(&content))
 }
 
 /// Takes a password.
-pub(super) async fn log_in(site: &Rc<Site>, request: &Request) -> Reply {
+pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
     let Some(hash) = site.hash() else { return Reply::see("/") };
-    let password = request.field("password").filter(|password| password.len() <= LONGEST).unwrap_or_default();
+    let password =
+        request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
     // It is counted, and others wait for its end, also if its client does not.
     let checked = tokio::task::spawn_local(checked(Rc::clone(site), request.visit.client, hash, password)).await;
     match checked.unwrap_or(Ok(false)) {
@@ -43,7 +44,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &Request) -> Reply {
         Err(wait) => return slow_down(request, wait),
     }
     let Ok(random) = random() else { return Reply::text(500, "the system has no random numbers") };
-    // A new one: whoever knew the old one is not logged in by that.
+    // A new one: knowing the old one must not log anybody in.
     let id = Id::new(random);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
     let reply = Reply::see("/");
@@ -60,9 +61,9 @@ async fn checked(site: Rc<Site>, client: IpAddr, hash: String, password: String)
     loop {
         let turn = site.tries.borrow_mut().turn(number, steady_time());
         match turn {
-            Turn::Now => break,
-            Turn::Later => site.checked.notified().await,
-            Turn::Never(wait) => {
+            Admission::Now => break,
+            Admission::Later => site.checked.notified().await,
+            Admission::Never(wait) => {
                 site.checked.notify_waiters();
                 return Err(wait);
             }
@@ -77,7 +78,7 @@ async fn checked(site: Rc<Site>, client: IpAddr, hash: String, password: String)
     Ok(is_right)
 }
 
-fn slow_down(request: &Request, wait: Duration) -> Reply {
+fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
     // The whole second in which it is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));
@@ -85,9 +86,9 @@ fn slow_down(request: &Request, wait: Duration) -> Reply {
 }
 
 /// Ends the session.
-pub(super) fn log_out(site: &Site, request: &Request) -> Reply {
+pub(super) fn log_out(site: &Site, request: &PageRequest) -> Reply {
     site.sessions.borrow_mut().end(&request.visitor.id);
-    // Whoever listens with this session is sent away.
+    // Disconnect the event streams of this session.
     site.changes.tell();
     Reply::see("/login")
 }

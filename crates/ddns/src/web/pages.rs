@@ -1,33 +1,33 @@
 //! The pages: each handler asks the service for what its view shows.
 
 use ddns_core::history;
-use ddns_core::history::filter::Kind;
-use ddns_core::web::list::Filter;
-use ddns_core::web::overview::{self, Query};
+use ddns_core::history::filter::RecordKind;
+use ddns_core::web::list::ListFilter;
+use ddns_core::web::overview::{self, OverviewQuery};
 use ddns_core::web::when::Clock;
 use maud::Render as _;
 
-use super::models;
-use super::past;
-use super::reply::{Reply, Request};
+use super::history_queries;
+use super::reply::{PageRequest, Reply};
 use super::site::{Site, Wanted};
+use super::view_models;
 use super::views;
 use super::views::layout::{Frame, Tab};
-use super::views::parts::Range;
+use super::views::parts::ListRange;
 use crate::clock::{local_offset, unix_time};
-use crate::lookup::report::Report;
+use crate::lookup::report::LookupReport;
 
 /// Where the service ends while a page is made.
 pub(super) const GONE: &str = "the service ends: try again when it runs";
 
-/// Of updates with the same name and type, so many have details.
-const MOST_ALIKE: usize = 100;
+/// How many updates with the same name and type have details.
+const MAX_ALIKE: usize = 100;
 
-/// So many records are shown with the details of an update.
-const MOST_RECORDS: usize = 20;
+/// How many records are shown with the details of an update.
+const MAX_RECORDS: usize = 20;
 
 /// What surrounds a view.
-pub(super) fn frame<'a>(request: &'a Request, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
+pub(super) fn frame<'a>(request: &'a PageRequest, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
     let can_log_out = request.has_password && request.visitor.is_let_in;
     Frame { title, tab, token: &request.token, can_log_out, is_live: tab.is_some() }
 }
@@ -37,30 +37,35 @@ fn clock() -> Clock<'static> {
     Clock { now: unix_time().seconds, offset: &local_offset }
 }
 
-pub(super) async fn overview(site: &Site, request: &Request) -> Reply {
+pub(super) async fn overview(site: &Site, request: &PageRequest) -> Reply {
     let Some(status) = site.status().await else { return Reply::text(503, GONE) };
     if status.configs.is_empty() {
         return without_answer(site).await;
     }
-    let query = Query::read(|name| request.queried(name));
+    let query = OverviewQuery::read(|name| request.queried(name));
     let view = overview::overview(&status, &query);
     let frame = frame(request, "Overview", Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
-    let past = past::days(site, &view.rows, clock.now).await;
+    let past = history_queries::days(site, &view.rows, clock.now).await;
     let since = view.addresses.iter().map(|current| past.since.get(&current.ip).copied()).collect();
     let strips = past.strips;
-    let model = views::overview::Model { status: &status, view: &view, query: &query, clock, token, strips, since };
+    let model =
+        views::overview::OverviewModel { status: &status, view: &view, query: &query, clock, token, strips, since };
     Reply::page(200, frame.around(&model.render()))
 }
 
 /// One update.
-pub(super) async fn update(site: &Site, request: &Request) -> Reply {
+pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
     let (Some(domain), Some(kind)) = (request.queried("domain"), request.queried("type")) else {
         return missing(request, "The address of this page names no domain and no type.");
     };
     let endpoint = request.queried("endpoint");
-    let wanted =
-        Wanted { filter: Filter::default(), update: Some((domain.clone(), kind.clone())), skip: 0, take: MOST_ALIKE };
+    let wanted = Wanted {
+        filter: ListFilter::default(),
+        update: Some((domain.clone(), kind.clone())),
+        skip: 0,
+        take: MAX_ALIKE,
+    };
     let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
         return without_answer(site).await;
     };
@@ -70,14 +75,14 @@ pub(super) async fn update(site: &Site, request: &Request) -> Reply {
     };
     let frame = frame(request, &row.domain, Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
-    let past = past::days(site, &[row], clock.now).await;
+    let past = history_queries::days(site, &[row], clock.now).await;
     let filter = history::filter::Filter { domain: Some(domain), ..Default::default() };
-    let mut records = past::newest(site, filter, past::MOST).await.unwrap_or_default();
+    let mut records = history_queries::newest(site, filter, history_queries::MAX_RECORDS).await.unwrap_or_default();
     records.retain(|record| record.family.is_some_and(|family| family.record_type() == row.kind));
-    records.truncate(MOST_RECORDS);
-    let model = views::details::Model {
+    records.truncate(MAX_RECORDS);
+    let model = views::details::DetailsModel {
         row,
-        request: Some(models::item(preview, clock.now)),
+        request: Some(view_models::item(preview, clock.now)),
         strip: past.strips.first().copied(),
         history: records,
         decided: preview.decided.clone(),
@@ -94,15 +99,15 @@ async fn without_answer(site: &Site) -> Reply {
 }
 
 /// A page that is not there.
-pub(super) fn missing(request: &Request, text: &str) -> Reply {
-    let wrong = views::login::Wrong { title: "There is nothing here", text };
+pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
+    let wrong = views::login::ErrorPage { title: "There is nothing here", text };
     Reply::page(
         404,
         Frame { is_live: false, ..frame(request, "Not found", Some(Tab::Overview)) }.around(&wrong.render()),
     )
 }
 
-pub(super) async fn addresses(site: &Site, request: &Request) -> Reply {
+pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
     let Some(configs) = site.configs().await else { return without_answer(site).await };
     let known = match site.sources.known() {
         Some(known) => Some(known),
@@ -111,8 +116,8 @@ pub(super) async fn addresses(site: &Site, request: &Request) -> Reply {
     let frame = frame(request, "Addresses", Some(Tab::Addresses));
     let clock = clock();
     let model = match &known {
-        Some((at, report)) => models::addresses(report, Some(clock.when(*at)), frame.token),
-        None => models::addresses(&Report::of_host(), None, frame.token),
+        Some((at, report)) => view_models::addresses(report, Some(clock.when(*at)), frame.token),
+        None => view_models::addresses(&LookupReport::of_host(), None, frame.token),
     };
     Reply::page(200, frame.around(&model.render()))
 }
@@ -124,36 +129,36 @@ pub(super) async fn ask_sources(site: &Site) -> Reply {
     Reply::see("/addresses")
 }
 
-pub(super) async fn requests(site: &Site, request: &Request) -> Reply {
-    let filter = Filter::read(|name| request.queried(name));
+pub(super) async fn requests(site: &Site, request: &PageRequest) -> Reply {
+    let filter = ListFilter::read(|name| request.queried(name));
     let per_page = views::requests::PER_PAGE;
     let skip = (filter.page - 1).saturating_mul(per_page);
     let wanted = Wanted { filter: filter.clone(), update: None, skip, take: per_page };
     let Some(previews) = site.previews(wanted).await else { return without_answer(site).await };
     let frame = frame(request, "Requests", Some(Tab::Requests));
     let now = clock().now;
-    let model = views::requests::Model {
+    let model = views::requests::RequestsModel {
         filter: &filter,
-        items: previews.shown.iter().map(|preview| models::item(preview, now)).collect(),
-        range: Range { page: filter.page, per_page, total: previews.total },
-        closing: models::closing(&previews),
+        items: previews.shown.iter().map(|preview| view_models::item(preview, now)).collect(),
+        range: ListRange { page: filter.page, per_page, total: previews.total },
+        closing: view_models::closing(&previews),
     };
     Reply::page(200, frame.around(&model.render()))
 }
 
-pub(super) async fn history(site: &Site, request: &Request) -> Reply {
-    let filter = Filter::read(|name| request.queried(name));
-    let kind = Kind::parse(&filter.outcome).unwrap_or_default();
+pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
+    let filter = ListFilter::read(|name| request.queried(name));
+    let kind = RecordKind::parse(&filter.outcome).unwrap_or_default();
     let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
-    let (records, trouble) = match past::newest(site, wanted, past::MOST).await {
+    let (records, trouble) = match history_queries::newest(site, wanted, history_queries::MAX_RECORDS).await {
         Ok(records) => (records, None),
         Err(why) => (Vec::new(), Some(why.to_string())),
     };
     let per_page = views::history::PER_PAGE;
-    let range = Range { page: filter.page, per_page, total: records.len() };
+    let range = ListRange { page: filter.page, per_page, total: records.len() };
     let shown = records.chunks(per_page).nth(filter.page - 1).unwrap_or_default();
     let frame = frame(request, "History", Some(Tab::History));
-    let model = views::history::Model { filter: &filter, kind, records: shown, range, clock: clock(), trouble };
+    let model = views::history::HistoryModel { filter: &filter, kind, records: shown, range, clock: clock(), trouble };
     Reply::page(200, frame.around(&model.render()))
 }
 

@@ -5,16 +5,17 @@ use std::io;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 
-/// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for whoever guesses.
+/// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for an attacker who guesses.
 const MEMORY: u32 = 12 * 1024;
 const PASSES: u32 = 3;
 
-/// A hash that asks for more, in KiB, would stop a small machine.
-const MOST_MEMORY: u32 = 256 * 1024;
-const MOST_PASSES: u32 = 64;
+/// A hash that asks for more memory would stop a small machine.
+const MAX_MEMORY_KIB: u32 = 256 * 1024;
+/// A hash that asks for more passes would take too long.
+const MAX_PASSES: u32 = 64;
 
-/// No password is longer.
-pub(crate) const LONGEST: usize = 1024;
+/// The longest password, in bytes.
+pub(crate) const MAX_PASSWORD_BYTES: usize = 1024;
 
 /// The hash of a new password.
 pub(crate) fn hash(password: &str) -> io::Result<String> {
@@ -36,7 +37,7 @@ pub(crate) fn judge(hash: &str) -> Result<(), &'static str> {
     if parsed.hash.is_none() || parsed.salt.is_none() {
         return Err("does not hold a whole hash");
     }
-    if params.m_cost() > MOST_MEMORY || params.t_cost() > MOST_PASSES {
+    if params.m_cost() > MAX_MEMORY_KIB || params.t_cost() > MAX_PASSES {
         return Err("holds a hash that takes too much memory or time");
     }
     Ok(())

@@ -18,7 +18,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use maud::Markup;
 
-use super::events::Stream;
+use super::events::EventStream;
 use super::site::Site;
 use super::visitor::{Visitor, arrive, recognize, single};
 use crate::http::Whole;
@@ -28,7 +28,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// One request, from somebody who knows the name of the page.
-pub(super) struct Request {
+pub(super) struct PageRequest {
     pub(super) method: Method,
     pub(super) path: String,
     query: String,
@@ -42,7 +42,7 @@ pub(super) struct Request {
     pub(super) has_password: bool,
 }
 
-impl Request {
+impl PageRequest {
     /// Reads what came. None where the system has no random numbers.
     pub(super) fn new(
         head: Parts,
@@ -70,12 +70,12 @@ impl Request {
         }))
     }
 
-    /// A value of the query; none where it is not there.
+    /// A value of the query; `None` if it is not there.
     pub(super) fn queried(&self, name: &str) -> Option<String> {
         form::value(&self.query, name)
     }
 
-    /// A field of a form; none where it is not there.
+    /// A field of a form; `None` if it is not there.
     pub(super) fn field(&self, name: &str) -> Option<String> {
         form::value(std::str::from_utf8(&self.body).ok()?, name)
     }
@@ -85,7 +85,7 @@ impl Request {
         form::fields(std::str::from_utf8(&self.body).unwrap_or_default()).collect()
     }
 
-    /// A header that stands there once; none where it is not text.
+    /// A header that stands there once; `None` if it is not text.
     pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
         single(&self.headers, name)
     }
@@ -95,16 +95,16 @@ impl Request {
 pub(super) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: Content,
+    body: ReplyBody,
 }
 
 /// The body of a reply.
-pub(super) enum Content {
+pub(super) enum ReplyBody {
     Whole(Whole),
-    Events(Box<Stream>),
+    Events(Box<EventStream>),
 }
 
-impl Body for Content {
+impl Body for ReplyBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -138,7 +138,7 @@ impl Reply {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
-            body: Content::Whole(Whole::of(body)),
+            body: ReplyBody::Whole(Whole::of(body)),
         }
     }
 
@@ -174,14 +174,14 @@ impl Reply {
     }
 
     /// Events, as long as somebody listens.
-    pub(super) fn events(stream: Stream) -> Self {
+    pub(super) fn events(stream: EventStream) -> Self {
         let reply = Self::new(200, "text/event-stream", Bytes::new());
-        Self { body: Content::Events(Box::new(stream)), ..reply }.last()
+        Self { body: ReplyBody::Events(Box::new(stream)), ..reply }.last()
     }
 
     /// Whether it has no end.
     pub(super) fn is_endless(&self) -> bool {
-        matches!(self.body, Content::Events(_))
+        matches!(self.body, ReplyBody::Events(_))
     }
 
     /// Closes the connection behind it.
@@ -214,7 +214,7 @@ impl Reply {
     }
 
     /// As hyper sends it, with what every response has.
-    pub(super) fn outgoing(self) -> hyper::Response<Content> {
+    pub(super) fn outgoing(self) -> hyper::Response<ReplyBody> {
         let mut outgoing = hyper::Response::new(self.body);
         *outgoing.status_mut() = self.status;
         let headers = outgoing.headers_mut();

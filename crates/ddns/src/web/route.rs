@@ -8,15 +8,15 @@ use futures_util::future::LocalBoxFuture;
 use hyper::Method;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 
-use super::events::Stream;
-use super::reply::{Reply, Request};
+use super::events::EventStream;
+use super::reply::{PageRequest, Reply};
 use super::site::Site;
 use super::views::assets::Asset;
 use super::visitor::HEALTH;
 use super::{api, configuration, guard, health, login, pages, wizard};
 use crate::clock::steady_time;
 
-type Handler = for<'a> fn(&'a Rc<Site>, &'a Request) -> LocalBoxFuture<'a, Reply>;
+type Handler = for<'a> fn(&'a Rc<Site>, &'a PageRequest) -> LocalBoxFuture<'a, Reply>;
 
 /// Who may request something.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,22 +32,22 @@ enum Access {
 }
 
 /// One row of the table.
-struct Route {
+struct WebRoute {
     method: Method,
     path: &'static str,
     access: Access,
     handler: Handler,
 }
 
-const fn row(access: Access, method: Method, path: &'static str, handler: Handler) -> Route {
-    Route { method, path, access, handler }
+const fn row(access: Access, method: Method, path: &'static str, handler: Handler) -> WebRoute {
+    WebRoute { method, path, access, handler }
 }
 
 /// Takes the text of a configuration.
 pub(super) const CHECK: &str = "/api/v1/check";
 
 /// Everything that can be requested, besides the files of [`Asset`].
-const ROUTES: &[Route] = {
+const ROUTES: &[WebRoute] = {
     use Access::{Anybody, Checks, People, Programs};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
@@ -84,7 +84,7 @@ const ROUTES: &[Route] = {
 };
 
 /// The reply to a request.
-pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -> Reply {
+pub(super) async fn respond(site: &Rc<Site>, request: Result<PageRequest, Turned>) -> Reply {
     let mut request = match request {
         Ok(request) => request,
         Err(Turned::Host) => {
@@ -114,7 +114,7 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
             Reply::not_allowed("GET, HEAD")
         };
     }
-    let there: Vec<&Route> = ROUTES.iter().filter(|route| route.path == request.path).collect();
+    let there: Vec<&WebRoute> = ROUTES.iter().filter(|route| route.path == request.path).collect();
     if there.is_empty() {
         let is_person =
             request.visitor.is_let_in && guard::is_safe(&request.method) && !request.path.starts_with("/api/");
@@ -147,7 +147,7 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<Request, Turned>) -
 }
 
 /// Turns those away who may not request this.
-fn refuse(route: &Route, request: &mut Request, site: &Site) -> Option<Reply> {
+fn refuse(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Option<Reply> {
     let is_for_programs = route.access == Access::Programs;
     if is_for_programs && let Some(is_right) = guard::bearer(request, site) {
         if !is_right {
@@ -181,8 +181,8 @@ fn unauthorized(why: &str) -> Reply {
     api::error(401, why).with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
 }
 
-fn events(site: &Rc<Site>, request: &Request) -> Reply {
-    Reply::events(Stream::new(site, &request.visitor.id))
+fn events(site: &Rc<Site>, request: &PageRequest) -> Reply {
+    Reply::events(EventStream::new(site, &request.visitor.id))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use crate::load::read_text;
 
-/// No list of names, and no list of who may do what, is longer on Linux.
-const MOST_NAMES: usize = 64 * 1024;
+/// The longest list of extended attributes, and the longest value of one, in bytes, on Linux.
+const MAX_XATTR_BYTES: usize = 64 * 1024;
 
 /// A file that was read.
 pub(super) struct Opened {
@@ -112,7 +112,7 @@ fn copy_lists(from: &File, to: &File) -> io::Result<()> {
 
 /// The names of a file's access control lists: POSIX's, NFS's. A file system without any has none.
 fn lists(file: &File) -> io::Result<Vec<String>> {
-    let mut names = Vec::with_capacity(MOST_NAMES);
+    let mut names = Vec::with_capacity(MAX_XATTR_BYTES);
     match flistxattr(file, spare_capacity(&mut names)) {
         Ok(_) => {}
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
@@ -123,7 +123,7 @@ fn lists(file: &File) -> io::Result<Vec<String>> {
 }
 
 fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
-    let mut value = Vec::with_capacity(MOST_NAMES);
+    let mut value = Vec::with_capacity(MAX_XATTR_BYTES);
     match fgetxattr(file, name, spare_capacity(&mut value)) {
         Ok(_) => Ok(Some(value)),
         Err(Errno::NODATA) => Ok(None),

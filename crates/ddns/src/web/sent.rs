@@ -10,7 +10,7 @@ use ddns_core::update::Update;
 use crate::sync::preview::redacted;
 
 /// A request as it may be seen.
-pub(crate) struct Sent {
+pub(crate) struct RedactedRequest {
     /// The number of its entry.
     pub(super) entry: usize,
     /// The updates that it is about: families, and places in their lists.
@@ -30,7 +30,7 @@ pub(super) fn first(
     config: &Config,
     addresses: [Option<IpAddr>; 2],
     now: Timestamp,
-) -> (Vec<Sent>, usize) {
+) -> (Vec<RedactedRequest>, usize) {
     let has_address = |family: Family| addresses[family.index()].is_some();
     let mut all = Vec::new();
     for (number, entry) in config.entries.iter().enumerate() {
@@ -54,7 +54,7 @@ fn sent(
     (number, members, missing): (usize, Vec<(Family, usize)>, Vec<Family>),
     addresses: [Option<IpAddr>; 2],
     now: Timestamp,
-) -> Option<Sent> {
+) -> Option<RedactedRequest> {
     let entry = &config.entries[number];
     let update = |(family, place): &(Family, usize)| {
         let ip = addresses[family.index()].unwrap_or_else(|| family.documentation());
@@ -73,5 +73,5 @@ fn sent(
         }
         Err(why) => format!("nothing: {why}"),
     };
-    Some(Sent { entry: number, about: about.join(", "), origin, shown, missing, members })
+    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, missing, members })
 }

@@ -16,10 +16,12 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::reply::{Content, Reply, Request};
+use super::reply::{PageRequest, Reply, ReplyBody};
 use super::route;
 use super::site::{Ask, Site};
-use crate::http::server::{Accepted, Activity, Patience, Phase, Wire, accept, hang_up, read, speak};
+use crate::http::server::{
+    AcceptedConnection, Activity, ConnectionPhase, Patience, ServerWire, accept, hang_up, read, speak,
+};
 
 /// More body than this is no form of the page, in KiB.
 const FORM_LIMIT: usize = 32;
@@ -31,7 +33,7 @@ const TEXT_LIMIT: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// A page that is open.
-pub(crate) struct Server {
+pub(crate) struct PageServer {
     /// What was asked for: port 0 is another one then.
     listen: SocketAddr,
     asks: UnboundedReceiver<Ask>,
@@ -39,7 +41,7 @@ pub(crate) struct Server {
     task: AbortHandle,
 }
 
-impl Server {
+impl PageServer {
     /// Listens from now on.
     pub(crate) fn open(web: &Web, tls: Option<TlsAcceptor>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(web.listen)?;
@@ -84,14 +86,14 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PageServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// Serves a connection to its end.
-async fn serve(Accepted { stream, from, activity }: Accepted, site: &Rc<Site>) -> bool {
+async fn serve(AcceptedConnection { stream, from, activity }: AcceptedConnection, site: &Rc<Site>) -> bool {
     let tls = site.tls.borrow().clone();
     match tls {
         None => converse(stream, from, activity, site, false).await,
@@ -111,7 +113,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     site: &Rc<Site>,
     is_secured: bool,
 ) {
-    let wire = Rc::new(RefCell::new(Wire::new(stream, Rc::clone(&activity))));
+    let wire = Rc::new(RefCell::new(ServerWire::new(stream, Rc::clone(&activity))));
     // A browser that is gone must be noticed, or it would count as listening.
     let served = speak(&wire, false, |request| respond(request, from, site, &activity, is_secured)).await;
     if !matches!(served, Some(Ok(())))
@@ -127,14 +129,14 @@ async fn respond(
     site: &Rc<Site>,
     activity: &Activity,
     is_secured: bool,
-) -> Result<hyper::Response<Content>, io::Error> {
-    activity.enter(Phase::Reading);
+) -> Result<hyper::Response<ReplyBody>, io::Error> {
+    activity.enter(ConnectionPhase::Reading);
     let (head, body) = request.into_parts();
     let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
     let reply = match read(body, limit).await {
         Ok(body) => {
-            activity.enter(Phase::Responding);
-            match Request::new(head, body, from.ip(), is_secured, site) {
+            activity.enter(ConnectionPhase::Responding);
+            match PageRequest::new(head, body, from.ip(), is_secured, site) {
                 Some(request) => route::respond(site, request).await,
                 None => Reply::text(500, "the system has no random numbers"),
             }
@@ -142,6 +144,6 @@ async fn respond(
         Err((Some(status), why)) => Reply::text(status, &why).last(),
         Err((None, why)) => return Err(io::Error::other(why)),
     };
-    activity.enter(if reply.is_endless() { Phase::Streaming } else { Phase::Writing });
+    activity.enter(if reply.is_endless() { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
     Ok(reply.outgoing())
 }

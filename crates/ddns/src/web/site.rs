@@ -14,22 +14,22 @@ use ddns_core::text::json::Value;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::status::Status;
 use ddns_core::web::access::{password, token};
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use ddns_core::web::mask::mask;
-use ddns_core::web::session::{Id, Key, Sessions};
+use ddns_core::web::session::{Id, SessionKey, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use super::changes::Changes;
+use super::changes::ChangeFeed;
 use super::save;
 use super::sources::Sources;
 use crate::clock::steady_time;
 use crate::load::OUTSIDE;
 use crate::sync::preview::Previews;
 
-/// What the page asks of the service. Whoever asked may be gone when the response comes.
+/// What the page asks of the service. The visitor may be gone when the response comes.
 pub(crate) enum Ask {
     /// How every update stands.
     Status(oneshot::Sender<Status>),
@@ -43,7 +43,7 @@ pub(crate) enum Ask {
     Histories(oneshot::Sender<Vec<PathBuf>>),
     /// That the event loop responds.
     Alive(oneshot::Sender<()>),
-    /// Why the service is not ready; none where it is.
+    /// Why the service is not ready; `None` if it is.
     Ready(oneshot::Sender<Option<String>>),
     /// The text for Prometheus.
     Metrics(oneshot::Sender<String>),
@@ -57,10 +57,10 @@ pub(crate) enum Ask {
 
 /// Which updates are wanted.
 pub(crate) struct Wanted {
-    pub(crate) filter: Filter,
+    pub(crate) filter: ListFilter,
     /// Only the update of this domain and type.
     pub(crate) update: Option<(String, String)>,
-    /// So many come before the first one that is shown.
+    /// How many come before the first that is shown.
     pub(crate) skip: usize,
     /// No more are shown.
     pub(crate) take: usize,
@@ -81,17 +81,17 @@ pub(crate) struct Configured {
     pub(crate) names: Vec<String>,
     /// What each of them is layered with.
     pub(crate) around: Surroundings,
-    /// Where the first configuration is to be written; none where there is one.
+    /// Where the first configuration is to be written; `None` if there is one already.
     pub(crate) set_up: Option<String>,
 }
 
 impl Configured {
-    /// The file of a number, or its address; none where the configuration stands in none.
+    /// The file of a number, or its address; `None` if the configuration stands in none.
     pub(super) fn file(&self, number: usize) -> Option<&String> {
         self.names.get(number).filter(|name| *name != OUTSIDE)
     }
 
-    /// The same; none where it was fetched, too.
+    /// The same; `None` if it was fetched, too.
     pub(super) fn local_file(&self, number: usize) -> Option<&String> {
         self.file(number).filter(|name| !name.contains("://"))
     }
@@ -104,14 +104,14 @@ pub(super) struct Site {
     /// Where it listens in fact.
     pub(super) address: SocketAddr,
     /// Of this process: what is signed with it means nothing to the next.
-    pub(super) key: Key,
+    pub(super) key: SessionKey,
     pub(super) sessions: RefCell<Sessions>,
     pub(super) tries: RefCell<Tries>,
     /// Held by what is done beside the event loop: one thing at a time.
     beside: Arc<Mutex<()>>,
     /// A password was checked: it is the turn of the next one.
     pub(super) checked: Notify,
-    pub(super) changes: Changes,
+    pub(super) changes: ChangeFeed,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
 }
@@ -127,12 +127,12 @@ impl Site {
             web: RefCell::new(web),
             tls: RefCell::new(tls),
             address,
-            key: Key::new(random()?),
+            key: SessionKey::new(random()?),
             sessions: RefCell::default(),
             tries: RefCell::default(),
             beside: Arc::default(),
             checked: Notify::new(),
-            changes: Changes::default(),
+            changes: ChangeFeed::default(),
             asks,
             sources: Rc::default(),
         })
@@ -148,7 +148,7 @@ impl Site {
         self.changes.tell();
     }
 
-    /// The hash of the password; none where none is asked for.
+    /// The hash of the password; `None` if no password is configured.
     pub(super) fn hash(&self) -> Option<String> {
         let web = self.web.borrow();
         password(&web).ok().flatten().map(str::to_owned)
@@ -164,28 +164,28 @@ impl Site {
         self.web.borrow().password.is_none() || self.sessions.borrow_mut().use_by(id, steady_time())
     }
 
-    /// Whether a program has the token of `token_file`; none where there is no such file.
+    /// Whether a program has the token of `token_file`; `None` if there is no such file.
     pub(super) fn is_token(&self, given: &str) -> Option<bool> {
         let web = self.web.borrow();
         token(&web).ok().flatten().map(|token| self.key.is_same(token, given))
     }
 
-    /// How every update stands; none where the service ends.
+    /// How every update stands; `None` if the service ends.
     pub(super) async fn status(&self) -> Option<Status> {
         self.ask(Ask::Status).await
     }
 
-    /// Updates with their requests; none where the service ends.
+    /// Updates with their requests; `None` if the service ends.
     pub(super) async fn previews(&self, wanted: Wanted) -> Option<Previews> {
         self.ask(|respond| Ask::Previews(wanted, respond)).await
     }
 
-    /// The files of the histories; none where the service ends.
+    /// The files of the histories; `None` if the service ends.
     pub(super) async fn histories(&self) -> Option<Vec<PathBuf>> {
         self.ask(Ask::Histories).await
     }
 
-    /// The configurations that the service runs on; none where it ends.
+    /// The configurations that the service runs on; `None` if it ends.
     pub(super) async fn configs(&self) -> Option<Rc<Vec<Valid>>> {
         self.ask(Ask::Configs).await
     }
@@ -223,7 +223,7 @@ impl Site {
         let _ = self.asks.send(Ask::Warn(text));
     }
 
-    /// What the service runs on; none where it ends.
+    /// What the service runs on; `None` if it ends.
     pub(super) async fn configured(&self) -> Option<Configured> {
         self.ask(Ask::Configured).await
     }
@@ -238,7 +238,7 @@ impl Site {
         self.ask(Ask::Alive).await.is_some()
     }
 
-    /// Why the service is not ready, none where the service ends.
+    /// Why the service is not ready; `None` if the service ends.
     pub(super) async fn readiness(&self) -> Option<Result<(), String>> {
         self.ask(Ask::Ready).await.map(|objection| objection.map_or(Ok(()), Err))
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ddns_core::config::web::{Held, Web};
+use ddns_core::config::web::{SecretFile, Web};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -12,7 +12,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// None where the page has no certificate. Fails with a sentence that names the field.
 pub(crate) fn acceptor(web: &Web) -> Result<Option<TlsAcceptor>, String> {
     let (Some(certificate), Some(key)) = (&web.certificate, &web.key) else { return Ok(None) };
-    let text = |name: &str, held: &Held| held.text.clone().map_err(|why| format!("`web.{name}`: {} {why}", held.shown));
+    let text =
+        |name: &str, held: &SecretFile| held.text.clone().map_err(|why| format!("`web.{name}`: {} {why}", held.shown));
     let chain: Vec<_> =
         CertificateDer::pem_slice_iter(text("certificate", certificate)?.as_bytes()).filter_map(Result::ok).collect();
     if chain.is_empty() {

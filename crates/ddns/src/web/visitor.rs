@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ddns_core::web::session::Id;
-use ddns_core::web::visit::{Asked, Turned, Visit, visit};
+use ddns_core::web::visit::{RequestOrigin, Turned, Visit, visit};
 use hyper::header::{AsHeaderName, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
@@ -40,7 +40,7 @@ pub(super) fn arrive(
     // What a client wrote before the proxy's own word may be anything.
     let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
-    let asked = Asked {
+    let asked = RequestOrigin {
         peer,
         is_secured,
         target: uri.authority().map(Authority::as_str),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
 use ddns_core::callback::Parcel;
-use ddns_core::callback::expect::Verdict;
+use ddns_core::callback::expect::Meaning;
 use ddns_core::config::fields::Key;
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::for_fetching;
@@ -15,7 +15,7 @@ use ddns_core::config::{Config, starter, value};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
-use ddns_core::recipe::{self, Form, Inquiry, Recipe, Slot};
+use ddns_core::recipe::{self, AnswerSlot, Form, Inquiry, Recipe};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Node, Value};
 use ddns_core::update::Sendable;
@@ -23,33 +23,33 @@ use ddns_core::update::domain::Domain;
 use ddns_core::web::addition::{self, Outside};
 
 use super::pages::{GONE, frame};
-use super::reply::{Reply, Request};
+use super::reply::{PageRequest, Reply};
 use super::save;
-use super::sent::{self, Sent};
+use super::sent::{self, RedactedRequest};
 use super::site::{Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
-use super::views::wizard::{self as view, Asked, Found, Mode, Responded, Typed};
+use super::views::wizard::{self as view, FoundAddress, Mode, QuestionView, Responded, Typed};
 use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Want};
 use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
 use crate::output::report::with_reason;
 
-/// So many requests are sent at once to see whether the service takes them.
-const MOST_SENT: usize = 2;
+/// How many requests are sent at once to test whether the service accepts them.
+const MAX_TEST_REQUESTS: usize = 2;
 
-/// So many domains of one family are named in a form.
-const MOST_DOMAINS: usize = 100;
+/// How many domains of one family a form names.
+const MAX_DOMAINS: usize = 100;
 
 /// The name that stands for no recipe.
 const OWN: &str = "own";
 
-fn mode(request: &Request) -> Mode {
+fn mode(request: &PageRequest) -> Mode {
     if request.path == "/setup" { Mode::SetUp } else { Mode::Recipes }
 }
 
-fn page(request: &Request, status: u16, content: &maud::Markup) -> Reply {
+fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
     let (title, tab) = match mode(request) {
         Mode::SetUp => ("Set-up", None),
         Mode::Recipes => ("Recipes", Some(Tab::Recipes)),
@@ -60,7 +60,7 @@ fn page(request: &Request, status: u16, content: &maud::Markup) -> Reply {
 }
 
 /// The list of services, or the questions of one.
-pub(super) async fn begin(site: &Site, request: &Request) -> Reply {
+pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
     if mode(request) == Mode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
@@ -77,13 +77,13 @@ pub(super) async fn begin(site: &Site, request: &Request) -> Reply {
 }
 
 /// Takes answers, and goes on to what is left.
-pub(super) async fn go_on(site: &Site, request: &Request) -> Reply {
+pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
     if mode(request) == Mode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
     let mut typed = typed(request);
-    // Whoever may not change the configuration sends nothing from here either.
+    // A visitor who may not change the configuration sends nothing from here either.
     let may_look = mode(request) == Mode::SetUp || site.web.borrow().allow_edit;
     let text = match filled(request, &configured, &mut typed, may_look).await {
         Ok(text) => text,
@@ -107,7 +107,7 @@ fn suggested_source(family: Family) -> String {
     if is_public { "default" } else { "public" }.to_owned()
 }
 
-fn typed(request: &Request) -> Typed {
+fn typed(request: &PageRequest) -> Typed {
     let field = |name: &str| request.field(name).unwrap_or_default();
     let answers = request.fields().into_iter();
     Typed {
@@ -126,7 +126,7 @@ fn services() -> impl Iterator<Item = Recipe> {
 }
 
 /// One of them; the page that says why there is none otherwise.
-fn service(request: &Request, name: &str) -> Result<Recipe, Reply> {
+fn service(request: &PageRequest, name: &str) -> Result<Recipe, Reply> {
     let why = match recipe::named(name) {
         Ok(recipe) if recipe.has_entry() => return Ok(recipe),
         Ok(recipe) => format!("{} receives notifications, no updates.", recipe.title),
@@ -143,7 +143,7 @@ fn service(request: &Request, name: &str) -> Result<Recipe, Reply> {
 }
 
 /// The page with the questions; `wrong` are names of fields and what is wrong with each.
-fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
+fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
     let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
     let own = Family::ALL.map(own_address);
     if typed.name == OWN {
@@ -165,7 +165,7 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
         let name = slot.to_string();
         let known = typed.answers.iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
         let why = wrong.iter().find(|(known, _)| *known == format!("answer.{name}")).map(|(_, why)| why.clone());
-        Some(Asked {
+        Some(QuestionView {
             label: form.label(slot),
             help: question.help.clone(),
             is_secret: question.secret,
@@ -174,17 +174,17 @@ fn ask(request: &Request, typed: &Typed, wrong: &[(String, String)], notice: Opt
             name,
         })
     });
-    let asked: Vec<Asked> = asked.collect();
+    let asked: Vec<QuestionView> = asked.collect();
     page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
 }
 
 /// The items in the list of a family; what is wrong otherwise: the field and why.
 fn listed(typed: &Typed, family: Family) -> Result<Vec<Node>, (String, String)> {
     let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
-    if items.len() <= MOST_DOMAINS {
+    if items.len() <= MAX_DOMAINS {
         return Ok(items);
     }
-    let why = format!("Name {MOST_DOMAINS} domains at most, and add the others to the file.");
+    let why = format!("Name {MAX_DOMAINS} domains at most, and add the others to the file.");
     Err((["ipv4", "ipv6"][family.index()].to_owned(), why))
 }
 
@@ -204,7 +204,7 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
 
 /// The text that the answers make; the page that asks for what is missing otherwise.
 async fn filled(
-    request: &Request,
+    request: &PageRequest,
     configured: &Configured,
     typed: &mut Typed,
     may_look: bool,
@@ -259,7 +259,7 @@ fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)
 
 /// Looks up what the service knows, each after it was shown, or takes what was typed instead.
 async fn look_up(
-    request: &Request,
+    request: &PageRequest,
     configured: &Configured,
     form: &mut Form<'_>,
     typed: &mut Typed,
@@ -299,14 +299,14 @@ async fn look_up(
 }
 
 fn lookup_page(
-    request: &Request,
+    request: &PageRequest,
     form: &Form<'_>,
     typed: &Typed,
     inquiry: &Inquiry,
     wrong: Option<&str>,
     may_look: bool,
 ) -> Reply {
-    let slot: &Slot = &inquiry.slot;
+    let slot: &AnswerSlot = &inquiry.slot;
     let (label, name) = (form.label(slot), slot.to_string());
     let shown = may_look.then(|| inquiry.shown.join("\n"));
     let content = view::lookup(mode(request), typed, &label, &name, shown.as_deref(), wrong, &request.token);
@@ -314,7 +314,7 @@ fn lookup_page(
 }
 
 /// The way to a service: that of the entry that is going to be made (D5).
-fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), String> {
+fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl), String> {
     let is_added = mode(request) == Mode::Recipes;
     let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
     let file = name.map(|name| {
@@ -329,7 +329,7 @@ fn way(request: &Request, configured: &Configured) -> Result<(Proxies, Ssl), Str
 }
 
 /// The text for an address of the user's own, without a recipe.
-fn own_text<'a>(request: &Request, typed: &'a Typed) -> Result<String, Reply> {
+fn own_text<'a>(request: &PageRequest, typed: &'a Typed) -> Result<String, Reply> {
     let mut settings = Raw::default();
     let usual = if mode(request) == Mode::Recipes { "default" } else { "" };
     let source = |typed: &'a String| if typed.trim().is_empty() { usual } else { typed.as_str() };
@@ -360,7 +360,7 @@ fn own_text<'a>(request: &Request, typed: &'a Typed) -> Result<String, Reply> {
 }
 
 /// Shows the text, and adds it to a file where that is wanted.
-async fn recipe_done(site: &Site, request: &Request, configured: &Configured, typed: &Typed, text: &str) -> Reply {
+async fn recipe_done(site: &Site, request: &PageRequest, configured: &Configured, typed: &Typed, text: &str) -> Reply {
     let file = configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
     let shown = |status, notice| {
         let content = view::recipe_done(typed, text, file.map(String::as_str), notice, &request.token);
@@ -398,7 +398,7 @@ async fn recipe_done(site: &Site, request: &Request, configured: &Configured, ty
 /// The last step of set-up: what was found, what would be sent, what came back, and saving it.
 async fn set_up(
     site: &Site,
-    request: &Request,
+    request: &PageRequest,
     configured: &Configured,
     typed: &Typed,
     text: &str,
@@ -415,7 +415,7 @@ async fn set_up(
     }
     let client = Client::default();
     let lookups = look_up_entries(&[config], [None; 2], &client).await;
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundAddress> = Vec::new();
     let mut observed = [None; 2];
     for family in Family::ALL {
         let Some(lookup) = lookups.iter().find_map(|pair| pair[family.index()].as_ref()) else { continue };
@@ -424,13 +424,13 @@ async fn set_up(
             Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
             None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
         };
-        found.push(Found { family, result });
+        found.push(FoundAddress { family, result });
     }
     let addresses = observed.map(|found| found.map(Observed::ip));
-    let (requests, total) = sent::first(view::MOST, config, addresses, unix_time());
+    let (requests, total) = sent::first(view::MAX_REQUESTS, config, addresses, unix_time());
     let mut responses = Vec::new();
     if step.as_deref() == Some("send") {
-        let mut left = MOST_SENT;
+        let mut left = MAX_TEST_REQUESTS;
         for sent in &requests {
             let is_tried = sent.missing.is_empty() && left > 0;
             left -= usize::from(is_tried);
@@ -452,7 +452,12 @@ fn without(missing: &[Family]) -> String {
 }
 
 /// Sends a request, and says what came back.
-async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2], client: &Client) -> Responded {
+async fn send_once(
+    config: &Config,
+    sent: &RedactedRequest,
+    observed: [Option<Observed>; 2],
+    client: &Client,
+) -> Responded {
     let secrets = config.secrets();
     let entry = &config.entries[sent.entry];
     let updates = sent.members.iter().filter_map(|(family, place)| {
@@ -479,7 +484,7 @@ async fn send_once(config: &Config, sent: &Sent, observed: [Option<Observed>; 2]
             let addresses: Vec<_> = updates.iter().map(|update| update.ip).collect();
             let is_accepted = entry.callback.expect.as_ref().map_or(is_success, |expect| {
                 let all = expect.judge(response.status, &response.body, 1, &addresses);
-                all.iter().all(|judged| matches!(judged.verdict, Verdict::Accepted | Verdict::Unchanged))
+                all.iter().all(|judged| matches!(judged.verdict, Meaning::Accepted | Meaning::Unchanged))
             });
             let body = String::from_utf8_lossy(&response.body).into_owned();
             let body = response.warnings.into_iter().chain([body]).collect::<Vec<_>>().join("\n");

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use ddns_core::service::{Scope, Service, Starts, systemd};
+use ddns_core::service::{ServiceScope, ServiceSpec, Starts, systemd};
 use serde_json::json;
 
 use crate::support::stand_ins::StandIns;
@@ -303,8 +303,8 @@ fn systemd_reads_every_unit_that_is_written() {
     let program = program.display().to_string();
     let config = sandbox.write("a b/it's %n \"$USER\" \\.json", "{}").display().to_string();
     for starts in [Starts::Nothing, Starts::Libraries, Starts::Programs] {
-        for (scope, option) in [(Scope::System, "--system"), (Scope::User, "--user")] {
-            let service = Service { program: program.clone(), configs: vec![config.clone()], starts };
+        for (scope, option) in [(ServiceScope::System, "--system"), (ServiceScope::User, "--user")] {
+            let service = ServiceSpec { program: program.clone(), configs: vec![config.clone()], starts };
             let unit = sandbox.write("ddns.service", systemd::installed(&service, scope));
             let mut command = Command::new(&analyze);
             command.args(["verify", option, "--man=no", "--recursive-errors=no"]).arg(&unit);

@@ -18,7 +18,7 @@ pub struct Condition {
     pub(super) body: Option<Regex>,
     /// The values at these places of the body, which is JSON.
     pub json: Vec<(Pointer, Value)>,
-    /// How long to wait, for a condition of `wait`; none where it does not say.
+    /// How long to wait, for a condition of `wait`; `None` if it does not say.
     pub wait_for: Option<Duration>,
     /// Whether a stop ends when the address changes, for a condition of `stop`.
     pub until_address: bool,
@@ -36,7 +36,7 @@ impl PartialEq for Condition {
 }
 
 /// The body of a response as conditions see it.
-pub(super) struct Body<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) text: &'a str,
     /// None where it is not JSON.
     pub(super) json: Option<&'a Node>,
@@ -72,7 +72,7 @@ impl Condition {
         !self.status.is_empty()
     }
 
-    pub(super) fn holds(&self, status: u16, body: &Body<'_>) -> bool {
+    pub(super) fn holds(&self, status: u16, body: &ResponseBody<'_>) -> bool {
         let is_equal = |(pointer, wanted): &(Pointer, Value)| {
             body.json.and_then(|json| pointer.find(json)).is_some_and(|found| equal(&found.value, wanted))
         };
@@ -103,7 +103,7 @@ impl Pointer {
         text.strip_prefix('/').map(|steps| Self(steps.split('/').map(unescaped).collect()))
     }
 
-    /// What stands there; none where nothing does.
+    /// What stands there; `None` if nothing does.
     pub fn find<'a>(&self, document: &'a Node) -> Option<&'a Node> {
         self.0.iter().try_fold(document, |node, step| match &node.value {
             Value::Object(members) => members.iter().find(|member| member.key == *step).map(|member| &member.node),

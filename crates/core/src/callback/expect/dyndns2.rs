@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Judgement, Verdict};
+use super::{Judgement, Meaning};
 
 /// The service knows what is wrong, and it does not get better by asking again.
 const STOP: [&str; 10] =
@@ -30,30 +30,30 @@ fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> Judgement {
     Judgement { verdict, words: line.to_owned(), because }
 }
 
-fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Verdict, String) {
+fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
     let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let code = words.next().unwrap_or_default().to_ascii_lowercase();
-    let stopped = Verdict::Stopped { until_address: false, all: false };
+    let stopped = Meaning::Stopped { until_address: false, all: false };
     match code.as_str() {
-        "" => (Verdict::Rejected, "the response is empty".to_owned()),
+        "" => (Meaning::Rejected, "the response is empty".to_owned()),
         "good" | "nochg" => {
             if !(200..300).contains(&status) {
-                return (Verdict::Rejected, format!("`{code}` counts with a status of success only"));
+                return (Meaning::Rejected, format!("`{code}` counts with a status of success only"));
             }
             let other = words.filter_map(|word| word.parse::<IpAddr>().ok()).find(|ip| !sent.contains(ip));
             match other {
                 Some(ip) => (stopped, format!("`{code}` names {ip}, which was not sent")),
-                None if code == "good" => (Verdict::Accepted, "`good` accepts".to_owned()),
-                None => (Verdict::Unchanged, "`nochg` accepts: the service had this address".to_owned()),
+                None if code == "good" => (Meaning::Accepted, "`good` accepts".to_owned()),
+                None => (Meaning::Unchanged, "`nochg` accepts: the service had this address".to_owned()),
             }
         }
         // Who asks again and again with a wrong password is locked out.
-        "badauth" => (Verdict::Stopped { until_address: false, all: true }, "`badauth` stops".to_owned()),
+        "badauth" => (Meaning::Stopped { until_address: false, all: true }, "`badauth` stops".to_owned()),
         code if STOP.contains(&code) => (stopped, format!("`{code}` stops")),
-        code if WAIT.contains(&code) => (Verdict::Wait(Some(PAUSE)), format!("`{code}` asks to wait")),
+        code if WAIT.contains(&code) => (Meaning::Wait(Some(PAUSE)), format!("`{code}` asks to wait")),
         code => match wanted(code) {
-            Some(pause) => (Verdict::Wait(Some(pause)), format!("`{code}` asks to wait")),
-            None => (Verdict::Rejected, "it is no return code of dyndns2".to_owned()),
+            Some(pause) => (Meaning::Wait(Some(pause)), format!("`{code}` asks to wait")),
+            None => (Meaning::Rejected, "it is no return code of dyndns2".to_owned()),
         },
     }
 }

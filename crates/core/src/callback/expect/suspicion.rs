@@ -1,4 +1,4 @@
-//! Responses with a status of success that look like a failure. Nothing is decided by it: whoever runs the service is told
+//! Responses with a status of success that look like a failure. Nothing is decided by it: the operator of the service is told
 //! about `expect`.
 
 /// Return codes that services send with a status of 200, as the first word of a response.

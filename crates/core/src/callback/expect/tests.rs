@@ -3,20 +3,20 @@ use crate::text::json::Value;
 
 const SENT: &str = "203.0.113.7";
 
-fn dyndns2(status: u16, body: &str) -> Verdict {
+fn dyndns2(status: u16, body: &str) -> Meaning {
     Expect::Dyndns2.judge(status, body.as_bytes(), 1, &[SENT.parse().expect("an address")])[0].verdict
 }
 
 #[test]
 fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
-    let stop = Verdict::Stopped { until_address: false, all: false };
-    let stop_all = Verdict::Stopped { until_address: false, all: true };
-    let half_an_hour = Verdict::Wait(Some(Duration::from_secs(1800)));
+    let stop = Meaning::Stopped { until_address: false, all: false };
+    let stop_all = Meaning::Stopped { until_address: false, all: true };
+    let half_an_hour = Meaning::Wait(Some(Duration::from_secs(1800)));
     let cases = [
-        ("good 203.0.113.7", Verdict::Accepted),
-        ("good", Verdict::Accepted),
-        ("GOOD 203.0.113.7\r\n", Verdict::Accepted),
-        ("nochg 203.0.113.7", Verdict::Unchanged),
+        ("good 203.0.113.7", Meaning::Accepted),
+        ("good", Meaning::Accepted),
+        ("GOOD 203.0.113.7\r\n", Meaning::Accepted),
+        ("nochg 203.0.113.7", Meaning::Unchanged),
         ("good 127.0.0.1", stop),
         ("nochg 198.51.100.1", stop),
         ("good 203.0.113.7,2001:db8::1", stop),
@@ -36,33 +36,33 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
         ("servererror", half_an_hour),
         ("interror", half_an_hour),
         ("interval", half_an_hour),
-        ("w30s", Verdict::Wait(Some(Duration::from_secs(30)))),
-        ("w10m", Verdict::Wait(Some(Duration::from_secs(600)))),
-        ("w1h", Verdict::Wait(Some(Duration::from_secs(3600)))),
-        ("w", Verdict::Rejected),
-        ("welcome", Verdict::Rejected),
-        ("", Verdict::Rejected),
-        ("<html>", Verdict::Rejected),
-        ("goodness", Verdict::Rejected),
+        ("w30s", Meaning::Wait(Some(Duration::from_secs(30)))),
+        ("w10m", Meaning::Wait(Some(Duration::from_secs(600)))),
+        ("w1h", Meaning::Wait(Some(Duration::from_secs(3600)))),
+        ("w", Meaning::Rejected),
+        ("welcome", Meaning::Rejected),
+        ("", Meaning::Rejected),
+        ("<html>", Meaning::Rejected),
+        ("goodness", Meaning::Rejected),
     ];
     for (body, expected) in cases {
         assert_eq!(dyndns2(200, body), expected, "{body:?}");
     }
     assert_eq!(dyndns2(401, "badauth"), stop_all, "the others hold at any status");
-    assert_eq!(dyndns2(500, "good"), Verdict::Rejected);
+    assert_eq!(dyndns2(500, "good"), Meaning::Rejected);
 }
 
 #[test]
 fn h4_a_line_is_about_its_domain_where_the_counts_agree() {
-    let judge = |body: &str| -> Vec<Verdict> {
+    let judge = |body: &str| -> Vec<Meaning> {
         let sent = [SENT.parse().expect("an address")];
         Expect::Dyndns2.judge(200, body.as_bytes(), 2, &sent).into_iter().map(|one| one.verdict).collect()
     };
-    let stop = |all| Verdict::Stopped { until_address: false, all };
-    assert_eq!(judge("good\nnohost\n"), [Verdict::Accepted, stop(false)]);
-    assert_eq!(judge("good\nbadauth\n"), [Verdict::Accepted, stop(true)]);
+    let stop = |all| Meaning::Stopped { until_address: false, all };
+    assert_eq!(judge("good\nnohost\n"), [Meaning::Accepted, stop(false)]);
+    assert_eq!(judge("good\nbadauth\n"), [Meaning::Accepted, stop(true)]);
     assert_eq!(judge("badauth\n"), [stop(true)], "once for the whole account");
-    assert_eq!(judge("good\n\nnochg\n"), [Verdict::Accepted, Verdict::Unchanged]);
+    assert_eq!(judge("good\n\nnochg\n"), [Meaning::Accepted, Meaning::Unchanged]);
 }
 
 fn pattern(text: &str) -> Condition {
@@ -82,23 +82,23 @@ fn h4_conditions_are_looked_at_in_order() {
         written: String::new(),
     };
     let cases = [
-        (200, "OK\n", Verdict::Accepted, "OK"),
-        (200, "KO\r\nOK", Verdict::Stopped { until_address: false, all: true }, "KO"),
-        (500, "a bad address, error", Verdict::Stopped { until_address: true, all: false }, "a bad address, error"),
-        (200, "x\nTOOSOON for you\nerror", Verdict::Wait(Some(Duration::from_secs(60))), "TOOSOON for you"),
-        (200, "OK error", Verdict::Rejected, "OK error"),
-        (500, "OK", Verdict::Rejected, "OK"),
-        (304, "", Verdict::Accepted, ""),
-        (200, "nothing", Verdict::Rejected, "nothing"),
-        (200, "{\n  \"fine\": 0\n}\n", Verdict::Rejected, "{\n  \"fine\": 0\n}"),
+        (200, "OK\n", Meaning::Accepted, "OK"),
+        (200, "KO\r\nOK", Meaning::Stopped { until_address: false, all: true }, "KO"),
+        (500, "a bad address, error", Meaning::Stopped { until_address: true, all: false }, "a bad address, error"),
+        (200, "x\nTOOSOON for you\nerror", Meaning::Wait(Some(Duration::from_secs(60))), "TOOSOON for you"),
+        (200, "OK error", Meaning::Rejected, "OK error"),
+        (500, "OK", Meaning::Rejected, "OK"),
+        (304, "", Meaning::Accepted, ""),
+        (200, "nothing", Meaning::Rejected, "nothing"),
+        (200, "{\n  \"fine\": 0\n}\n", Meaning::Rejected, "{\n  \"fine\": 0\n}"),
     ];
     for (status, body, verdict, words) in cases {
         let judged = expect.judge(status, body);
         assert_eq!((judged.verdict, judged.words.as_str()), (verdict, words), "{status} {body:?}: {}", judged.because);
     }
     let plain = Conditions { reject: vec![pattern("no")], ..Conditions::default() };
-    assert_eq!(plain.judge(204, "").verdict, Verdict::Accepted, "without `accept` the status decides");
-    assert_eq!(plain.judge(404, "").verdict, Verdict::Rejected);
+    assert_eq!(plain.judge(204, "").verdict, Meaning::Accepted, "without `accept` the status decides");
+    assert_eq!(plain.judge(404, "").verdict, Meaning::Rejected);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn h4_json_values_are_equal_by_type_and_value() {
         let wanted = parse(wanted, Dialect::STRICT).expect("JSON").value;
         let json = vec![(Pointer::parse(pointer).expect("a pointer"), wanted)];
         let accept = Some(vec![Condition { json, ..Condition::default() }]);
-        Conditions { accept, ..Conditions::default() }.judge(200, body).verdict == Verdict::Accepted
+        Conditions { accept, ..Conditions::default() }.judge(200, body).verdict == Meaning::Accepted
     };
     let body = r#"{"code": 0, "text": "1", "a/b": {"c~d": [true, null, 1.0]}, "list": [1, {"x": 2}]}"#;
     for (pointer, wanted) in [
@@ -135,10 +135,10 @@ fn only_the_first_part_of_a_body_is_looked_at() {
     let mut body = vec![b'x'; BODY_LIMIT];
     body.extend(b"\nOK");
     let expect = Expect::Conditions(Conditions { accept: Some(vec![pattern("^OK$")]), ..Conditions::default() });
-    assert_eq!(expect.judge(200, &body, 1, &[])[0].verdict, Verdict::Rejected);
-    assert_eq!(expect.judge(200, &body[1..], 1, &[])[0].verdict, Verdict::Rejected);
-    assert_eq!(expect.judge(200, &body[4..], 1, &[])[0].verdict, Verdict::Accepted);
-    assert_eq!(expect.judge(200, b"\xff\nOK", 1, &[])[0].verdict, Verdict::Accepted, "what is not UTF-8 is replaced");
+    assert_eq!(expect.judge(200, &body, 1, &[])[0].verdict, Meaning::Rejected);
+    assert_eq!(expect.judge(200, &body[1..], 1, &[])[0].verdict, Meaning::Rejected);
+    assert_eq!(expect.judge(200, &body[4..], 1, &[])[0].verdict, Meaning::Accepted);
+    assert_eq!(expect.judge(200, b"\xff\nOK", 1, &[])[0].verdict, Meaning::Accepted, "what is not UTF-8 is replaced");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::text::diagnostic::Severity;
 use crate::text::json::{Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
 
-/// No server takes more.
-const MOST_HEADERS: usize = 100;
+/// How many headers a callback may add; servers refuse more.
+const MAX_HEADERS: usize = 100;
 
 impl Maker<'_, '_> {
     /// None where there is no address: that is among the errors then.
@@ -45,7 +45,7 @@ impl Maker<'_, '_> {
         Some(Callback { target: target?, method, headers, body, sign, variables, expect })
     }
 
-    /// `method`; none where the body decides (A2).
+    /// `method`; `None` if the body decides (A2).
     fn method(&mut self, has_body: bool) -> Option<Method> {
         let word = self.reader.text(Key::Method)?;
         let method = Method::parse(&word);
@@ -65,8 +65,8 @@ impl Maker<'_, '_> {
     fn headers(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Header> {
         let mut headers: Vec<Header> = Vec::new();
         let members = self.reader.headers(Key::Headers);
-        if members.len() > MOST_HEADERS {
-            let message = format!("`headers` has {} headers, {MOST_HEADERS} are allowed", grouped(members.len()));
+        if members.len() > MAX_HEADERS {
+            let message = format!("`headers` has {} headers, {MAX_HEADERS} are allowed", grouped(members.len()));
             self.reader.wrong_whole(Key::Headers, message, None);
             return headers;
         }
@@ -146,8 +146,8 @@ impl Maker<'_, '_> {
             Some(Value::Object(members)) => members,
             _ => Vec::new(),
         };
-        if members.len() > Variables::MOST {
-            let most = grouped(Variables::MOST);
+        if members.len() > Variables::MAX_EXTRA {
+            let most = grouped(Variables::MAX_EXTRA);
             let message = format!("`extra` has {} members; {most} are possible", grouped(members.len()));
             self.reader.wrong_whole(Key::Extra, message, None);
             return variables;
@@ -224,7 +224,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// `token` as `format` wants it: none where it is empty (B7), or wrong.
+    /// `token` as `format` wants it; `None` if it is empty (B7), or wrong.
     fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
         let format = self.format()?;
         let node = &self.reader.setting(Key::Token)?.node;

@@ -1,13 +1,13 @@
 //! `combine`: several updates in one request (H7).
 
 use super::super::fields::Key;
-use super::super::read::Reader;
+use super::super::read::SettingReader;
 use super::Maker;
 use crate::callback::{Callback, Combine};
 use crate::text::json::{Node, Value};
 
-/// No service takes more domains in one request.
-const MOST_DOMAINS: usize = 1000;
+/// How many domains one request may combine; services refuse more.
+const MAX_DOMAINS: usize = 1000;
 
 impl Maker<'_, '_> {
     /// Refuses placeholders that have no single meaning, and a `combine` that is never seen.
@@ -20,12 +20,12 @@ impl Maker<'_, '_> {
     }
 }
 
-/// `combine`; none where it is not set, or changes nothing.
-pub(crate) fn combine(reader: &mut Reader<'_>) -> Option<Combine> {
+/// `combine`; `None` if it is not set, or changes nothing.
+pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
     let node = reader.object(Key::Combine)?;
     let mut combine = Combine { families: false, domains: 1, missing: None };
     for member in node.value.members().unwrap_or_default() {
-        let number = |text: &str| text.parse().ok().filter(|number| (1..=MOST_DOMAINS).contains(number));
+        let number = |text: &str| text.parse().ok().filter(|number| (1..=MAX_DOMAINS).contains(number));
         match (member.key.as_str(), &member.node.value) {
             ("families", Value::Bool(families)) => combine.families = *families,
             ("missing", Value::String(missing)) => combine.missing = Some(missing.clone()),

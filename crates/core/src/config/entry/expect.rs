@@ -9,10 +9,10 @@ use crate::text::duration;
 use crate::text::json::{Member, Node, Value, pretty};
 
 /// A part of `expect` that is wrong: where, why, and the way out.
-type Wrong = (Node, String, &'static str);
+type ExpectMistake = (Node, String, &'static str);
 
 /// A place that is wrong, without what stands there.
-fn wrong<T>(at: &Node, message: impl Into<String>, hint: &'static str) -> Result<T, Wrong> {
+fn wrong<T>(at: &Node, message: impl Into<String>, hint: &'static str) -> Result<T, ExpectMistake> {
     Err((Node { span: at.span, value: Value::Null }, message.into(), hint))
 }
 
@@ -52,7 +52,7 @@ fn members(node: &Node) -> &[Member] {
     }
 }
 
-fn conditions(node: &Node) -> Result<Conditions, Wrong> {
+fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
     let mut all = Conditions { written: pretty(&node.value), ..Conditions::default() };
     for member in members(node) {
         let name = member.key.as_str();
@@ -74,7 +74,7 @@ fn conditions(node: &Node) -> Result<Conditions, Wrong> {
     Ok(all)
 }
 
-fn condition(list: &str, node: &Node) -> Result<Condition, Wrong> {
+fn condition(list: &str, node: &Node) -> Result<Condition, ExpectMistake> {
     let with_pattern = |condition: Condition, at: &Node, pattern: &str| match condition.with_pattern(pattern) {
         Ok(condition) => Ok(condition),
         Err(why) => {
@@ -126,7 +126,7 @@ fn condition(list: &str, node: &Node) -> Result<Condition, Wrong> {
     Ok(condition)
 }
 
-fn statuses(list: &str, node: &Node) -> Result<Vec<RangeInclusive<u16>>, Wrong> {
+fn statuses(list: &str, node: &Node) -> Result<Vec<RangeInclusive<u16>>, ExpectMistake> {
     let one = |node: &Node| {
         let number = |text: &str| text.trim().parse().ok().filter(|status| (100..=599).contains(status));
         let range = match &node.value {

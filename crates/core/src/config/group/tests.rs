@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use super::super::listing::listing;
-use super::super::raw::{Document, Written, read};
+use super::super::raw::{Document, FileLayers, read};
 use super::super::validate::{Surroundings, Valid, validate};
 use super::*;
 use crate::text::diagnostic::Diagnostic;
 
-fn written(group: &str, fetched: bool) -> Written {
+fn written(group: &str, fetched: bool) -> FileLayers {
     let text = format!(r#"{{"dns":"callback","id":"https://h.example/__IP__","ipv4":"a.example","group":{group}}}"#);
     read(&Rc::new(Document { name: "c.json".to_owned(), text, fetched })).expect("JSON")
 }
@@ -31,15 +31,15 @@ fn group(text: &str) -> Group {
     checked(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}")).0.group.expect("it is set")
 }
 
-const LEAST: &str = r#""store":"etcd://a:1","name":"home""#;
+const MINIMAL_GROUP: &str = r#""store":"etcd://a:1","name":"home""#;
 
 fn with(rest: &str) -> String {
-    format!("{{{LEAST},{rest}}}")
+    format!("{{{MINIMAL_GROUP},{rest}}}")
 }
 
 #[test]
 fn j1_a_group_has_a_store_and_a_name() {
-    let least = group(&format!("{{{LEAST}}}"));
+    let least = group(&format!("{{{MINIMAL_GROUP}}}"));
     assert_eq!((least.store.to_string(), least.name.as_str()), ("etcd://a:1".to_owned(), "home"));
     assert_eq!((least.lease, least.member, least.prefer), (Duration::from_secs(15), None, 0));
     assert_eq!((least.ca, least.identity, least.login), (None, None, None));
@@ -159,7 +159,7 @@ fn g2_a_listing_shows_a_group_without_what_may_be_a_password() {
         let rows = sections.into_iter().flat_map(|section| section.rows);
         rows.into_iter().find(|row| row.name == "group").expect("it is set").value
     };
-    assert_eq!(shown(&format!("{{{LEAST}}}")), r#"{"store": "etcd://a:1","name": "home"}"#);
+    assert_eq!(shown(&format!("{{{MINIMAL_GROUP}}}")), r#"{"store": "etcd://a:1","name": "home"}"#);
     let wrong = shown(r#"{"store":"etcd://u:s3cret@a","password":"s3cret"}"#);
     assert_eq!(wrong, r#"{"store": "***","password": "***"}"#);
     let paths = shown(r#"{"ca":"/ca.pem","password_file":"s3cret"}"#);

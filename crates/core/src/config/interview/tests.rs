@@ -14,7 +14,7 @@ fn given(settings: &[(Key, &str)]) -> Raw {
 }
 
 /// Answers one question after the other; gives the subjects and what was suggested.
-fn talk(interview: &mut Interview, answers: &[&str]) -> Vec<(Subject, Option<String>)> {
+fn talk(interview: &mut Interview, answers: &[&str]) -> Vec<(QuestionSubject, Option<String>)> {
     let mut asked = Vec::new();
     for answer in answers {
         let question = interview.question().expect("a question");
@@ -30,14 +30,14 @@ fn talk(interview: &mut Interview, answers: &[&str]) -> Vec<(Subject, Option<Str
 fn a_get_is_asked_for_its_parameters() {
     let mut interview = Interview::new(Raw::default(), PRIVATE);
     let asked = talk(&mut interview, &["https://h.example/u?key=s3cret", "get", "", "a.example", "", ""]);
-    let subjects: Vec<Subject> = asked.iter().map(|(subject, _)| *subject).collect();
+    let subjects: Vec<QuestionSubject> = asked.iter().map(|(subject, _)| *subject).collect();
     let expected = [
-        Subject::Address,
-        Subject::Method,
-        Subject::Query,
-        Subject::Domains(Family::V4),
-        Subject::Domains(Family::V6),
-        Subject::Source(Family::V4),
+        QuestionSubject::Address,
+        QuestionSubject::Method,
+        QuestionSubject::Query,
+        QuestionSubject::Domains(Family::V4),
+        QuestionSubject::Domains(Family::V6),
+        QuestionSubject::Source(Family::V4),
     ];
     assert_eq!(subjects, expected);
     assert_eq!(asked[1].1.as_deref(), Some("POST"));
@@ -53,7 +53,7 @@ fn a_post_is_asked_for_its_body_and_both_families_are_updated() {
     let own = [Some(IpAddr::V4(std::net::Ipv4Addr::new(1, 2, 3, 4))), "2a00::1".parse().ok()];
     let mut interview = Interview::new(Raw::default(), own);
     let asked = talk(&mut interview, &["https://h.example/hook", "", "", "a.example", "", "", "interface:eth0"]);
-    assert_eq!(asked[4], (Subject::Domains(Family::V6), Some("a.example".to_owned())));
+    assert_eq!(asked[4], (QuestionSubject::Domains(Family::V6), Some("a.example".to_owned())));
     assert_eq!(asked[5].1.as_deref(), Some("default"));
     let (config, warnings) = starter::checked(interview.settings()).expect("it is valid");
     assert_eq!((config.entries[0].domains_of(Family::V6).len(), warnings.len()), (1, 0));

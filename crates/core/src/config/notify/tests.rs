@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::super::lint::lint;
 use super::super::listing::listing;
-use super::super::raw::{Document, Written, read};
+use super::super::raw::{Document, FileLayers, read};
 use super::super::validate::{Valid, validate};
 use super::*;
 use crate::callback::{Notice, Timestamp};
@@ -16,7 +16,7 @@ const GROUP: &str = r#""group": {"store": "etcd://10.0.0.1", "name": "home"}"#;
 
 const NOW: Timestamp = Timestamp { seconds: 1_763_170_000, micros: 42 };
 
-fn written(rest: &str) -> Written {
+fn written(rest: &str) -> FileLayers {
     let text = format!(r#"{{"dns":"callback","id":"https://h.example/__IP__","ipv4":"a.example",{rest}}}"#);
     read(&Rc::new(Document { name: "c.json".to_owned(), text, fetched: false })).expect("JSON")
 }
@@ -46,12 +46,15 @@ fn said(rest: &str) -> Vec<String> {
 fn i5_one_notification_or_a_list_of_them() {
     let one = notifications(r#""notify": {"id": "https://n.example/?m=__MESSAGE__"}"#);
     assert_eq!(one.len(), 1);
-    assert_eq!((one[0].on, one[0].after, one[0].timeout), (Events::DEFAULT, 3, Duration::from_secs(30)));
+    assert_eq!((one[0].on, one[0].after, one[0].timeout), (NotifyEvents::DEFAULT, 3, Duration::from_secs(30)));
     let two = notifications(
         r#""notify": [{"id": "https://n.example/__EVENT__", "on": "failed", "after": 5, "timeout": 2.5},
                       {"endpoint": "https://n.example", "token": {"m": "__MESSAGE__"}, "on": ["changed", "STOPPED"]}]"#,
     );
-    let sets = [Events::NONE.with(Event::Failed), Events::NONE.with(Event::Changed).with(Event::Stopped)];
+    let sets = [
+        NotifyEvents::NONE.with(NotifyEvent::Failed),
+        NotifyEvents::NONE.with(NotifyEvent::Changed).with(NotifyEvent::Stopped),
+    ];
     assert_eq!([two[0].on, two[1].on], sets);
     assert_eq!((two[0].after, two[1].after), (5, 3));
     assert_eq!(two[0].timeout, Duration::from_millis(2500));

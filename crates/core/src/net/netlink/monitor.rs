@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::{
-    ATTRIBUTE_HEADER, Broken, FAMILY_V4, FAMILY_V6, KIND_BITS, Message, NEW_ADDRESS, NEW_LINK, UP, address, cut, half,
-    ip_of, number,
+    ATTRIBUTE_HEADER, FAMILY_V4, FAMILY_V6, KIND_BITS, MalformedMessage, Message, NEW_ADDRESS, NEW_LINK, UP, address,
+    cut, half, ip_of, number,
 };
 use crate::net::family::Family;
 use crate::net::local_address::Flags;
@@ -56,7 +56,7 @@ impl Monitor {
             rest = message.rest;
             match self.is_change(&message) {
                 Ok(families) => changed = [changed[0] | families[0], changed[1] | families[1]],
-                Err(Broken) => return [true; 2],
+                Err(MalformedMessage) => return [true; 2],
             }
         }
         changed
@@ -70,12 +70,12 @@ impl Monitor {
         self.addresses.iter().any(|((_, ip), flags)| is_settling(ip, flags))
     }
 
-    fn is_change(&mut self, message: &Message<'_>) -> Result<[bool; 2], Broken> {
+    fn is_change(&mut self, message: &Message<'_>) -> Result<[bool; 2], MalformedMessage> {
         match message.kind {
             NEW_ADDRESS | DELETE_ADDRESS => {
                 let Some(found) = address(message.body, &|_| Some(String::new()))? else { return Ok([false; 2]) };
                 let key = (found.index, found.ip);
-                // One that is not known to be good is not there yet, and its end is no change.
+                // An address that is not known to be good is not there yet, and its end is no change.
                 let counts = |flags: Flags| !flags.tentative && !flags.dad_failed;
                 let is_changed = if message.kind == DELETE_ADDRESS {
                     self.addresses.remove(&key).is_none_or(counts)
@@ -90,7 +90,7 @@ impl Monitor {
                 let is_rule = matches!(message.kind, NEW_RULE | DELETE_RULE);
                 let is_inverted = is_rule && number(message.body.get(8..).unwrap_or_default())? & INVERT != 0;
                 // A rule about a source has no say in which source is chosen; one about all but somewhere leads far.
-                let is_about_source = is_rule && *message.body.get(2).ok_or(Broken)? > 0;
+                let is_about_source = is_rule && *message.body.get(2).ok_or(MalformedMessage)? > 0;
                 let changed = match leads_far(message.body)? {
                     _ if is_inverted => family_of(message.body),
                     changed => changed.filter(|_| !is_about_source),
@@ -103,7 +103,7 @@ impl Monitor {
                 let is_changed = if message.kind == DELETE_LINK {
                     self.links.remove(&index).is_none_or(|was_up| was_up)
                 } else {
-                    // One that was on and stays on is no change.
+                    // An interface that was on and stays on is no change.
                     self.links.insert(index, is_up).map_or(!is_up, |was_up| was_up != is_up)
                 };
                 Ok([is_changed; 2])
@@ -117,7 +117,7 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
-/// The family of a route or a rule; none where it is neither of ours.
+/// The family of a route or a rule; `None` if it is neither of ours.
 fn family_of(body: &[u8]) -> Option<Family> {
     match *body.first()? {
         FAMILY_V4 => Some(Family::V4),
@@ -128,17 +128,17 @@ fn family_of(body: &[u8]) -> Option<Family> {
 
 /// The family in which a route or a rule leads to the internet, in whatever table: by default, or as the half of it that a VPN
 /// takes. None where it leads to somewhere in particular.
-fn leads_far(body: &[u8]) -> Result<Option<Family>, Broken> {
-    let (&[number, length], _) = body.split_first_chunk().ok_or(Broken)?;
+fn leads_far(body: &[u8]) -> Result<Option<Family>, MalformedMessage> {
+    let (&[number, length], _) = body.split_first_chunk().ok_or(MalformedMessage)?;
     let Some(family) = family_of(body) else { return Ok(None) };
     let mut is_far = length <= LARGE;
-    let mut rest = body.get(HEAD..).ok_or(Broken)?;
+    let mut rest = body.get(HEAD..).ok_or(MalformedMessage)?;
     while !rest.is_empty() {
         let kind = half(rest, 2)?;
         let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
         rest = next;
         if kind & KIND_BITS == DESTINATION {
-            let network = Network::of(ip_of(number, value)?, length.into()).ok_or(Broken)?;
+            let network = Network::of(ip_of(number, value)?, length.into()).ok_or(MalformedMessage)?;
             is_far |= network.contains(family.far());
         }
     }

@@ -24,7 +24,7 @@ impl Default for NoProxy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     hosts: Hosts,
-    /// Only this port; none: every port.
+    /// Only this port; `None`: every port.
     port: Option<u16>,
 }
 

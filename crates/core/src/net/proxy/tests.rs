@@ -7,9 +7,9 @@ fn url(text: &str) -> Url {
 }
 
 /// Names and values.
-type Variables<'a> = &'a [(&'static str, &'static str)];
+type EnvironmentPairs<'a> = &'a [(&'static str, &'static str)];
 
-fn system(variables: Variables<'_>) -> Arc<System> {
+fn system(variables: EnvironmentPairs<'_>) -> Arc<System> {
     Arc::new(System::new(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)))
 }
 
@@ -55,10 +55,10 @@ fn d5_every_form_of_a_proxy() {
         assert_eq!(server.credentials, credentials, "{text}");
     }
     for word in ["DIRECT", "direct", " Direct "] {
-        assert_eq!(Item::parse(word), Ok(Item::Direct));
+        assert_eq!(ProxyItem::parse(word), Ok(ProxyItem::Direct));
     }
     for word in ["SYSTEM", "system", "DEFAULT", "default"] {
-        assert_eq!(Item::parse(word), Ok(Item::System));
+        assert_eq!(ProxyItem::parse(word), Ok(ProxyItem::System));
     }
 }
 
@@ -89,7 +89,7 @@ fn d5_what_is_not_a_proxy_is_reported_without_its_secrets() {
         (long.as_str(), ProxyError::Login),
     ];
     for (text, expected) in cases {
-        let error = Item::parse(text).expect_err(text);
+        let error = ProxyItem::parse(text).expect_err(text);
         assert!(!error.to_string().contains("pw-se"), "{text}: {error}");
         assert_eq!(error, expected, "{text}");
     }
@@ -100,7 +100,7 @@ fn d5_user_and_password_become_a_header_and_are_secrets() {
     let server = Server::parse("http://Aladdin:open%20sesame@p").expect("a proxy");
     assert_eq!(server.authorization().as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
     assert_eq!(Server::parse("http://p").expect("a proxy").authorization(), None);
-    let secrets = Proxies::new([Item::Server(server)], &system(&[])).secrets();
+    let secrets = Proxies::new([ProxyItem::Server(server)], &system(&[])).secrets();
     for secret in ["Aladdin", "open sesame", "open%20sesame", "Aladdin:open sesame"] {
         assert!(secrets.iter().any(|known| known == secret), "{secret}: {secrets:?}");
     }
@@ -112,7 +112,7 @@ fn d5_user_and_password_become_a_header_and_are_secrets() {
 fn d5_the_environment_names_proxies() {
     let plain = "http://h.example/";
     let secure = "https://h.example/";
-    let cases: [(Variables<'_>, &str, &str); 14] = [
+    let cases: [(EnvironmentPairs<'_>, &str, &str); 14] = [
         (&[], plain, "direct"),
         (&[("http_proxy", "http://a:1")], plain, "http://a:1"),
         (&[("http_proxy", "http://a:1")], secure, "direct"),
@@ -158,7 +158,7 @@ fn d5_routes_are_tried_in_order_and_once() {
         (&["a:1"], "http://near.example/", &["http://a:1"]),
     ];
     for (items, to, expected) in cases {
-        let items = items.iter().map(|item| Item::parse(item).expect("an item"));
+        let items = items.iter().map(|item| ProxyItem::parse(item).expect("an item"));
         assert_eq!(routes(&Proxies::new(items, &around), to), expected, "{to}");
     }
     assert_eq!(routes(Proxies::DIRECT, "https://far.example/"), ["direct"]);

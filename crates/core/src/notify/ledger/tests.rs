@@ -1,4 +1,4 @@
-//! Tables and properties: never twice for one event, grouped, after so many failures, fine again once.
+//! Tables and properties: never twice for one event, grouped, after enough failures, fine again once.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const ALL: Events = Events::DEFAULT;
+const ALL: NotifyEvents = NotifyEvents::DEFAULT;
 
 fn about(number: usize) -> About {
     About { entry: 0, domain: Domain::parse(&format!("h{number}.example")).expect("a domain"), family: Family::V4 }
@@ -21,15 +21,15 @@ fn second(number: u64) -> Duration {
 }
 
 /// A ledger with the streaks that a cache would hold.
-struct Kept {
+struct CachedLedger {
     ledger: Ledger,
     streaks: BTreeMap<About, Streak>,
     fine: bool,
     waiting: Vec<usize>,
 }
 
-impl Kept {
-    fn new(on: Events, after: u32) -> Self {
+impl CachedLedger {
+    fn new(on: NotifyEvents, after: u32) -> Self {
         Self { ledger: Ledger::new(on, after), streaks: BTreeMap::new(), fine: false, waiting: Vec::new() }
     }
 
@@ -41,19 +41,19 @@ impl Kept {
         }
     }
 
-    fn take(&mut self, number: usize, news: News) {
+    fn take(&mut self, number: usize, news: UpdateNews) {
         let streak = self.streaks.get(&about(number)).copied().unwrap_or_default();
         let streak = self.ledger.take(&about(number), news, streak, 1);
         self.set(about(number), streak);
     }
 
     fn fail(&mut self, number: usize) {
-        self.take(number, News::Failed("503".to_owned()));
+        self.take(number, UpdateNews::Failed("503".to_owned()));
     }
 
     /// What is to be sent now: the event, and the numbers of the updates.
     fn begin(&mut self, now: u64) -> Option<Outgoing> {
-        let standing = |(about, streak): (&About, &Streak)| Standing {
+        let standing = |(about, streak): (&About, &Streak)| StreakStatus {
             about: about.clone(),
             streak: *streak,
             ip: Some(ip(7)),
@@ -89,12 +89,12 @@ impl Kept {
 
 #[test]
 fn i5_failed_is_told_once_after_so_many_failures_and_recovered_once() {
-    let mut kept = Kept::new(ALL, 3);
+    let mut kept = CachedLedger::new(ALL, 3);
     for expected in [vec![], vec![], vec![("failed", 1)], vec![], vec![]] {
         kept.fail(0);
         assert_eq!(kept.reported(0), expected);
     }
-    kept.take(0, News::Accepted);
+    kept.take(0, UpdateNews::Accepted);
     assert_eq!(kept.reported(100), [("recovered", 1)]);
     assert_eq!(kept.reported(200), []);
     assert!(kept.streaks.is_empty(), "nothing is left of it");
@@ -106,10 +106,10 @@ fn i5_failed_is_told_once_after_so_many_failures_and_recovered_once() {
 
 #[test]
 fn i5_what_recovers_before_it_is_told_is_not_told() {
-    let mut kept = Kept::new(ALL, 3);
+    let mut kept = CachedLedger::new(ALL, 3);
     kept.fail(0);
     kept.fail(0);
-    kept.take(0, News::Accepted);
+    kept.take(0, UpdateNews::Accepted);
     assert_eq!((kept.reported(0), kept.streaks.len()), (vec![], 0));
     kept.fail(0);
     assert_eq!(kept.reported(0), [], "failures in a row");
@@ -117,7 +117,7 @@ fn i5_what_recovers_before_it_is_told_is_not_told() {
 
 #[test]
 fn i5_what_is_up_to_date_without_being_sent_has_recovered() {
-    let mut kept = Kept::new(ALL, 1);
+    let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert_eq!(kept.reported(0), [("failed", 1)]);
     kept.fine = true;
@@ -126,8 +126,8 @@ fn i5_what_is_up_to_date_without_being_sent_has_recovered() {
 
 #[test]
 fn i5_many_updates_are_one_notification_of_a_kind() {
-    let mut kept = Kept::new(ALL, 3);
-    // One that failed less often is reported with the others; so is what waits for the endpoint.
+    let mut kept = CachedLedger::new(ALL, 3);
+    // An update that failed less often is reported with the others; so is what waits for the endpoint.
     (0..100).for_each(|number| (0..3).for_each(|_| kept.fail(number)));
     kept.fail(100);
     kept.waiting = (50..150).collect();
@@ -135,52 +135,52 @@ fn i5_many_updates_are_one_notification_of_a_kind() {
     kept.waiting.clear();
     (0..150).for_each(|number| kept.fail(number));
     assert_eq!(kept.reported(100), [], "all of them were reported");
-    (0..150).for_each(|number| kept.take(number, News::Changed { ip: ip(8), previous: Some(ip(7)) }));
+    (0..150).for_each(|number| kept.take(number, UpdateNews::Changed { ip: ip(8), previous: Some(ip(7)) }));
     assert_eq!(kept.reported(200), [("recovered", 150), ("changed", 150)]);
     assert!(kept.streaks.is_empty());
 }
 
 #[test]
 fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
-    let stopped = || News::Stopped("badauth".to_owned());
-    let mut kept = Kept::new(ALL, 3);
+    let stopped = || UpdateNews::Stopped("badauth".to_owned());
+    let mut kept = CachedLedger::new(ALL, 3);
     kept.take(0, stopped());
     assert_eq!(kept.reported(0), [("stopped", 1)]);
     assert_eq!(kept.reported(100), []);
-    kept.take(0, News::Accepted);
+    kept.take(0, UpdateNews::Accepted);
     assert_eq!(kept.reported(200), [("recovered", 1)]);
     // Who listens to failures alone must hear of it all the same: there will be no other.
-    let mut kept = Kept::new(Events::NONE.with(Event::Failed), 3);
+    let mut kept = CachedLedger::new(NotifyEvents::NONE.with(NotifyEvent::Failed), 3);
     kept.take(0, stopped());
     assert_eq!(kept.reported(0), [("failed", 1)]);
-    // One that failed often enough, and is stopped then: nobody waits for it any more.
-    let mut kept = Kept::new(ALL, 1);
+    // An update that failed often enough, and is stopped then: nobody waits for it any more.
+    let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert_eq!(kept.reported(0), [("failed", 1)]);
     kept.take(0, stopped());
     assert_eq!(kept.reported(100), [("stopped", 1)]);
     kept.take(0, stopped());
     assert_eq!(kept.reported(200), [], "it was tried again, and refused again");
-    kept.take(0, News::Accepted);
+    kept.take(0, UpdateNews::Accepted);
     assert_eq!(kept.reported(300), [("recovered", 1)]);
 }
 
 #[test]
 fn i5_only_what_is_asked_for_is_told() {
     for (on, expected) in [
-        (Event::Changed, vec![("changed", 1)]),
-        (Event::Failed, vec![("failed", 1)]),
-        (Event::Recovered, vec![("recovered", 1)]),
-        (Event::Stopped, vec![("stopped", 1)]),
-        (Event::Synchronized, vec![("synchronized", 0)]),
+        (NotifyEvent::Changed, vec![("changed", 1)]),
+        (NotifyEvent::Failed, vec![("failed", 1)]),
+        (NotifyEvent::Recovered, vec![("recovered", 1)]),
+        (NotifyEvent::Stopped, vec![("stopped", 1)]),
+        (NotifyEvent::Synchronized, vec![("synchronized", 0)]),
     ] {
-        let mut kept = Kept::new(Events::NONE.with(on), 1);
+        let mut kept = CachedLedger::new(NotifyEvents::NONE.with(on), 1);
         kept.fail(0);
         let mut outgoing = kept.reported(0);
-        kept.take(0, News::Changed { ip: ip(1), previous: None });
+        kept.take(0, UpdateNews::Changed { ip: ip(1), previous: None });
         outgoing.extend(kept.reported(100));
-        kept.take(1, News::Stopped(String::new()));
-        if on == Event::Stopped {
+        kept.take(1, UpdateNews::Stopped(String::new()));
+        if on == NotifyEvent::Stopped {
             outgoing.extend(kept.reported(200));
         }
         kept.ledger.synchronized(true);
@@ -192,8 +192,8 @@ fn i5_only_what_is_asked_for_is_told() {
 
 #[test]
 fn i5_changes_are_taken_together() {
-    let mut kept = Kept::new(ALL, 3);
-    let change = |last, before: Option<u8>| News::Changed { ip: ip(last), previous: before.map(ip) };
+    let mut kept = CachedLedger::new(ALL, 3);
+    let change = |last, before: Option<u8>| UpdateNews::Changed { ip: ip(last), previous: before.map(ip) };
     kept.take(0, change(1, None));
     let outgoing = kept.begin(0).expect("a notification");
     assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (None, Some(ip(1))));
@@ -214,22 +214,22 @@ fn i5_changes_are_taken_together() {
 /// The last that was reported is what the endpoint has.
 #[test]
 fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
-    let mut kept = Kept::new(ALL, 3);
-    kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
+    let mut kept = CachedLedger::new(ALL, 3);
+    kept.take(0, UpdateNews::Changed { ip: ip(2), previous: Some(ip(1)) });
     assert!(kept.begin(0).is_some());
-    kept.take(0, News::Changed { ip: ip(1), previous: Some(ip(2)) });
+    kept.take(0, UpdateNews::Changed { ip: ip(1), previous: Some(ip(2)) });
     kept.end(true, 0);
     let outgoing = kept.begin(100).expect("a notification");
     assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(2)), Some(ip(1))));
     kept.end(true, 100);
 
     // Where the first did not arrive, there is nothing to report.
-    kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
+    kept.take(0, UpdateNews::Changed { ip: ip(2), previous: Some(ip(1)) });
     assert!(kept.begin(200).is_some());
-    kept.take(0, News::Changed { ip: ip(1), previous: Some(ip(2)) });
+    kept.take(0, UpdateNews::Changed { ip: ip(1), previous: Some(ip(2)) });
     kept.end(false, 200);
     assert_eq!(kept.begin(10_000), None);
-    kept.take(0, News::Changed { ip: ip(2), previous: Some(ip(1)) });
+    kept.take(0, UpdateNews::Changed { ip: ip(2), previous: Some(ip(1)) });
     assert!(kept.begin(20_000).is_some());
     kept.end(false, 20_000);
     let outgoing = kept.begin(30_000).expect("it is tried again");
@@ -238,7 +238,7 @@ fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
 
 #[test]
 fn i5_what_cannot_be_sent_is_tried_again_later_and_not_for_ever() {
-    let mut kept = Kept::new(ALL, 1);
+    let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     let (mut now, mut pauses) = (0, Vec::new());
     for _ in 0..10 {
@@ -252,29 +252,29 @@ fn i5_what_cannot_be_sent_is_tried_again_later_and_not_for_ever() {
     }
     assert_eq!(pauses, [120, 240, 480, 960, 1920, 3840, 3840, 3840, 3840, 0]);
     assert_eq!(kept.begin(now + 10_000), None);
-    kept.take(0, News::Accepted);
+    kept.take(0, UpdateNews::Accepted);
     assert_eq!(kept.reported(now + 20_000), [("recovered", 1)]);
 }
 
 #[test]
 fn i5_what_changes_while_it_is_told_is_told_after_it() {
-    let mut kept = Kept::new(ALL, 1);
+    let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert!(kept.begin(0).is_some());
-    kept.take(0, News::Accepted);
+    kept.take(0, UpdateNews::Accepted);
     kept.end(true, 1);
     assert_eq!(kept.reported(1), [("recovered", 1)]);
     kept.fail(0);
     assert_eq!(kept.reported(100), [("failed", 1)]);
-    kept.take(0, News::Accepted);
-    assert!(kept.begin(200).is_some_and(|outgoing| outgoing.event == Event::Recovered));
+    kept.take(0, UpdateNews::Accepted);
+    assert!(kept.begin(200).is_some_and(|outgoing| outgoing.event == NotifyEvent::Recovered));
     kept.fail(0);
     kept.end(true, 200);
     assert_eq!(kept.reported(200), [("failed", 1)]);
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum LedgerStep {
     Fail(usize),
     Stop(usize),
     Accept(usize),
@@ -284,13 +284,13 @@ enum Step {
     Kill,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = LedgerStep> {
     prop_oneof![
-        4 => (0_usize..4).prop_map(Step::Fail),
-        1 => (0_usize..4).prop_map(Step::Stop),
-        3 => (0_usize..4).prop_map(Step::Accept),
-        4 => any::<bool>().prop_map(Step::Tell),
-        1 => Just(Step::Kill),
+        4 => (0_usize..4).prop_map(LedgerStep::Fail),
+        1 => (0_usize..4).prop_map(LedgerStep::Stop),
+        3 => (0_usize..4).prop_map(LedgerStep::Accept),
+        4 => any::<bool>().prop_map(LedgerStep::Tell),
+        1 => Just(LedgerStep::Kill),
     ]
 }
 
@@ -299,29 +299,29 @@ proptest! {
     /// as fine without being reported as failing, and never reported as failing before some update failed so often.
     #[test]
     fn i5_each_event_is_told_once(steps in prop::collection::vec(step(), 0..80), after in 1_u32..4) {
-        let mut kept = Kept::new(ALL, after);
+        let mut kept = CachedLedger::new(ALL, after);
         let mut failures = [0; 4];
         let mut has_failed_often = false;
         let (mut reported_to_fail, mut reported_to_stop, mut lost) = ([false; 4], [false; 4], 0);
         for (now, step) in (1_u64..).map(|number| number * 10_000).zip(steps) {
             match step {
-                Step::Fail(number) => {
+                LedgerStep::Fail(number) => {
                     kept.fail(number);
                     reported_to_stop[number] = false;
                     failures[number] += 1;
                     has_failed_often |= failures[number] >= after;
                 }
-                Step::Stop(number) => {
-                    kept.take(number, News::Stopped(String::new()));
+                LedgerStep::Stop(number) => {
+                    kept.take(number, UpdateNews::Stopped(String::new()));
                     has_failed_often = true;
                 }
-                Step::Accept(number) => {
-                    kept.take(number, News::Accepted);
+                LedgerStep::Accept(number) => {
+                    kept.take(number, UpdateNews::Accepted);
                     failures[number] = 0;
                     reported_to_stop[number] = false;
                 }
-                Step::Kill => kept.ledger = Ledger::new(ALL, after),
-                Step::Tell(has_arrived) => {
+                LedgerStep::Kill => kept.ledger = Ledger::new(ALL, after),
+                LedgerStep::Tell(has_arrived) => {
                     // What is lost too often counts as reported.
                     let has_arrived = has_arrived || lost == 9;
                     if let Some(outgoing) = kept.begin(now) {
@@ -330,14 +330,14 @@ proptest! {
                         for line in &outgoing.lines {
                             let number = (0..4).find(|number| about(*number) == line.about).expect("one of ours");
                             let is_right = match outgoing.event {
-                                Event::Failed => !reported_to_fail[number],
-                                Event::Stopped => !reported_to_stop[number],
+                                NotifyEvent::Failed => !reported_to_fail[number],
+                                NotifyEvent::Stopped => !reported_to_stop[number],
                                 _ => reported_to_fail[number],
                             };
                             prop_assert!(is_right, "{:?} {:?}", &outgoing, &kept.streaks);
                             if has_arrived {
-                                reported_to_fail[number] = outgoing.event != Event::Recovered;
-                                reported_to_stop[number] = outgoing.event == Event::Stopped;
+                                reported_to_fail[number] = outgoing.event != NotifyEvent::Recovered;
+                                reported_to_stop[number] = outgoing.event == NotifyEvent::Stopped;
                             }
                         }
                         kept.end(has_arrived, now);
@@ -354,7 +354,7 @@ fn change(kind: Kind) -> RoleChange {
 
 #[test]
 fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
-    let mut ledger = Ledger::new(Events::NONE.with(Event::TookOver).with(Event::Lost), 3);
+    let mut ledger = Ledger::new(NotifyEvents::NONE.with(NotifyEvent::TookOver).with(NotifyEvent::Lost), 3);
     let none = || Vec::new();
     let review = |ledger: &mut Ledger, now: u64| {
         let (_, outgoing) = ledger.review(Vec::new(), none, Duration::from_secs(now), now);
@@ -362,7 +362,7 @@ fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
     };
     ledger.change_role(&change(Kind::TookOver));
     assert_eq!(ledger.wake_at(), Some(Duration::ZERO), "it does not wait for a synchronization");
-    let took_over = (Event::TookOver, "a took over the lease of group home".to_owned());
+    let took_over = (NotifyEvent::TookOver, "a took over the lease of group home".to_owned());
     assert_eq!(review(&mut ledger, 1), Some(took_over.clone()));
     ledger.ended(true, Duration::from_secs(2));
     assert_eq!(review(&mut ledger, 3), None, "once");
@@ -370,7 +370,7 @@ fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
     ledger.change_role(&change(Kind::TookOver));
     assert_eq!(review(&mut ledger, 4), None, "back and forth");
     ledger.change_role(&change(Kind::GaveBack));
-    let lost = (Event::Lost, "a gave the lease of group home back".to_owned());
+    let lost = (NotifyEvent::Lost, "a gave the lease of group home back".to_owned());
     assert_eq!(review(&mut ledger, 5), Some(lost.clone()));
     ledger.ended(false, Duration::from_secs(6));
     assert_eq!(review(&mut ledger, 7), None, "not at once");
@@ -379,7 +379,7 @@ fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
     ledger.ended(false, Duration::from_secs(1001));
     assert_eq!(review(&mut ledger, 100_000), None, "nobody knows of the one, so the other is no news");
 
-    let mut only_lost = Ledger::new(Events::NONE.with(Event::Lost), 3);
+    let mut only_lost = Ledger::new(NotifyEvents::NONE.with(NotifyEvent::Lost), 3);
     only_lost.change_role(&change(Kind::TookOver));
     assert_eq!(review(&mut only_lost, 1), None);
     only_lost.change_role(&change(Kind::Lost));

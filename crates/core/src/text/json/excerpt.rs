@@ -2,7 +2,7 @@
 //! one in question masked, because what stands beside a typing mistake may be a key.
 
 use super::Span;
-use super::token::{self, Kind};
+use super::token::{self, TokenKind};
 
 /// A line to show under an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub struct Excerpt {
 /// The most characters shown on either side of the place.
 const MARGIN: usize = 50;
 
-/// As many characters may take, and more.
-const MOST_BYTES: usize = 10 * MARGIN;
+/// More bytes than the characters of a margin can take.
+const MAX_MARGIN_BYTES: usize = 10 * MARGIN;
 
 /// The line of `text` at `span`. The value at the place itself is shown only where `reveal` is set: the caller knows
 /// whether its field may hold a secret.
@@ -44,7 +44,7 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     if at > line_start {
         before.push('…');
     }
-    while at < line_end && inside.len().max(after.len()) < MOST_BYTES {
+    while at < line_end && inside.len().max(after.len()) < MAX_MARGIN_BYTES {
         let (length, kind) = token::first(&text[at..line_end], true);
         let (piece, piece_start) = (&text[at..at + length], at);
         at += length;
@@ -59,12 +59,12 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
             (&mut inside, !reveal)
         };
         let is_value = match kind {
-            Kind::Word => true,
-            Kind::String | Kind::OpenString => !text[at..].trim_start().starts_with(':'),
-            Kind::Blank | Kind::Mark | Kind::Comment => false,
+            TokenKind::Word => true,
+            TokenKind::String | TokenKind::OpenString => !text[at..].trim_start().starts_with(':'),
+            TokenKind::Blank | TokenKind::Mark | TokenKind::Comment => false,
         };
         match kind {
-            Kind::Comment => into.push_str("/* … */"),
+            TokenKind::Comment => into.push_str("/* … */"),
             _ if is_value && masked => into.push_str("***"),
             _ => into.push_str(piece.trim_matches(['\r', '\n', '\u{feff}'])),
         }

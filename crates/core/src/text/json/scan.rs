@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::token::{self, Kind};
+use super::token::{self, TokenKind};
 use super::{Dialect, SyntaxError};
 use crate::text::number::grouped;
 
@@ -52,26 +52,26 @@ impl<'a> Scan<'a> {
             let (length, kind) = token::first(&self.text[self.at..], self.dialect.relaxed);
             let token = &self.text[self.at..self.at + length];
             match kind {
-                Kind::Blank if matches!(token, " " | "\t" | "\r" | "\n") => self.at += length,
-                Kind::Blank => {
+                TokenKind::Blank if matches!(token, " " | "\t" | "\r" | "\n") => self.at += length,
+                TokenKind::Blank => {
                     let message = "JSON does not know this blank: replace it by a space";
                     return Err(SyntaxError::new(self.at, self.at + length, message));
                 }
-                Kind::Comment if token.starts_with("/*") && (length < 4 || !token.ends_with("*/")) => {
+                TokenKind::Comment if token.starts_with("/*") && (length < 4 || !token.ends_with("*/")) => {
                     return Err(SyntaxError::new(self.at, self.at + 2, "this comment has no end (`*/`)"));
                 }
-                Kind::Comment => self.skip(length, token.starts_with('#').then_some(' ')),
-                Kind::String | Kind::OpenString if has_control(token) => {
+                TokenKind::Comment => self.skip(length, token.starts_with('#').then_some(' ')),
+                TokenKind::String | TokenKind::OpenString if has_control(token) => {
                     let at = self.at + token.bytes().position(|byte| byte < 0x20).unwrap_or(0);
                     let message = "a control character in a string must be written as an escape";
                     return Err(SyntaxError::at(self.text, at, message));
                 }
-                Kind::OpenString => {
+                TokenKind::OpenString => {
                     let message = "this string has no closing quote on its line";
                     return Err(SyntaxError::new(self.at, self.at + length, message));
                 }
-                Kind::String | Kind::Mark | Kind::Word if self.at + length > until => return Ok(()),
-                Kind::String | Kind::Mark | Kind::Word => self.take(token)?,
+                TokenKind::String | TokenKind::Mark | TokenKind::Word if self.at + length > until => return Ok(()),
+                TokenKind::String | TokenKind::Mark | TokenKind::Word => self.take(token)?,
             }
         }
         Ok(())

@@ -6,17 +6,17 @@ use std::ops::Range;
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{Field, Key};
-use crate::config::files::{Files, is_path};
+use crate::config::files::{FileContents, is_path};
 use crate::config::{group, web};
-use crate::net::proxy::Item;
+use crate::net::proxy::ProxyItem;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
 use crate::text::secrets::Secrets;
 
-/// Known secrets that are shorter are words of every text.
-const SHORTEST: usize = 6;
+/// Shorter secrets, in bytes, match ordinary words.
+const MIN_SECRET_BYTES: usize = 6;
 
 /// What the value of a field is to who looks at it. A new field must say what it is.
-pub(super) enum Nature {
+pub(super) enum Visibility {
     /// Scalars of it may be seen.
     Public,
     /// An address; `true` where placeholders are filled in.
@@ -29,14 +29,14 @@ pub(super) enum Nature {
     /// Everything but the path of a file.
     Secret,
     /// An object, and which of its members may be seen.
-    Parts(fn(&Member, &Files) -> bool),
+    Parts(fn(&Member, &FileContents) -> bool),
     /// Objects with fields of their own.
     Entries,
     /// The same, or one of them, with fewer fields.
     Notifications,
 }
 
-pub(super) fn nature(key: Key) -> Nature {
+pub(super) fn visibility(key: Key) -> Visibility {
     match key {
         Key::Dns
         | Key::Method
@@ -58,19 +58,19 @@ pub(super) fn nature(key: Key) -> Nature {
         | Key::LogFile
         | Key::LogFormat
         | Key::LogDatefmt
-        | Key::Schema => Nature::Public,
-        Key::Id => Nature::Address(true),
-        Key::Endpoint => Nature::Address(false),
-        Key::Token => Nature::Body,
-        Key::Headers => Nature::Headers,
-        Key::Proxy => Nature::Proxies,
-        Key::Index4 | Key::Index6 => Nature::Sources,
-        Key::Ipv4 | Key::Ipv6 => Nature::Domains,
-        Key::Extra | Key::Sign => Nature::Secret,
-        Key::Web => Nature::Parts(web::is_shown),
-        Key::Group => Nature::Parts(group::is_shown),
-        Key::Providers => Nature::Entries,
-        Key::Notify => Nature::Notifications,
+        | Key::Schema => Visibility::Public,
+        Key::Id => Visibility::Address(true),
+        Key::Endpoint => Visibility::Address(false),
+        Key::Token => Visibility::Body,
+        Key::Headers => Visibility::Headers,
+        Key::Proxy => Visibility::Proxies,
+        Key::Index4 | Key::Index6 => Visibility::Sources,
+        Key::Ipv4 | Key::Ipv6 => Visibility::Domains,
+        Key::Extra | Key::Sign => Visibility::Secret,
+        Key::Web => Visibility::Parts(web::is_shown),
+        Key::Group => Visibility::Parts(group::is_shown),
+        Key::Providers => Visibility::Entries,
+        Key::Notify => Visibility::Notifications,
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn hidden(text: &str) -> Vec<Hidden> {
     let mut hider = Hider { text, found: Vec::new(), leaves: Vec::new(), known: Vec::new(), public: Vec::new() };
     hider.object(&root, Format::Json);
     let public: Vec<&str> = hider.public.iter().map(String::as_str).collect();
-    let secrets = Secrets::new(hider.known.drain(..), &public).longer_than(SHORTEST);
+    let secrets = Secrets::new(hider.known.drain(..), &public).longer_than(MIN_SECRET_BYTES);
     let mut all = hider.found;
     let mut hide = |range: Range<usize>| all.push(Hidden { range, is_bare: false });
     for leaf in &hider.leaves {
@@ -189,25 +189,25 @@ impl Hider<'_> {
         if matches!(of.key, Key::Dns | Key::Method | Key::Format | Key::Expect) {
             self.public.extend(node.value.text().map(str::to_lowercase));
         }
-        match (nature(of.key), &node.value) {
-            (Nature::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
-            (Nature::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
-            (Nature::Notifications, Value::Object(_)) => self.notification(node),
-            (Nature::Parts(is_shown), Value::Object(members)) => {
+        match (visibility(of.key), &node.value) {
+            (Visibility::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
+            (Visibility::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
+            (Visibility::Notifications, Value::Object(_)) => self.notification(node),
+            (Visibility::Parts(is_shown), Value::Object(members)) => {
                 // Which files were read is not known here.
-                let unread = Files::default();
+                let unread = FileContents::default();
                 for member in members {
                     if is_shown(member, &unread) { self.open(&member.node) } else { self.everything(&member.node) }
                 }
             }
             // An object in a text may have any members.
-            (Nature::Parts(_), Value::String(text)) if text.contains('{') => self.everything(node),
-            (Nature::Public, Value::Object(_) | Value::Array(_)) if is_open(of.key) => self.open(node),
-            (Nature::Public, Value::Array(items)) => items.iter().for_each(|item| self.public(item)),
-            (Nature::Public | Nature::Parts(_), _) => self.public(node),
-            (Nature::Address(fills), Value::String(_)) => self.leaf(node, |text| hidden_in_address(text, fills)),
-            (Nature::Body, Value::String(_)) => self.body(node, format),
-            (Nature::Headers, Value::Object(members)) => {
+            (Visibility::Parts(_), Value::String(text)) if text.contains('{') => self.everything(node),
+            (Visibility::Public, Value::Object(_) | Value::Array(_)) if is_open(of.key) => self.open(node),
+            (Visibility::Public, Value::Array(items)) => items.iter().for_each(|item| self.public(item)),
+            (Visibility::Public | Visibility::Parts(_), _) => self.public(node),
+            (Visibility::Address(fills), Value::String(_)) => self.leaf(node, |text| hidden_in_address(text, fills)),
+            (Visibility::Body, Value::String(_)) => self.body(node, format),
+            (Visibility::Headers, Value::Object(members)) => {
                 for member in members {
                     match &member.node.value {
                         Value::String(_) => self.leaf(&member.node, |text| hidden_in_header(&member.key, text)),
@@ -215,13 +215,13 @@ impl Hider<'_> {
                     }
                 }
             }
-            (Nature::Proxies, Value::Array(items)) => items.iter().for_each(|item| self.leaf(item, in_proxy)),
-            (Nature::Proxies, Value::String(_)) => self.leaf(node, in_proxy),
-            (Nature::Sources, Value::Array(items)) => items.iter().for_each(|item| self.source(item)),
-            (Nature::Sources, _) => self.source(node),
-            (Nature::Domains, Value::Array(items)) => items.iter().for_each(|item| self.domain(item)),
-            (Nature::Domains, _) => self.domain(node),
-            (Nature::Secret, _) => self.secret(node),
+            (Visibility::Proxies, Value::Array(items)) => items.iter().for_each(|item| self.leaf(item, in_proxy)),
+            (Visibility::Proxies, Value::String(_)) => self.leaf(node, in_proxy),
+            (Visibility::Sources, Value::Array(items)) => items.iter().for_each(|item| self.source(item)),
+            (Visibility::Sources, _) => self.source(node),
+            (Visibility::Domains, Value::Array(items)) => items.iter().for_each(|item| self.domain(item)),
+            (Visibility::Domains, _) => self.domain(node),
+            (Visibility::Secret, _) => self.secret(node),
             _ => self.everything(node),
         }
     }
@@ -230,7 +230,7 @@ impl Hider<'_> {
     fn leaf(&mut self, node: &Node, hidden_in: impl Fn(&str) -> Vec<Range<usize>>) {
         let Value::String(value) = &node.value else { return self.everything(node) };
         let inside = node.span.start + 1..node.span.end.saturating_sub(1);
-        let places = Places::of(&self.text[inside.clone()]);
+        let places = OffsetMap::of(&self.text[inside.clone()]);
         for range in hidden_in(value) {
             self.known.push(value[range.clone()].to_owned());
             let range = inside.start + places.0[range.start]..inside.start + places.0[range.end];
@@ -342,7 +342,7 @@ fn in_document(text: &str, node: &Node, found: &mut Vec<Range<usize>>) {
     match &node.value {
         Value::String(value) => {
             let start = node.span.start + 1;
-            let places = Places::of(&text[start..node.span.end.saturating_sub(1)]);
+            let places = OffsetMap::of(&text[start..node.span.end.saturating_sub(1)]);
             let ranges = hidden_in_text(value).into_iter();
             found.extend(ranges.map(|range| start + places.0[range.start]..start + places.0[range.end]));
         }
@@ -355,12 +355,12 @@ fn in_document(text: &str, node: &Node, found: &mut Vec<Range<usize>>) {
 
 /// User and password of a proxy; all of what is none.
 pub(super) fn in_proxy(text: &str) -> Vec<Range<usize>> {
-    let is_plain = !text.contains('@') && text.split([',', ';']).all(|item| Item::parse(item).is_ok());
+    let is_plain = !text.contains('@') && text.split([',', ';']).all(|item| ProxyItem::parse(item).is_ok());
     if is_plain {
         return Vec::new();
     }
     match text.rfind('@') {
-        Some(at) if Item::parse(text).is_ok() => {
+        Some(at) if ProxyItem::parse(text).is_ok() => {
             let start = text.find("://").map_or(0, |scheme| scheme + 3);
             once(start.min(at)..at).collect()
         }
@@ -399,9 +399,9 @@ fn is_off(item: &str) -> bool {
 }
 
 /// For each byte of a JSON string as it is meant, and for its end, where it stands as it is written.
-struct Places(Vec<usize>);
+struct OffsetMap(Vec<usize>);
 
-impl Places {
+impl OffsetMap {
     /// `written` is the inside of a valid JSON string.
     fn of(written: &str) -> Self {
         let mut places = Vec::with_capacity(written.len() + 1);

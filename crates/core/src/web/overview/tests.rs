@@ -26,9 +26,9 @@ fn retry(domain: &str, why: &str, seconds: u64) -> Row {
     Row { next: Some(seconds), failures: 3, reason: Some(why.to_owned()), ..row }
 }
 
-fn query(text: &str) -> Query {
+fn query(text: &str) -> OverviewQuery {
     let pairs: Vec<(&str, &str)> = text.split('&').filter_map(|pair| pair.split_once('=')).collect();
-    Query::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    OverviewQuery::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
         let query = query(text);
         assert_eq!(self::query(query.link().trim_start_matches(['/', '?'])), query);
     }
-    let search = Query { search: "a&b=c d".to_owned(), ..Query::default() };
+    let search = OverviewQuery { search: "a&b=c d".to_owned(), ..OverviewQuery::default() };
     assert_eq!(search.link(), "/?q=a%26b%3Dc+d");
     assert!(query("sort=name").sorted(Sort::Name).is_reverse && !query("sort=-name").sorted(Sort::Name).is_reverse);
 }
@@ -93,7 +93,7 @@ fn i1_ten_thousand_domains_are_shown_in_pages() {
     let status = Status { rows, ..Status::default() };
     let view = overview(&status, &query("page=3&sort=name"));
     assert_eq!((view.total, view.rows.len(), view.rows[0].domain.as_str()), (10_000, 50, "host00100.example"));
-    assert_eq!((view.trouble.len(), view.more_trouble), (MOST_TROUBLE, 5_000 - MOST_TROUBLE));
+    assert_eq!((view.trouble.len(), view.more_trouble), (MAX_TROUBLE, 5_000 - MAX_TROUBLE));
     assert_eq!(view.headline, "5,000 of 10,000 up to date");
 }
 

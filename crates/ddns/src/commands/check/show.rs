@@ -1,26 +1,26 @@
 //! A check as text and as JSON.
 
 use ddns_core::address::observation::doubtful;
-use ddns_core::config::listing::Row;
+use ddns_core::config::listing::SettingRow;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
 use ddns_core::text::screen;
 
-use super::{Online, Report};
+use super::{CheckReport, Online};
 use crate::output::json;
 use crate::output::layout::{broken, complaint, folded};
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;
 
-/// So many columns are left for them on a narrow screen.
+/// How many columns are left for them on a narrow screen.
 const BESIDE: usize = 24;
 
-/// So many lines of a value are shown.
-const MOST_LINES: usize = 4;
+/// How many lines of a value are shown.
+const MAX_VALUE_LINES: usize = 4;
 
-impl Report {
+impl CheckReport {
     pub(super) fn text(&self, width: usize) -> String {
         let mut text = String::new();
         for (name, sections) in &self.listings {
@@ -98,12 +98,12 @@ impl Report {
 }
 
 /// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.
-fn setting(row: &Row, column: usize, width: usize) -> String {
+fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     let indent = column + 5;
     let mut lines = folded(&row.value, width - indent);
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = lines.len().saturating_sub(MAX_VALUE_LINES);
     if more > 1 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_VALUE_LINES);
         lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
     }
     let last = lines.last().map_or(0, |line| indent + line.chars().count());
@@ -123,7 +123,7 @@ fn setting(row: &Row, column: usize, width: usize) -> String {
     text
 }
 
-/// A text of any length behind so many blanks.
+/// A text of any length, indented.
 fn lines(detail: &str, indent: usize, width: usize) -> String {
     let all = folded(detail, width - indent);
     let blank = " ".repeat(indent);
@@ -152,7 +152,7 @@ impl Online {
         }
         for (family, lookup) in &self.addresses {
             for (source, why) in lookup.failed() {
-                // One that is passed over does no harm.
+                // A route that is passed over does no harm.
                 let mark = if lookup.address().is_some() { '·' } else { '✗' };
                 text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), width);
             }

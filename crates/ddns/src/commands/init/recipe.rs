@@ -12,11 +12,11 @@ use ddns_core::config::{Config, starter};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
-use ddns_core::recipe::{Filled, Form, Inquiry, Recipe, Slot};
+use ddns_core::recipe::{AnswerSlot, Filled, Form, Inquiry, Recipe};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::domain::Domain;
 
-use super::{Looked, Target, converse, line, look, secret_line, show, shown};
+use super::{Looked, OutputFile, converse, line, look, secret_line, show, shown};
 use crate::cli::Given;
 use crate::commands::recipes::load;
 use crate::environment::Environment;
@@ -51,18 +51,18 @@ impl Manner {
 }
 
 /// Why no file was written: the exit status; the reason was printed.
-type Broken = u8;
+type ExitStatus = u8;
 
 /// Asks, looks up, writes and shows. 2 where an answer is missing or wrong; 1 where the conversation was broken off, a
 /// lookup failed or a file cannot be written.
-pub(super) async fn run(name: &str, given: &Given, target: &Target, may_ask: bool) -> u8 {
+pub(super) async fn run(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> u8 {
     match with(name, given, target, may_ask).await {
         Ok(text) => print(&text),
         Err(code) => code,
     }
 }
 
-async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Result<String, Broken> {
+async fn with(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> Result<String, ExitStatus> {
     let environment = Environment::read();
     let recipe = load(name).map_err(|wrong| complain(&wrong))?;
     let manner = Manner::of(given, may_ask);
@@ -125,7 +125,7 @@ async fn with(name: &str, given: &Given, target: &Target, may_ask: bool) -> Resu
 }
 
 /// Takes what --set answers; `own` finds the names that are meant for this form.
-fn answer(form: &mut Form<'_>, given: &Given, own: impl Fn(&str) -> Option<&str>) -> Result<(), Broken> {
+fn answer(form: &mut Form<'_>, given: &Given, own: impl Fn(&str) -> Option<&str>) -> Result<(), ExitStatus> {
     for assignment in given.values("set") {
         let (typed, value) = assignment.split_once('=').unwrap_or((assignment, ""));
         let typed = typed.trim();
@@ -139,7 +139,7 @@ fn answer(form: &mut Form<'_>, given: &Given, own: impl Fn(&str) -> Option<&str>
 }
 
 /// The recipe of --notify-recipe.
-pub(super) fn notify_recipe(given: &Given) -> Result<Option<Recipe>, Broken> {
+pub(super) fn notify_recipe(given: &Given) -> Result<Option<Recipe>, ExitStatus> {
     let Some(name) = given.value("notify-recipe") else { return Ok(None) };
     let recipe = load(name).map_err(|wrong| complain(&wrong))?;
     if recipe.has_notification() {
@@ -152,7 +152,7 @@ pub(super) fn notify_recipe(given: &Given) -> Result<Option<Recipe>, Broken> {
 }
 
 /// Its questions, answered.
-pub(super) fn notify_form<'r>(recipe: &'r Recipe, given: &Given, manner: Manner) -> Result<Form<'r>, Broken> {
+pub(super) fn notify_form<'r>(recipe: &'r Recipe, given: &Given, manner: Manner) -> Result<Form<'r>, ExitStatus> {
     let mut form = Form::new(recipe, Default::default()).map_err(|why| wrong(&why, "name another recipe"))?;
     answer(&mut form, given, |name| name.strip_prefix(OF_NOTIFY))?;
     if !form.unanswered().is_empty() && manner.may_ask {
@@ -166,12 +166,12 @@ fn broken(text: &str, indent: usize) -> String {
     layout::broken(text, indent, width_of(io::stdout()))
 }
 
-fn wrong(message: &str, hint: &str) -> Broken {
+fn wrong(message: &str, hint: &str) -> ExitStatus {
     complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
 /// The end of a conversation whose answers ended.
-fn ended(why: &str) -> Broken {
+fn ended(why: &str) -> ExitStatus {
     say("\n");
     fail(&format!("{why}: nothing was written"))
 }
@@ -187,7 +187,7 @@ async fn domains(
     manner: Manner,
     looked: &mut [Looked; 2],
     client: &Client,
-) -> Result<Interview, Broken> {
+) -> Result<Interview, ExitStatus> {
     let settings = given.settings.options.clone();
     starter::checked(&settings).map_err(|wrong| complain(&wrong))?;
     let is_missing = starter::lacks_domains(&settings);
@@ -207,7 +207,7 @@ async fn domains(
 }
 
 /// Asks what has no answer yet. Where there is no terminal, defaults are taken, and the rest is missing.
-fn questions(form: &mut Form<'_>, manner: Manner) -> Result<(), Broken> {
+fn questions(form: &mut Form<'_>, manner: Manner) -> Result<(), ExitStatus> {
     let mut missing = Vec::new();
     for slot in form.unanswered() {
         let default = form.question(&slot).and_then(|question| question.default.clone());
@@ -222,7 +222,7 @@ fn questions(form: &mut Form<'_>, manner: Manner) -> Result<(), Broken> {
 }
 
 /// What is missing where no questions can be asked.
-fn unanswered(form: &Form<'_>, missing: &[Slot]) -> Broken {
+fn unanswered(form: &Form<'_>, missing: &[AnswerSlot]) -> ExitStatus {
     let all: Vec<String> = missing.iter().map(|slot| format!("--set {slot}=… ({})", form.label(slot))).collect();
     wrong(
         &format!("`ddns init` needs {}: there is no terminal to ask on", all.join(", ")),
@@ -236,7 +236,7 @@ fn asked(question: &str) -> Result<String, String> {
 }
 
 /// Asks until the answer is one.
-fn ask(form: &mut Form<'_>, slot: &Slot) -> Result<(), Broken> {
+fn ask(form: &mut Form<'_>, slot: &AnswerSlot) -> Result<(), ExitStatus> {
     let label = form.label(slot);
     let help = form.question(slot).map(|question| question.help.as_str()).unwrap_or_default();
     let help = if help.is_empty() { String::new() } else { broken(&format!("{label}: {help}."), 0) };
@@ -261,7 +261,7 @@ fn ask(form: &mut Form<'_>, slot: &Slot) -> Result<(), Broken> {
 }
 
 /// Looks up what is left to know, having shown each request. What cannot be looked up is asked.
-async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Proxies, Ssl)) -> Result<(), Broken> {
+async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Proxies, Ssl)) -> Result<(), ExitStatus> {
     // Several records may be in one answer.
     let mut last: Option<(Inquiry, String)> = None;
     while let Some(inquiry) = form.inquiry() {
@@ -302,7 +302,7 @@ async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Pr
     Ok(())
 }
 
-fn is_agreed() -> Result<bool, Broken> {
+fn is_agreed() -> Result<bool, ExitStatus> {
     let typed = asked("\nSend it? [yes]: ").map_err(|why| ended(&why))?;
     Ok(typed.trim().is_empty() || typed.trim().to_ascii_lowercase().starts_with('y'))
 }
@@ -316,11 +316,11 @@ fn checked(text: &str) -> Result<Valid, Vec<Diagnostic>> {
 }
 
 /// Writes the files of secrets and then the configuration; none of them where one cannot be written.
-fn write(target: &Target, filled: &Filled) -> Result<(), Broken> {
-    let mut written: Vec<Target> = Vec::new();
-    let undo = |written: &[Target]| written.iter().for_each(|file| drop(std::fs::remove_file(&file.path)));
+fn write(target: &OutputFile, filled: &Filled) -> Result<(), ExitStatus> {
+    let mut written: Vec<OutputFile> = Vec::new();
+    let undo = |written: &[OutputFile]| written.iter().for_each(|file| drop(std::fs::remove_file(&file.path)));
     for (path, secret) in &filled.secrets {
-        let file = Target { name: path.clone(), path: path.into() };
+        let file = OutputFile { name: path.clone(), path: path.into() };
         file.write(&format!("{secret}\n")).inspect_err(|_| undo(&written))?;
         written.push(file);
     }

@@ -7,27 +7,27 @@ use ddns_core::net::listen::listen_address;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
-use crate::http::server::Response;
+use crate::http::server::ReceiverResponse;
 
 /// Where it listens unless another place is named.
 const PORT: u16 = 8080;
 
-/// No response is delayed longer.
-const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+/// The longest delay of a response.
+const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct ListenOptions {
     pub(super) address: SocketAddr,
     /// The status of the first response, the second and so on; the last one stays.
     pub(super) statuses: Vec<u16>,
     delay: Duration,
     retry_after: Option<u32>,
     redirect: Option<String>,
-    /// It ends after so many requests; `None`: never.
+    /// It ends after this many requests; `None`: never.
     pub(super) count: Option<usize>,
 }
 
-impl Options {
+impl ListenOptions {
     /// Reads what was written; fails with the first thing that is wrong.
     pub(super) fn read(given: &Given) -> Result<Self, Diagnostic> {
         let redirect = given.value("redirect").map(location).transpose()?;
@@ -58,7 +58,7 @@ impl Options {
     }
 
     /// The response to the `number`th request, counted from 1.
-    pub(super) fn response(&self, number: usize) -> Response {
+    pub(super) fn response(&self, number: usize) -> ReceiverResponse {
         let at = number.saturating_sub(1).min(self.statuses.len() - 1);
         let status = self.statuses[at];
         let mut headers = Vec::new();
@@ -68,7 +68,7 @@ impl Options {
         if let (Some(address), true) = (&self.redirect, is_redirection(status)) {
             headers.push(("Location", address.clone()));
         }
-        Response { status, headers, delay: self.delay, is_last: self.count == Some(number) }
+        ReceiverResponse { status, headers, delay: self.delay, is_last: self.count == Some(number) }
     }
 }
 
@@ -112,7 +112,7 @@ fn delay(text: &str) -> Result<Duration, Diagnostic> {
     let number = digits.parse::<u64>().ok();
     let length = factor.zip(number).and_then(|(factor, number)| number.checked_mul(factor)).map(Duration::from_millis);
     length
-        .filter(|length| *length <= LONGEST_DELAY)
+        .filter(|length| *length <= MAX_DELAY)
         .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, and an hour at most"))
 }
 
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_last_status_stays_and_headers_stand_where_they_mean_something() {
-        let options = Options {
+        let options = ListenOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             statuses: vec![503, 307, 204],
             delay: Duration::ZERO,

@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use ddns_core::text::json::{Dialect, Value, parse, pretty};
 use ddns_core::text::screen;
 
-use super::options::Options;
-use crate::cli::Form;
+use super::options::ListenOptions;
+use crate::cli::ReportFormat;
 use crate::clock::local_time;
-use crate::http::server::{Received, Refusal, Response};
+use crate::http::server::{InvalidRequest, Received, ReceiverResponse};
 use crate::output::layout::{beside, broken};
 use crate::output::report::with_reason;
 
@@ -20,7 +20,7 @@ const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-le
 const COLUMN: usize = 12;
 
 /// Where it listens, how it responds, and a command that sends to it.
-pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> String {
+pub(super) fn beginning(address: SocketAddr, options: &ListenOptions, form: ReportFormat) -> String {
     let origin = format!("http://{address}");
     let statuses: Vec<String> = options.statuses.iter().map(|status| with_reason(*status)).collect();
     let (field, record) = if address.is_ipv4() { ("ipv4", "IPv4") } else { ("ipv6", "IPv6") };
@@ -37,7 +37,7 @@ pub(super) fn beginning(address: SocketAddr, options: &Options, form: Form) -> S
 }
 
 /// One request, with the response that it gets.
-pub(super) fn request(request: &Received, response: &Response, number: usize, form: Form) -> String {
+pub(super) fn request(request: &Received, response: &ReceiverResponse, number: usize, form: ReportFormat) -> String {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let query: Vec<(String, String)> = parameters(query);
     if form.json {
@@ -61,7 +61,7 @@ pub(super) fn request(request: &Received, response: &Response, number: usize, fo
 }
 
 /// What came and is not a request.
-pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
+pub(super) fn refusal(refusal: &InvalidRequest, form: ReportFormat) -> String {
     if form.json {
         let status = refusal.status.map_or(Value::Null, |status| Value::Number(status.to_string()));
         return line(&Value::object([
@@ -76,7 +76,13 @@ pub(super) fn refusal(refusal: &Refusal, form: Form) -> String {
     beside("-", &text, 3, form.width) + "\n"
 }
 
-fn json(request: &Received, response: &Response, number: usize, path: &str, query: &[(String, String)]) -> String {
+fn json(
+    request: &Received,
+    response: &ReceiverResponse,
+    number: usize,
+    path: &str,
+    query: &[(String, String)],
+) -> String {
     let pairs = |pairs: &[(String, String)]| {
         let pair = |(name, value): &(String, String)| {
             Value::object([("name", Value::string(name.as_str())), ("value", Value::string(value.as_str()))])

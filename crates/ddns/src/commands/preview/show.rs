@@ -3,38 +3,38 @@
 use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
-use ddns_core::notify::Event;
+use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
 use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
 
-use super::{Batch, Item, Sample};
-use crate::cli::{Form, Given};
+use super::{FamilyUpdates, PreviewItem, Sample};
+use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
 use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
 use crate::sync::preview;
 
-/// Of updates that are alike, so many are shown in full.
-const MOST_ALIKE: usize = 20;
+/// How many updates of a kind are shown in full.
+const MAX_ALIKE: usize = 20;
 
 /// The values of an update begin in this column.
 const COLUMN: usize = 11;
 
-/// So many lines of a body are shown.
-const MOST_LINES: usize = 20;
+/// How many lines of a body are shown.
+const MAX_BODY_LINES: usize = 20;
 
 /// How a preview is shown.
-pub(super) struct Options {
-    form: Form,
+pub(super) struct PreviewOptions {
+    form: ReportFormat,
     curl: bool,
     /// Secrets too.
     pub(super) reveal: bool,
 }
 
-impl Options {
+impl PreviewOptions {
     /// Secrets are shown to somebody who sits at a terminal. Elsewhere they may end up in a file or a log: that must be
     /// meant.
     pub(super) fn of(given: &Given, is_terminal: bool) -> Result<Self, Diagnostic> {
@@ -49,7 +49,7 @@ impl Options {
 }
 
 /// The whole of it, and whether every request could be made.
-pub(super) fn text(batches: &[Batch<'_>], notices: &[Sample<'_>], options: &Options) -> (String, bool) {
+pub(super) fn text(batches: &[FamilyUpdates<'_>], notices: &[Sample<'_>], options: &PreviewOptions) -> (String, bool) {
     let now = unix_time().seconds;
     let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_sent(domain)));
     let text = if options.form.json {
@@ -69,14 +69,14 @@ pub(super) fn text(batches: &[Batch<'_>], notices: &[Sample<'_>], options: &Opti
 
 /// What is alike about updates of which only the first are shown.
 #[derive(PartialEq, Clone, Copy)]
-enum Kind {
+enum PreviewKind {
     Sent,
     UpToDate,
     Stopped,
     Without,
 }
 
-impl Kind {
+impl PreviewKind {
     fn of(verdict: Option<&Verdict>) -> Self {
         match verdict {
             Some(Verdict::Send(_) | Verdict::Wait(_) | Verdict::Held(..)) => Self::Sent,
@@ -88,17 +88,18 @@ impl Kind {
 }
 
 /// The updates of one family of one entry; where they are many, the first of each kind.
-fn shown(batch: &Batch<'_>, several: bool, width: usize, now: u64) -> String {
-    let kinds: Vec<Kind> = batch.domains().iter().map(|domain| Kind::of(batch.verdict(domain, now).as_ref())).collect();
-    let block = |(domain, _): (_, &Kind)| block(batch, &batch.item(domain, now), several, width, now);
-    if kinds.len() <= MOST_ALIKE {
+fn shown(batch: &FamilyUpdates<'_>, several: bool, width: usize, now: u64) -> String {
+    let kinds: Vec<PreviewKind> =
+        batch.domains().iter().map(|domain| PreviewKind::of(batch.verdict(domain, now).as_ref())).collect();
+    let block = |(domain, _): (_, &PreviewKind)| block(batch, &batch.item(domain, now), several, width, now);
+    if kinds.len() <= MAX_ALIKE {
         return batch.domains().iter().zip(&kinds).map(block).collect();
     }
     let mut text = String::new();
-    for kind in [Kind::Sent, Kind::UpToDate, Kind::Without] {
+    for kind in [PreviewKind::Sent, PreviewKind::UpToDate, PreviewKind::Without] {
         let alike = || batch.domains().iter().zip(&kinds).filter(|(_, of)| **of == kind);
-        text.extend(alike().take(MOST_ALIKE).map(block));
-        let more = alike().count().saturating_sub(MOST_ALIKE);
+        text.extend(alike().take(MAX_ALIKE).map(block));
+        let more = alike().count().saturating_sub(MAX_ALIKE);
         if more > 0 {
             text += &format!("… and {} more alike (--json shows all)\n\n", grouped(more));
         }
@@ -107,7 +108,7 @@ fn shown(batch: &Batch<'_>, several: bool, width: usize, now: u64) -> String {
 }
 
 /// One update: its name, and a row for each value.
-fn block(batch: &Batch<'_>, item: &Item<'_>, several: bool, width: usize, now: u64) -> String {
+fn block(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, several: bool, width: usize, now: u64) -> String {
     let mut text = String::new();
     let name = format!("{} {}", item.domain, batch.family.record_type());
     push(&mut text, "", &name, width, 0);
@@ -165,7 +166,7 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     if several {
         push(&mut text, "of", &config.name, width, COLUMN);
     }
-    let events: Vec<&str> = notification.on.iter().map(Event::as_str).collect();
+    let events: Vec<&str> = notification.on.iter().map(NotifyEvent::as_str).collect();
     push(&mut text, "on", &events.join(", "), width, COLUMN);
     push(&mut text, "example", &format!("{}: {message}", event.as_str()), width, COLUMN);
     match request {
@@ -189,16 +190,16 @@ fn notice_json(sample: &Sample<'_>) -> Value {
 }
 
 /// What would be done about an update, and why.
-fn sentence(batch: &Batch<'_>, item: &Item<'_>, now: u64) -> String {
+fn sentence(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, now: u64) -> String {
     preview::sentence(batch.family, item.verdict.as_ref(), item.request.as_ref(), now)
 }
 
 /// One row: a label and, from a column on, a text of any length.
 fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) {
     let mut lines = folded(row, width - column);
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = lines.len().saturating_sub(MAX_BODY_LINES);
     if more > 1 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_BODY_LINES);
         lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
     }
     for (at, line) in lines.iter().enumerate() {
@@ -209,14 +210,14 @@ fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) 
 }
 
 /// How many would be sent, in one sentence.
-fn closing(batches: &[Batch<'_>], now: u64) -> String {
+fn closing(batches: &[FamilyUpdates<'_>], now: u64) -> String {
     let all = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
-    let kind = |(batch, domain): (&Batch<'_>, _)| match Kind::of(batch.verdict(domain, now).as_ref()) {
-        Kind::Sent if !batch.can_be_sent(domain) => None,
+    let kind = |(batch, domain): (&FamilyUpdates<'_>, _)| match PreviewKind::of(batch.verdict(domain, now).as_ref()) {
+        PreviewKind::Sent if !batch.can_be_sent(domain) => None,
         kind => Some(kind),
     };
-    let kinds: Vec<Option<Kind>> = all.map(kind).collect();
-    let of = |kind: Kind| kinds.iter().filter(|other| **other == Some(kind)).count();
+    let kinds: Vec<Option<PreviewKind>> = all.map(kind).collect();
+    let of = |kind: PreviewKind| kinds.iter().filter(|other| **other == Some(kind)).count();
     if kinds.is_empty() {
         return "Nothing would be sent: every family that has domains is switched off.".to_owned();
     }
@@ -225,21 +226,21 @@ fn closing(batches: &[Batch<'_>], now: u64) -> String {
         "Nothing was sent. A run {} would send {}{} of {} updates",
         if is_example { "that found the example" } else { "now" },
         if batches.iter().any(|batch| batch.config.group.is_some()) { "at most " } else { "" },
-        grouped(of(Kind::Sent)),
+        grouped(of(PreviewKind::Sent)),
         grouped(kinds.len())
     );
-    if of(Kind::Without) > 0 {
+    if of(PreviewKind::Without) > 0 {
         text += &format!(
             "; {} {} no address",
-            grouped(of(Kind::Without)),
-            if of(Kind::Without) == 1 { "has" } else { "have" }
+            grouped(of(PreviewKind::Without)),
+            if of(PreviewKind::Without) == 1 { "has" } else { "have" }
         );
     }
     text + "."
 }
 
 /// A script: a command for each update, with the verdict in a comment.
-fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
+fn commands(batches: &[FamilyUpdates<'_>], options: &PreviewOptions, now: u64) -> String {
     let mut text = String::new();
     let comment = |text: &mut String, row: &str| {
         let lines = folded(row, options.form.width - 2);
@@ -266,12 +267,12 @@ fn commands(batches: &[Batch<'_>], options: &Options, now: u64) -> String {
     text
 }
 
-fn command(batch: &Batch<'_>, request: &Redacted, width: usize) -> String {
+fn command(batch: &FamilyUpdates<'_>, request: &Redacted, width: usize) -> String {
     curl::quoted(&curl::words(request, &batch.entry.ssl), (width < WIDE).then_some(width))
 }
 
 /// One update for programs.
-fn json(batch: &Batch<'_>, item: &Item<'_>, options: &Options, now: u64) -> Value {
+fn json(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, options: &PreviewOptions, now: u64) -> Value {
     let (address, source) = match batch.lookup.found() {
         Some((source, choice)) => (Value::string(item.ip.unwrap_or(choice.ip).to_string()), Value::string(source)),
         None => (Value::Null, Value::Null),

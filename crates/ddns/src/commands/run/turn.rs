@@ -18,7 +18,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// What a run in a group came to so far.
 #[derive(PartialEq, Eq)]
-enum Stage {
+enum TurnStage {
     /// It is not known yet who holds the lease.
     Waiting,
     /// This host does.
@@ -30,24 +30,24 @@ enum Stage {
 pub(super) struct Turn {
     joined: Joined,
     retry_stopped: bool,
-    stage: Stage,
+    stage: TurnStage,
 }
 
 impl Turn {
     pub(super) fn new(joined: Joined, retry_stopped: bool) -> Self {
-        Self { joined, retry_stopped, stage: Stage::Waiting }
+        Self { joined, retry_stopped, stage: TurnStage::Waiting }
     }
 
     /// Whether it is to be waited for, also where nothing is looked up or sent.
     pub(super) fn is_open(&self, sync: &Sync<'_>) -> bool {
-        self.stage == Stage::Waiting && (sync.is_looking_up() || sync.has_address())
+        self.stage == TurnStage::Waiting && (sync.is_looking_up() || sync.has_address())
     }
 
     /// The exit status where this run sends nothing, or no more.
     pub(super) fn code(&self) -> Option<u8> {
         match self.stage {
-            Stage::Over(code) => Some(code),
-            Stage::Waiting | Stage::Holding => None,
+            TurnStage::Over(code) => Some(code),
+            TurnStage::Waiting | TurnStage::Holding => None,
         }
     }
 
@@ -63,17 +63,17 @@ impl Turn {
         };
         match change {
             Some(Change::TakeOver(won)) => {
-                self.stage = Stage::Holding;
+                self.stage = TurnStage::Holding;
                 sync.take_over(won, self.retry_stopped);
                 return true;
             }
-            Some(Change::StandBy) if self.stage == Stage::Holding => {
+            Some(Change::StandBy) if self.stage == TurnStage::Holding => {
                 sync.stand_by();
                 let name = self.joined.name();
                 log.error(format!("lost the lease of group {name}: what was not accepted is sent by its next holder"));
-                self.stage = Stage::Over(1);
+                self.stage = TurnStage::Over(1);
             }
-            Some(_) if self.stage == Stage::Waiting => self.look(log),
+            Some(_) if self.stage == TurnStage::Waiting => self.look(log),
             _ => {}
         }
         false
@@ -93,7 +93,7 @@ impl Turn {
             _ => return,
         };
         log.line(level, || line);
-        self.stage = Stage::Over(code);
+        self.stage = TurnStage::Over(code);
     }
 
     /// Gives the lease back, after everything was saved.

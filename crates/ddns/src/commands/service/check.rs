@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ddns_core::config::{Cache, Config};
 use ddns_core::net::ssl::Ssl;
-use ddns_core::service::access::{Node, Obstacle, Reader, hidden, obstacle, user};
-use ddns_core::service::{Manager, Scope, Service, Step, procd, systemd};
+use ddns_core::service::access::{Obstacle, PathNode, UserIds, hidden, obstacle, user};
+use ddns_core::service::{Manager, ServiceScope, ServiceSpec, Step, procd, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
@@ -17,25 +17,25 @@ use crate::platform::has_acl;
 
 /// What is in the way of a service, and what an installation does about the rest.
 #[derive(Default)]
-pub(super) struct Access {
+pub(super) struct AccessCheck {
     pub(super) wrong: Vec<Diagnostic>,
     /// Opens files to the group of the service.
     pub(super) steps: Vec<Step>,
 }
 
 /// Only the host's services of systemd and procd run as another user than the one who asks.
-pub(super) fn access(facts: &Facts, service: &Service, configs: &[&Config]) -> Access {
+pub(super) fn access(facts: &Facts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
     let (name, group) = match (facts.manager, facts.scope) {
-        (Manager::Systemd, Scope::System) => (systemd::USER, systemd::USER.to_owned()),
+        (Manager::Systemd, ServiceScope::System) => (systemd::USER, systemd::USER.to_owned()),
         (Manager::Procd, _) => (procd::USER, String::new()),
-        _ => return Access::default(),
+        _ => return AccessCheck::default(),
     };
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let known = user(name, &read("/etc/passwd"), &read("/etc/group"));
     let reader = known.clone().unwrap_or_default();
     let group = if group.is_empty() { reader.gids.first().map(u32::to_string).unwrap_or_default() } else { group };
     let is_confined = facts.manager == Manager::Systemd;
-    let mut access = Access::default();
+    let mut access = AccessCheck::default();
     access.wrong.extend(unreachable_program(&service.program, &reader, is_confined));
     for path in needed(service, configs) {
         let nodes = nodes(&path);
@@ -72,7 +72,7 @@ fn quoted(path: &str) -> String {
 }
 
 /// Every file that the service reads: its configurations, and what they name.
-fn needed(service: &Service, configs: &[&Config]) -> Vec<String> {
+fn needed(service: &ServiceSpec, configs: &[&Config]) -> Vec<String> {
     let named = configs.iter().flat_map(|config| config.files.iter().cloned());
     let authorities = configs.iter().flat_map(|config| &config.entries).filter_map(|entry| match &entry.ssl {
         Ssl::Ca(path) => Some(path.clone()),
@@ -89,16 +89,16 @@ fn needed(service: &Service, configs: &[&Config]) -> Vec<String> {
 }
 
 /// A file and the folders above it, from the top, links followed.
-fn nodes(path: &str) -> Vec<Node> {
+fn nodes(path: &str) -> Vec<PathNode> {
     let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
     let mut above: Vec<&Path> = path.ancestors().collect();
     above.reverse();
     above.into_iter().filter_map(node).collect()
 }
 
-fn node(path: &Path) -> Option<Node> {
+fn node(path: &Path) -> Option<PathNode> {
     let metadata = fs::metadata(path).ok()?;
-    Some(Node {
+    Some(PathNode {
         path: path.display().to_string(),
         mode: metadata.mode(),
         uid: metadata.uid(),
@@ -108,7 +108,7 @@ fn node(path: &Path) -> Option<Node> {
     })
 }
 
-fn unreachable_program(program: &str, reader: &Reader, is_confined: bool) -> Option<Diagnostic> {
+fn unreachable_program(program: &str, reader: &UserIds, is_confined: bool) -> Option<Diagnostic> {
     let nodes = nodes(program);
     let why = match (hidden(program).filter(|_| is_confined), obstacle(reader, &nodes, 5)) {
         (Some(what), _) => format!("is in one of the {what}, which the service does not see"),
@@ -130,7 +130,7 @@ fn hidden_file(path: &str, what: &str, is_config: bool) -> Diagnostic {
     wrong(format!("{path} is in one of the {what}, which the service of the host does not see"), hint)
 }
 
-fn closed_folder(path: &str, node: &Node, name: &str) -> Diagnostic {
+fn closed_folder(path: &str, node: &PathNode, name: &str) -> Diagnostic {
     let message = format!("the user {name}, as which the service runs, cannot get to {path}: {} is closed", node.path);
     let or = if node.path.starts_with("/etc/ddns") { "" } else { ", or move the file to /etc/ddns" };
     wrong(message, format!("`sudo chmod o+x {}`{or}", quoted(&node.path)))
@@ -138,7 +138,7 @@ fn closed_folder(path: &str, node: &Node, name: &str) -> Diagnostic {
 
 /// What the configuration writes to, where the service cannot.
 pub(super) fn unwritable(facts: &Facts, configs: &[&Config]) -> Vec<Diagnostic> {
-    if (facts.manager, facts.scope) != (Manager::Systemd, Scope::System) {
+    if (facts.manager, facts.scope) != (Manager::Systemd, ServiceScope::System) {
         return Vec::new();
     }
     let mut warnings = Vec::new();

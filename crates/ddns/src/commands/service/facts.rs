@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ddns_core::service::systemd::OF_PACKAGES;
-use ddns_core::service::{Home, MARKER, Manager, Scope, cron, file};
+use ddns_core::service::{Home, MARKER, Manager, ServiceScope, cron, file};
 use ddns_core::text::diagnostic::{Diagnostic, nearest};
 use rustix::process::geteuid;
 
@@ -17,7 +17,7 @@ use crate::environment::{Environment, has_program};
 /// Everything that decides what an action does.
 pub(super) struct Facts {
     pub(super) manager: Manager,
-    pub(super) scope: Scope,
+    pub(super) scope: ServiceScope,
     pub(super) home: Home,
     pub(super) is_root: bool,
     /// Whether `--manager` says which one.
@@ -26,7 +26,7 @@ pub(super) struct Facts {
 }
 
 /// What is where the service would be.
-pub(super) enum Found {
+pub(super) enum Installed {
     Nothing,
     /// The text that an installation wrote; for cron, the whole table.
     Ours(String),
@@ -43,16 +43,16 @@ impl Facts {
             Some(name) => Manager::named(name).ok_or_else(|| unknown(name))?,
             None => found()?,
         };
-        let scope = if given.has("user") { Scope::User } else { Scope::System };
+        let scope = if given.has("user") { ServiceScope::User } else { ServiceScope::System };
         let is_root = geteuid().is_root();
-        if scope == Scope::User && manager == Manager::Procd {
+        if scope == ServiceScope::User && manager == Manager::Procd {
             return Err(wrong("OpenWrt has no services of users", "leave out --user"));
         }
-        if scope == Scope::User && is_root && environment.get("SUDO_USER").is_some() {
+        if scope == ServiceScope::User && is_root && environment.get("SUDO_USER").is_some() {
             return Err(wrong("--user with sudo would be a service of root", "leave out sudo, or --user"));
         }
         let folder = environment.home().map(|home| home.display().to_string()).unwrap_or_default();
-        if folder.is_empty() && scope == Scope::User {
+        if folder.is_empty() && scope == ServiceScope::User {
             return Err(wrong("HOME is not set: there is no place for a service of yours", "set HOME"));
         }
         let named = environment.get("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute());
@@ -74,43 +74,44 @@ impl Facts {
 
     /// The user's own where only that is installed.
     pub(super) fn where_installed(self) -> Self {
-        if matches!(self.installed(), Found::Nothing) { self.own().unwrap_or(self) } else { self }
+        if matches!(self.installed(), Installed::Nothing) { self.own().unwrap_or(self) } else { self }
     }
 
     /// The user's own service, where the host's is meant and that one is installed.
     pub(super) fn own(&self) -> Option<Self> {
         // There is one table of cron for a user, and OpenWrt knows no services of users.
-        let is_possible = self.scope == Scope::System && self.manager == Manager::Systemd;
-        let own = Self { scope: Scope::User, home: self.home.clone(), environment: self.environment.clone(), ..*self };
-        (is_possible && matches!(own.installed(), Found::Ours(_))).then_some(own)
+        let is_possible = self.scope == ServiceScope::System && self.manager == Manager::Systemd;
+        let own =
+            Self { scope: ServiceScope::User, home: self.home.clone(), environment: self.environment.clone(), ..*self };
+        (is_possible && matches!(own.installed(), Installed::Ours(_))).then_some(own)
     }
 
-    pub(super) fn installed(&self) -> Found {
+    pub(super) fn installed(&self) -> Installed {
         let Some(path) = self.file() else {
             return match self.table() {
-                Ok(table) if cron::has_one(&table) => Found::Ours(table),
-                Ok(_) => Found::Nothing,
-                Err(why) => Found::Other(why),
+                Ok(table) if cron::has_one(&table) => Installed::Ours(table),
+                Ok(_) => Installed::Nothing,
+                Err(why) => Installed::Other(why),
             };
         };
         match fs::read_to_string(&path) {
-            Ok(text) if text.contains(MARKER) => Found::Ours(text),
-            Ok(_) => Found::Other(format!("{path} is there already, and `ddns service install` did not write it")),
+            Ok(text) if text.contains(MARKER) => Installed::Ours(text),
+            Ok(_) => Installed::Other(format!("{path} is there already, and `ddns service install` did not write it")),
             Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
                 self.of_package()
             }
-            Err(error) => Found::Other(format!("{path} is there already, and cannot be read ({error})")),
+            Err(error) => Installed::Other(format!("{path} is there already, and cannot be read ({error})")),
         }
     }
 
-    fn of_package(&self) -> Found {
-        let is_possible = self.manager == Manager::Systemd && self.scope == Scope::System;
+    fn of_package(&self) -> Installed {
+        let is_possible = self.manager == Manager::Systemd && self.scope == ServiceScope::System;
         let mut units = OF_PACKAGES.iter().filter(|_| is_possible);
         let unit = units.find_map(|path| Some((path, fs::read_to_string(path).ok()?)));
-        unit.map_or(Found::Nothing, |(path, text)| Found::OfPackage((*path).to_owned(), text))
+        unit.map_or(Installed::Nothing, |(path, text)| Installed::OfPackage((*path).to_owned(), text))
     }
 
-    /// The table of cron of whoever asks; empty where there is none, or another manager is meant. Fails where it cannot be
+    /// The crontab of the current user; empty if there is none, or another manager is meant. Fails where it cannot be
     /// read: it would be lost.
     pub(super) fn table(&self) -> Result<String, String> {
         if self.manager != Manager::Cron {

@@ -7,12 +7,12 @@ use std::path::{Path, absolute};
 use ddns_core::address::source::Source;
 use ddns_core::config::Config;
 use ddns_core::config::raw;
-use ddns_core::service::{self, Manager, Scope, Service, Starts, Step, systemd};
+use ddns_core::service::{self, Manager, ServiceScope, ServiceSpec, Starts, Step, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
-use super::facts::{Facts, Found, is_written_by_us};
+use super::facts::{Facts, Installed, is_written_by_us};
 use super::{check, needs_root, note, steps, wrong};
-use crate::cli::{Given, Settings};
+use crate::cli::{CliSettings, Given};
 use crate::commands::check::warnings;
 use crate::http::Client;
 use crate::load::{self, Examined};
@@ -45,7 +45,7 @@ pub(super) async fn run(given: &Given, facts: &Facts) -> u8 {
 }
 
 /// The service and the steps to it, or everything that is in the way: nothing is done then.
-async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), Vec<Diagnostic>> {
+async fn planned(given: &Given, facts: &Facts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
     let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
     let program =
         program.ok_or_else(|| vec![wrong("the path of this program is not known", "start it by its path")])?;
@@ -68,7 +68,7 @@ async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), V
         false if cfg!(target_feature = "crt-static") => Starts::Nothing,
         false => Starts::Libraries,
     };
-    let service = Service { program, configs, starts };
+    let service = ServiceSpec { program, configs, starts };
     let access = check::access(facts, &service, &valid);
     if !access.wrong.is_empty() {
         return Err(access.wrong);
@@ -78,11 +78,11 @@ async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), V
     }
     let mut steps = access.steps;
     match facts.installed() {
-        Found::Other(why) => {
+        Installed::Other(why) => {
             return Err(vec![wrong(why, "move it away, then install again; or change that one")]);
         }
-        Found::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
-        Found::Nothing | Found::Ours(_) => {
+        Installed::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
+        Installed::Nothing | Installed::Ours(_) => {
             let table = facts.table().map_err(|why| vec![wrong(why, "nothing was changed")])?;
             steps.extend(service::install(facts.manager, facts.scope, &service, &facts.home, &table));
         }
@@ -91,7 +91,7 @@ async fn planned(given: &Given, facts: &Facts) -> Result<(Service, Vec<Step>), V
 }
 
 /// The unit of a package is not written again, but started.
-fn started(path: &str, text: &str, service: &Service) -> Result<Vec<Step>, Vec<Diagnostic>> {
+fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, Vec<Diagnostic>> {
     let is_ours = text.lines().any(|line| line.starts_with("ExecStart=") && line.ends_with(PACKAGED));
     if !is_ours || service.configs != [OF_HOST[0]] {
         let message = format!("{path} came with a package, and reads {}", OF_HOST[0]);
@@ -106,9 +106,9 @@ fn started(path: &str, text: &str, service: &Service) -> Result<Vec<Step>, Vec<D
         && (is_written_by_us(systemd::DROP_IN) || !Path::new(systemd::DROP_IN).exists())
     {
         steps.push(systemd::for_package(service));
-        steps.push(systemd::control(Scope::System, &["daemon-reload"]));
+        steps.push(systemd::control(ServiceScope::System, &["daemon-reload"]));
     }
-    steps.extend(systemd::start(Scope::System));
+    steps.extend(systemd::start(ServiceScope::System));
     Ok(steps)
 }
 
@@ -130,7 +130,7 @@ fn configurations(named: &[String], facts: &Facts) -> Result<Vec<String>, Diagno
 }
 
 fn default_configuration(facts: &Facts) -> Result<String, Diagnostic> {
-    if facts.scope == Scope::User {
+    if facts.scope == ServiceScope::User {
         let found = load::default_file(&facts.environment.of_service());
         let path = found.and_then(|path| absolute(path).ok()).and_then(|path| path.to_str().map(str::to_owned));
         return path.ok_or_else(|| load::no_configuration(&facts.environment));
@@ -155,10 +155,10 @@ async fn examined(files: &[String], facts: &Facts) -> Result<Vec<Config>, Vec<Di
             "{names}: set in this shell, not for the service; what it should know must be in the configuration"
         ));
     }
-    let is_at_home = facts.scope == Scope::User || facts.manager == Manager::Cron;
+    let is_at_home = facts.scope == ServiceScope::User || facts.manager == Manager::Cron;
     let folder = if is_at_home && !facts.home.folder.is_empty() { facts.home.folder.as_str() } else { "/" };
     let _ = env::set_current_dir(folder);
-    let settings = Settings { files: files.to_vec(), ..Settings::default() };
+    let settings = CliSettings { files: files.to_vec(), ..CliSettings::default() };
     let environment = facts.environment.of_service();
     let Examined { documents, around, result } = load::examine(settings, &environment, &Client::default()).await;
     let valid = result?;
@@ -171,21 +171,21 @@ async fn examined(files: &[String], facts: &Facts) -> Result<Vec<Config>, Vec<Di
 }
 
 /// What runs now, and how to go on.
-fn farewell(facts: &Facts, service: &Service) -> String {
+fn farewell(facts: &Facts, service: &ServiceSpec) -> String {
     let width = width_of(io::stdout());
     let configs = service.configs.join(", ");
     let state = service::state(facts.manager, facts.scope, &facts.home);
     let how = match facts.manager {
         Manager::Cron => "cron starts ddns every five minutes.",
-        _ if facts.scope == Scope::User => "ddns runs now, and starts when you log in.",
+        _ if facts.scope == ServiceScope::User => "ddns runs now, and starts when you log in.",
         _ => "ddns runs now, and starts with the system.",
     };
     let mut text = format!("\n{}", broken(&format!("{how} Configuration: {configs}. State: {state}."), 0, width));
     let more = match (facts.manager, facts.scope) {
-        (Manager::Systemd, Scope::User) => {
+        (Manager::Systemd, ServiceScope::User) => {
             "When you log out it ends; after `loginctl enable-linger` it runs from boot to shutdown."
         }
-        (Manager::Cron, Scope::System) => "It runs as root; with --user it would run as you.",
+        (Manager::Cron, ServiceScope::System) => "It runs as root; with --user it would run as you.",
         _ => "",
     };
     if !more.is_empty() {

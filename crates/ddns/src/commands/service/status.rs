@@ -4,11 +4,11 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ddns_core::service::{Manager, Scope, procd, systemd};
+use ddns_core::service::{Manager, ServiceScope, procd, systemd};
 use ddns_core::text::duration::seconds;
 use ddns_core::update::status::Status;
 
-use super::facts::{Facts, Found};
+use super::facts::{Facts, Installed};
 use super::{NOT_RUNNING, note};
 use crate::output::layout::{beside, width_of};
 use crate::output::print;
@@ -20,13 +20,13 @@ const COLUMN: usize = 10;
 /// 0 where it runs and everything is up to date, 1 where something is not, 3 where nothing is installed or responds.
 pub(super) async fn run(facts: Facts) -> u8 {
     let what = match facts.installed() {
-        Found::Nothing => {
+        Installed::Nothing => {
             let text = format!("No service of ddns is installed: {}.\n", facts.looked_for());
             return print(&text).max(NOT_RUNNING);
         }
-        Found::OfPackage(path, _) => format!("{path}, of a package"),
-        Found::Ours(_) => facts.file().unwrap_or_else(|| "a line in the crontab of this user".to_owned()),
-        Found::Other(why) => why,
+        Installed::OfPackage(path, _) => format!("{path}, of a package"),
+        Installed::Ours(_) => facts.file().unwrap_or_else(|| "a line in the crontab of this user".to_owned()),
+        Installed::Other(why) => why,
     };
     let (state, is_running) = state(&facts);
     let mut rows = vec![("Service", format!("{what} ({})", facts.manager.name())), ("State", state)];
@@ -76,8 +76,8 @@ fn state(facts: &Facts) -> (String, bool) {
     }
 }
 
-fn of_systemd(scope: Scope) -> (String, bool) {
-    let option = if scope == Scope::User { &["--user"][..] } else { &[] };
+fn of_systemd(scope: ServiceScope) -> (String, bool) {
+    let option = if scope == ServiceScope::User { &["--user"][..] } else { &[] };
     let asked = ["show", systemd::UNIT, "--property=ActiveState,SubState,UnitFileState,Result,NRestarts"];
     let Some(text) = said(&[&["systemctl"], option, &asked].concat()) else {
         return ("systemd does not respond".to_owned(), false);

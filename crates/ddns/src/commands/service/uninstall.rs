@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 
 use ddns_core::service::access::user;
-use ddns_core::service::{self, Manager, Scope, systemd};
+use ddns_core::service::{self, Manager, ServiceScope, systemd};
 
-use super::facts::{Facts, Found, is_written_by_us};
+use super::facts::{Facts, Installed, is_written_by_us};
 use super::{needs_root, steps, wrong};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
@@ -17,20 +17,20 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
     }
     let found = facts.installed();
     let steps = match &found {
-        Found::Nothing => return nothing(facts),
-        Found::Other(why) => {
+        Installed::Nothing => return nothing(facts),
+        Installed::Other(why) => {
             complain(&[wrong(why.as_str(), "it stays: remove it yourself")]);
             return 1;
         }
-        Found::OfPackage(..) => {
-            let mut steps = vec![systemd::control(Scope::System, &["disable", "--now", systemd::UNIT])];
+        Installed::OfPackage(..) => {
+            let mut steps = vec![systemd::control(ServiceScope::System, &["disable", "--now", systemd::UNIT])];
             if is_written_by_us(systemd::DROP_IN) {
                 steps.extend(systemd::without_drop_in());
             }
             steps
         }
         // For cron that is the whole table.
-        Found::Ours(text) => service::uninstall(facts.manager, facts.scope, &facts.home, text),
+        Installed::Ours(text) => service::uninstall(facts.manager, facts.scope, &facts.home, text),
     };
     if is_print {
         return print(&steps::shown(&steps));
@@ -42,17 +42,17 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
 }
 
 /// What is still there.
-fn left(facts: &Facts, found: &Found) -> String {
+fn left(facts: &Facts, found: &Installed) -> String {
     let (text, package) = match found {
-        Found::Ours(text) => (text.as_str(), String::new()),
-        Found::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
+        Installed::Ours(text) => (text.as_str(), String::new()),
+        Installed::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
         _ => ("", String::new()),
     };
     let configs = service::configurations(text).unwrap_or("/etc/ddns");
     let state = service::state(facts.manager, facts.scope, &facts.home);
     let mut left = format!("Configuration and state are still there: {configs}, {state}.{package}");
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let is_host = (facts.manager, facts.scope) == (Manager::Systemd, Scope::System);
+    let is_host = (facts.manager, facts.scope) == (Manager::Systemd, ServiceScope::System);
     if is_host && package.is_empty() && user(systemd::USER, &passwd, "").is_some() {
         left += " So is the user ddns, whose group may own the configuration: `userdel ddns` removes it.";
     }

@@ -30,9 +30,9 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 fn group(secure: bool, ports: &[u16]) -> Group {
-    let servers = ports.iter().map(|port| Server { host: "127.0.0.1".to_owned(), port: *port }).collect();
+    let servers = ports.iter().map(|port| StoreServer { host: "127.0.0.1".to_owned(), port: *port }).collect();
     Group {
-        store: Store { secure, servers },
+        store: StoreLocation { secure, servers },
         name: "home".to_owned(),
         lease: Duration::from_secs(15),
         member: None,

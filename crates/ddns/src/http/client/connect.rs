@@ -20,7 +20,7 @@ use super::dial::{Dialer, Unreached, late, nearly};
 use super::how::{How, Over, endpoint};
 use super::proxy::{self, SocksError};
 use super::stream::{Connection, Stream};
-use super::tls::{self, Peer, Tls, Trust};
+use super::tls::{self, Peer, Tls, TlsTrust};
 
 /// A proxy gets so long at most where another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
@@ -41,8 +41,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// One that trusts whom it is told to, whatever a request says.
-    pub(super) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+    /// A connector with fixed trust, whatever a request says.
+    pub(super) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { tls: Tls::trusting(trust)?, ..Self::default() })
     }
 
@@ -98,7 +98,7 @@ impl Connector {
         Box::pin(self.by_any(url, how, deadline)).await
     }
 
-    /// Tries several routes in their order. One that cost time for nothing a moment ago is tried last: a thousand requests
+    /// Tries several routes in their order. A route that cost time for nothing a moment ago is tried last: a thousand requests
     /// shall not wait for the same dead proxy.
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();

@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::how::{USER_AGENT, Want};
 use crate::http::body::Whole;
-pub(super) use conversation::{ByteStream, Conversation, End};
+pub(super) use conversation::{BodyEnd, ByteStream, Conversation};
 pub(super) use fault::Fault;
 use fault::FaultKind;
 pub(crate) use limits::BODY_LIMIT;
@@ -66,7 +66,7 @@ impl Response {
 
 /// Whether another request can follow on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum Reuse {
     /// None can.
     Never,
     /// It can, as far as is known.
@@ -83,7 +83,7 @@ pub(super) async fn exchange<S: ByteStream>(
     relay: Option<&Server>,
     want: Want,
     (deadline, is_slow): (Instant, &Cell<bool>),
-) -> Result<(Response, Next), Fault> {
+) -> Result<(Response, Reuse), Fault> {
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
@@ -91,10 +91,10 @@ pub(super) async fn exchange<S: ByteStream>(
     let (mut body, mut is_whole, mut is_idle) = (Vec::new(), false, false);
     let rest = async {
         is_whole = match conversation.read(incoming, &mut body, most).await {
-            End::Whole => true,
+            BodyEnd::Whole => true,
             // Many servers end TLS without notice. Where no length is known, a line end is the sign that nothing is missing.
-            End::Closed => !has_length(&head) && body.ends_with(b"\n"),
-            End::Cut => false,
+            BodyEnd::Closed => !has_length(&head) && body.ends_with(b"\n"),
+            BodyEnd::Cut => false,
         };
         // Who accepts before it has read everything may be about to read it. Who refuses is not.
         if is_whole && (head.status.is_success() || conversation.is_flushed()) {
@@ -119,11 +119,11 @@ pub(super) async fn exchange<S: ByteStream>(
         line: Line::Free,
     };
     let next = if !is_idle || is_odd(&head) {
-        Next::Never
+        Reuse::Never
     } else if says_kept(&head) {
-        Next::Said
+        Reuse::Said
     } else {
-        Next::Possible
+        Reuse::Possible
     };
     Ok((response, next))
 }

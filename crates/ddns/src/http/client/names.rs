@@ -17,18 +17,19 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use super::how::Over;
-use crate::environment::most_for_others;
+use crate::environment::max_files_per_kind;
 
-/// So many names are looked up at once, each with a thread and an open file; others wait in the order in which they came.
-const MOST: usize = 512;
+/// How many names are looked up at once, each with a thread and an open file; the others wait in the order in which
+/// they came.
+const MAX_LOOKUPS: usize = 512;
 
 /// A lookup that takes no longer is quick.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// So many quick names are remembered: a redirection may lead to any.
-const MOST_KNOWN: usize = 10_000;
+/// How many quick names are remembered: a redirect may lead to any name.
+const MAX_KNOWN: usize = 10_000;
 
-/// The addresses of a host, or a sentence about why there are none. Whoever asks while it is under way shares it.
+/// The addresses of a host, or a sentence about why there are none. Callers that ask while it is under way share it.
 type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
 
 /// Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host that cannot be
@@ -37,26 +38,26 @@ pub(super) struct Names {
     known: RefCell<HashMap<String, LookUp>>,
     /// Begun before this synchronization, and perhaps still under way.
     old: RefCell<HashMap<String, LookUp>>,
-    places: Rc<Places>,
+    places: Rc<LookupSlots>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(Places::new()) }
+        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(LookupSlots::new()) }
     }
 }
 
 /// Who may be looked up now: names that have proved to be quick do not wait for any other.
-struct Places {
+struct LookupSlots {
     quick: Semaphore,
     others: Semaphore,
     /// Those whose last lookup was quick.
     quick_names: RefCell<HashSet<String>>,
 }
 
-impl Places {
+impl LookupSlots {
     fn new() -> Self {
-        let most = MOST.min(most_for_others());
+        let most = MAX_LOOKUPS.min(max_files_per_kind());
         let quick = most.div_ceil(4);
         Self { quick: Semaphore::new(quick), others: Semaphore::new(most - quick), quick_names: RefCell::default() }
     }
@@ -66,7 +67,7 @@ impl Places {
         let mut _place = if is_quick { self.quick.acquire().await } else { self.others.acquire().await };
         let mut found = pin!(in_thread(host.to_owned()));
         if let Ok(found) = timeout(QUICK, &mut found).await {
-            if self.quick_names.borrow().len() < MOST_KNOWN {
+            if self.quick_names.borrow().len() < MAX_KNOWN {
                 self.quick_names.borrow_mut().insert(host.to_owned());
             }
             return found;
@@ -148,7 +149,7 @@ fn cannot(host: &str, why: &str) -> String {
 }
 
 /// Asks the system for the addresses of a host.
-async fn ask(host: String, places: Rc<Places>) -> Result<Vec<IpAddr>, String> {
+async fn ask(host: String, places: Rc<LookupSlots>) -> Result<Vec<IpAddr>, String> {
     let found = places.look_up(&host).await.map_err(|error| {
         let text = error.to_string();
         cannot(&host, text.trim_start_matches("failed to lookup address information: "))

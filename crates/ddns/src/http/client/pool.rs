@@ -12,22 +12,22 @@ use ddns_core::net::ssl::Ssl;
 use tokio::sync::Semaphore;
 
 use super::stream::Spoken;
-use crate::environment::most_files;
+use crate::environment::max_open_files;
 
-/// So many connections are kept, over all origins.
-const MOST: usize = 128;
+/// How many idle connections are kept, over all origins.
+const MAX_IDLE: usize = 128;
 
-/// So long one is kept. A NAT on the way may forget it, some after half a minute, without notice: the request would go
-/// nowhere, and may not be sent again (A7). A new connection costs less than that.
-const LONGEST: Duration = Duration::from_secs(15);
+/// How long an idle connection is kept. A NAT on the way may forget it, some after half a minute, without notice: the
+/// request would go nowhere, and may not be sent again (A7). A new connection costs less than that.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 
-/// One that stayed open for so long after a response is kept by the endpoint.
+/// A connection that stays open this long after a response is kept by the endpoint.
 pub(super) const PROOF: Duration = Duration::from_millis(50);
 
-/// Of so many endpoints it is remembered whether they keep connections.
-const MOST_KNOWN: usize = 1000;
+/// For how many endpoints it is remembered whether they keep connections.
+const MAX_KNOWN: usize = 1000;
 
-/// So many files are open in any run: standard streams, what waits for the network, the cache.
+/// How many files are open in any run: standard streams, what waits for the network, the cache.
 const OTHERS: usize = 16;
 
 /// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
@@ -37,11 +37,11 @@ pub(super) type Purpose = (Rc<str>, Ssl);
 /// Kept connections, the oldest first.
 #[derive(Default)]
 pub(super) struct Idle {
-    kept: RefCell<VecDeque<Kept>>,
+    kept: RefCell<VecDeque<IdleConnection>>,
     known: Known,
 }
 
-struct Kept {
+struct IdleConnection {
     purpose: Purpose,
     connection: Box<Spoken>,
     since: Duration,
@@ -49,13 +49,13 @@ struct Kept {
     is_said: bool,
 }
 
-impl Kept {
+impl IdleConnection {
     fn age(&self, now: Duration) -> Duration {
         now.saturating_sub(self.since)
     }
 
     fn is_old(&self, now: Duration) -> bool {
-        self.age(now) > LONGEST
+        self.age(now) > MAX_IDLE_TIME
     }
 
     fn goes(&self, purpose: &Purpose, via: Option<&Arc<Server>>) -> bool {
@@ -65,7 +65,7 @@ impl Kept {
 
 /// Endpoints that turned out to keep their connections, or not to, by origin and proxy. What is not here counts as it says.
 #[derive(Default)]
-struct Known(RefCell<HashMap<Endpoint, Keeps>>);
+struct Known(RefCell<HashMap<PoolKey, Keeps>>);
 
 /// Whether an endpoint keeps its connections.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ enum Keeps {
     Broke,
 }
 
-type Endpoint = (Rc<str>, Option<Arc<Server>>);
+type PoolKey = (Rc<str>, Option<Arc<Server>>);
 
 impl Known {
     fn keeps(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, is_said: bool) -> bool {
@@ -95,7 +95,7 @@ impl Known {
     fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: Keeps) {
         let mut known = self.0.borrow_mut();
         // An address in a host makes another origin with every change.
-        if known.len() >= MOST_KNOWN {
+        if known.len() >= MAX_KNOWN {
             known.clear();
         }
         known.insert((origin.clone(), via.cloned()), keeps);
@@ -114,7 +114,7 @@ impl Idle {
         if !self.known.keeps(&purpose.0, via, is_said) && kept.iter().any(|kept| kept.goes(&purpose, via)) {
             return;
         }
-        kept.push_back(Kept { purpose, connection, since: now, is_said });
+        kept.push_back(IdleConnection { purpose, connection, since: now, is_said });
         while kept.len() > room || kept.front().is_some_and(|oldest| oldest.is_old(now)) {
             kept.pop_front();
         }
@@ -124,7 +124,7 @@ impl Idle {
     pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Box<Spoken>> {
         let mut kept = self.kept.borrow_mut();
         loop {
-            let fits = |kept: &Kept| {
+            let fits = |kept: &IdleConnection| {
                 let is_usable = || kept.age(now) >= PROOF || self.is_trusted(kept);
                 kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection) && is_usable()
             };
@@ -137,9 +137,9 @@ impl Idle {
     }
 
     /// Whether a kept connection is open; and what that says about the endpoint.
-    fn is_open(&self, kept: &mut Kept, now: Duration) -> bool {
+    fn is_open(&self, kept: &mut IdleConnection, now: Duration) -> bool {
         let is_open = kept.connection.is_open();
-        // One that ended later may have ended for its age.
+        // A connection that ended later may have ended because of its age.
         if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
             self.known.learn(
                 &kept.purpose.0,
@@ -150,7 +150,7 @@ impl Idle {
         is_open
     }
 
-    fn is_trusted(&self, kept: &Kept) -> bool {
+    fn is_trusted(&self, kept: &IdleConnection) -> bool {
         self.known.keeps(&kept.purpose.0, kept.connection.via.as_ref(), kept.is_said)
     }
 
@@ -184,7 +184,7 @@ impl Idle {
 pub(super) struct Room {
     /// One for each request that may be under way.
     pub(super) turns: Semaphore,
-    /// So many connections may be kept.
+    /// How many connections may be kept.
     pub(super) idle: usize,
 }
 
@@ -192,8 +192,8 @@ impl Default for Room {
     /// A half for requests, a quarter for what is kept; the rest is for addresses that are tried besides, name lookups and
     /// files.
     fn default() -> Self {
-        let files = most_files().saturating_sub(OTHERS);
-        Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MOST) }
+        let files = max_open_files().saturating_sub(OTHERS);
+        Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MAX_IDLE) }
     }
 }
 
@@ -246,12 +246,12 @@ mod tests {
             let (_listener, opened) = connections(2).await;
             let idle = Idle::default();
             for connection in opened {
-                idle.keep(purpose("a"), connection, true, MOST, Duration::from_secs(100));
+                idle.keep(purpose("a"), connection, true, MAX_IDLE, Duration::from_secs(100));
             }
-            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(100) + LONGEST).is_some());
-            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(101) + LONGEST).is_none());
+            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(100) + MAX_IDLE_TIME).is_some());
+            assert!(idle.take(&purpose("a"), |_| true, Duration::from_secs(101) + MAX_IDLE_TIME).is_none());
             let (_listener, mut opened) = connections(1).await;
-            idle.keep(purpose("b"), opened.remove(0), true, MOST, Duration::from_secs(101) + LONGEST);
+            idle.keep(purpose("b"), opened.remove(0), true, MAX_IDLE, Duration::from_secs(101) + MAX_IDLE_TIME);
             assert_eq!(idle.kept.borrow().len(), 1, "the old one is closed with the next that is kept");
         });
     }
@@ -264,7 +264,7 @@ mod tests {
             let later = Duration::from_millis(60);
             idle.broke(&a, None);
             for (connection, is_kept) in opened.into_iter().zip([false, true]) {
-                idle.keep(a.clone(), connection, true, MOST, Duration::ZERO);
+                idle.keep(a.clone(), connection, true, MAX_IDLE, Duration::ZERO);
                 assert_eq!(idle.take(&a, |_| true, later).is_some(), is_kept);
                 idle.clear();
             }
@@ -283,14 +283,15 @@ mod tests {
             }
             let (idle, a) = (Idle::default(), purpose("a"));
             let mut opened = opened.into_iter();
-            let mut keep = |is_said, at| idle.keep(a.clone(), opened.next().expect("one more"), is_said, MOST, ms(at));
+            let mut keep =
+                |is_said, at| idle.keep(a.clone(), opened.next().expect("one more"), is_said, MAX_IDLE, ms(at));
             let take = |at| idle.take(&a, |_| true, ms(at));
             keep(false, 0);
             keep(false, 10);
             assert_eq!(idle.kept.borrow().len(), 1, "one is enough to find out");
             assert!(take(49).is_none());
             let found = take(50).expect("it stayed open");
-            idle.keep(a.clone(), found, false, MOST, ms(51));
+            idle.keep(a.clone(), found, false, MAX_IDLE, ms(51));
             keep(false, 51);
             assert_eq!(idle.kept.borrow().len(), 2, "it is known to keep them");
             assert!(take(52).is_some() && take(52).is_some(), "at once");

@@ -17,14 +17,14 @@ use super::stream::{Connection, Stream};
 use crate::clock::unix_time;
 
 /// One step on the way to an endpoint: what was found, or why it goes no further.
-pub(crate) struct Step {
+pub(crate) struct ProbeStep {
     pub(crate) name: &'static str,
     pub(crate) result: Result<String, String>,
 }
 
 impl Connector {
     /// Goes as far as a request would begin. The last step is the one that failed, if one did.
-    pub(super) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<Step> {
+    pub(super) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
         let mut steps = Vec::new();
         // A proxy looks the name up itself.
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
@@ -36,7 +36,7 @@ impl Connector {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
                 format!("{} is {}", url.host, ips.join(", "))
             });
-            steps.push(Step { name: "name", result });
+            steps.push(ProbeStep { name: "name", result });
             if !is_known {
                 return steps;
             }
@@ -48,8 +48,8 @@ impl Connector {
                 let plain = Url { secure: false, ..url.clone() };
                 let without = if url.secure { self.open(&plain, how).await.ok() } else { None };
                 let peer = without.as_ref().map(peer);
-                steps.extend(peer.map(|peer| Step { name: "connection", result: Ok(peer) }));
-                steps.push(Step { name: if without.is_some() { "TLS" } else { "connection" }, result: Err(why) });
+                steps.extend(peer.map(|peer| ProbeStep { name: "connection", result: Ok(peer) }));
+                steps.push(ProbeStep { name: if without.is_some() { "TLS" } else { "connection" }, result: Err(why) });
             }
         }
         steps
@@ -69,8 +69,8 @@ fn peer(connection: &Connection) -> String {
 }
 
 /// What there is to say about an open connection.
-fn described(connection: &Connection, ssl: &Ssl) -> Vec<Step> {
-    let mut steps = vec![Step { name: "connection", result: Ok(peer(connection)) }];
+fn described(connection: &Connection, ssl: &Ssl) -> Vec<ProbeStep> {
+    let mut steps = vec![ProbeStep { name: "connection", result: Ok(peer(connection)) }];
     let Stream::Tls(stream) = &connection.stream else { return steps };
     let tls = stream.get_ref().1;
     let version = tls
@@ -86,10 +86,10 @@ fn described(connection: &Connection, ssl: &Ssl) -> Vec<Step> {
         }
         _ => "the certificate is verified",
     };
-    steps.push(Step { name: "TLS", result: Ok(format!("{version}; {trust}")) });
+    steps.push(ProbeStep { name: "TLS", result: Ok(format!("{version}; {trust}")) });
     let first = tls.peer_certificates().and_then(<[_]>::first);
     if let Some(certificate) = first.and_then(|certificate| Certificate::from_der(certificate).ok()) {
-        steps.push(Step { name: "certificate", result: Ok(validity(&certificate, unix_time().seconds)) });
+        steps.push(ProbeStep { name: "certificate", result: Ok(validity(&certificate, unix_time().seconds)) });
     }
     steps
 }

@@ -4,7 +4,7 @@
 use std::io;
 
 use ddns_core::net::proxy::Server;
-use ddns_core::net::socks::{self, Destination, Next};
+use ddns_core::net::socks::{self, AfterGreeting, Destination};
 use ddns_core::net::url::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
@@ -52,7 +52,7 @@ where
     let own = |why| SocksError::Own(why);
     let login = server.credentials.as_ref();
     let chosen = exchanged(stream, &socks::greeting(login)).await.map_err(own)?;
-    if let (Next::Login, Some(login)) = (socks::chosen(login, chosen).map_err(own)?, login) {
+    if let (AfterGreeting::Login, Some(login)) = (socks::chosen(login, chosen).map_err(own)?, login) {
         let response = exchanged(stream, &socks::login(login)).await.map_err(own)?;
         socks::logged_in(response).map_err(own)?;
     }

@@ -11,7 +11,7 @@ use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepid
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use super::exchange::{self, End};
+use super::exchange::{self, BodyEnd};
 use super::stream::Spoken;
 use super::{Client, How};
 
@@ -57,8 +57,8 @@ impl Streaming {
     pub(crate) async fn next(&mut self) -> Result<Bytes, String> {
         self.connection.stream.next(&mut self.body).await.map_err(|end| {
             let how = match end {
-                End::Whole => "ended its response",
-                End::Closed | End::Cut => "broke the connection off",
+                BodyEnd::Whole => "ended its response",
+                BodyEnd::Closed | BodyEnd::Cut => "broke the connection off",
             };
             format!("{} {how}", self.origin)
         })

@@ -22,7 +22,7 @@ use tokio_rustls::rustls::{
     SignatureScheme, WantsVerifier,
 };
 
-pub(crate) use trust::{Pem, Trust};
+pub(crate) use trust::{Pem, TlsTrust};
 
 /// Connectors, made when they are first needed.
 #[derive(Default)]
@@ -36,7 +36,7 @@ pub(super) struct Tls {
 
 impl Tls {
     /// One way to verify for all connections.
-    pub(super) fn trusting(trust: &Trust<'_>) -> Result<Self, String> {
+    pub(super) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { only: Some(trust.connector()?), ..Self::default() })
     }
 

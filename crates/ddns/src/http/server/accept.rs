@@ -1,4 +1,4 @@
-//! Takes connections, so many at once.
+//! Takes connections, a limited number at once.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -15,11 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use super::wire::{Activity, Patience, UNBOUNDED};
-use crate::environment::most_for_others;
+use crate::environment::max_files_per_kind;
 
-/// So many connections are served at once. Another one takes the place of the one that has been silent longest, or waits
-/// until one ends.
-const MOST_CONNECTIONS: usize = 64;
+/// How many connections are served at once. A new one evicts the one that has been idle longest, or waits until one
+/// ends.
+const MAX_CONNECTIONS: usize = 64;
 
 /// Who is silent for less may be about to send its next request.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -28,10 +28,10 @@ const SILENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection that was taken.
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedConnection {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
-    /// Kept up by whoever serves it.
+    /// Set by the task that serves it.
     pub(crate) activity: Rc<Activity>,
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct Accepted {
 pub(crate) async fn accept<F: Future<Output = bool>>(
     listener: &TcpListener,
     patience: Patience,
-    serve: impl Fn(Accepted) -> F,
+    serve: impl Fn(AcceptedConnection) -> F,
 ) {
-    let most = MOST_CONNECTIONS.min(most_for_others());
+    let most = MAX_CONNECTIONS.min(max_files_per_kind());
     let mut open = FuturesUnordered::new();
     let mut known: VecDeque<(Weak<Activity>, AbortHandle)> = VecDeque::new();
     loop {
@@ -66,7 +66,7 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
                 }
                 let activity = Rc::new(Activity::new(patience));
                 let weak = Rc::downgrade(&activity);
-                let (connection, handle) = abortable(serve(Accepted { stream, from, activity }));
+                let (connection, handle) = abortable(serve(AcceptedConnection { stream, from, activity }));
                 known.push_back((weak, handle));
                 open.push(connection);
             }

@@ -1,5 +1,5 @@
 //! A receiver of callbacks for rehearsals: what `ddns listen` shows and `ddns demo` calls. It takes HTTP/1.1 requests
-//! on a port of this host, hands each to whoever started it, and responds as that decides.
+//! on a port of this host, hands each to its caller, and responds as the caller decides.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -15,9 +15,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-use super::accept::{Accepted, accept};
+use super::accept::{AcceptedConnection, accept};
 use super::speak::{hang_up, read, reason, speak};
-use super::wire::{Activity, Patience, Phase, Wire};
+use super::wire::{Activity, ConnectionPhase, Patience, ServerWire};
 use crate::http::body::Whole;
 
 /// More body than this is not a callback, in KiB.
@@ -40,7 +40,7 @@ pub(crate) struct Received {
 
 /// Why something that came is not a request.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct InvalidRequest {
     pub(crate) from: SocketAddr,
     /// The status that it got; `None` where the sender is gone.
     pub(crate) status: Option<u16>,
@@ -50,7 +50,7 @@ pub(crate) struct Refusal {
 
 /// How to respond to a request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Response {
+pub(crate) struct ReceiverResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) delay: Duration,
@@ -60,9 +60,9 @@ pub(crate) struct Response {
 
 /// What to do about what came.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Reaction {
     /// Respond to it. What was refused gets its own status.
-    Respond(Response),
+    Respond(ReceiverResponse),
     /// Close the connection without a response.
     Ignore,
     /// End at once.
@@ -70,20 +70,20 @@ pub(crate) enum Verdict {
 }
 
 /// Serves until a last response was sent, or `handle` wants it to stop.
-pub(crate) async fn serve(listener: TcpListener, handle: impl Fn(Result<&Received, &Refusal>) -> Verdict) {
+pub(crate) async fn serve(listener: TcpListener, handle: impl Fn(Result<&Received, &InvalidRequest>) -> Reaction) {
     serve_patiently(listener, handle, Patience::USUAL).await;
 }
 
 async fn serve_patiently(
     listener: TcpListener,
-    handle: impl Fn(Result<&Received, &Refusal>) -> Verdict,
+    handle: impl Fn(Result<&Received, &InvalidRequest>) -> Reaction,
     patience: Patience,
 ) {
-    accept(&listener, patience, |accepted| Connection::new(accepted.from, &handle).serve(accepted)).await;
+    accept(&listener, patience, |accepted| ReceiverConnection::new(accepted.from, &handle).serve(accepted)).await;
 }
 
 /// One connection from its first request to its last.
-struct Connection<'a, H> {
+struct ReceiverConnection<'a, H> {
     from: SocketAddr,
     handle: &'a H,
     /// Whether something was refused, so that the rest of it may still arrive.
@@ -92,14 +92,14 @@ struct Connection<'a, H> {
     is_over: Cell<bool>,
 }
 
-impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
+impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnection<'a, H> {
     fn new(from: SocketAddr, handle: &'a H) -> Self {
         Self { from, handle, is_refused: Cell::new(false), is_over: Cell::new(false) }
     }
 
     /// Serves the connection to its end; true where the receiver is to end with it.
-    async fn serve(self, Accepted { stream, activity, .. }: Accepted) -> bool {
-        let wire = Rc::new(RefCell::new(Wire::new(stream, Rc::clone(&activity))));
+    async fn serve(self, AcceptedConnection { stream, activity, .. }: AcceptedConnection) -> bool {
+        let wire = Rc::new(RefCell::new(ServerWire::new(stream, Rc::clone(&activity))));
         let served = speak(&wire, true, |request| self.respond(request, &activity)).await;
         // hyper is done with it.
         let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };
@@ -107,7 +107,7 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
             _ if wire.is_secured => {
                 Some((None, "https was spoken, and this is http: write http:// into the address".to_owned()))
             }
-            None if activity.phase() == Phase::Reading => {
+            None if activity.phase() == ConnectionPhase::Reading => {
                 Some((Some(408), "a request took too long to come".to_owned()))
             }
             None | Some(Ok(())) => None,
@@ -115,7 +115,7 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
         };
         if let Some((status, why)) = refusal {
             let verdict = self.refuse(status, why);
-            if let (None, Verdict::Respond(_)) = (served, verdict) {
+            if let (None, Reaction::Respond(_)) = (served, verdict) {
                 let _ = wire.stream.write_all(TIMED_OUT).await;
             }
         }
@@ -130,14 +130,14 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
         request: Request<Incoming>,
         activity: &Activity,
     ) -> Result<hyper::Response<Whole>, NoResponse> {
-        activity.enter(Phase::Reading);
+        activity.enter(ConnectionPhase::Reading);
         let (head, body) = request.into_parts();
         let body = match read(body, BODY_LIMIT).await {
             Ok(body) => body,
             Err((status, why)) => {
                 let verdict = self.refuse(status, why);
-                let status = status.filter(|_| matches!(verdict, Verdict::Respond(_))).ok_or(NoResponse)?;
-                return Ok(outgoing(&Response { status, is_last: true, ..Response::default() }));
+                let status = status.filter(|_| matches!(verdict, Reaction::Respond(_))).ok_or(NoResponse)?;
+                return Ok(outgoing(&ReceiverResponse { status, is_last: true, ..ReceiverResponse::default() }));
             }
         };
         let owned = |(name, value): (&HeaderName, &HeaderValue)| {
@@ -150,25 +150,25 @@ impl<'a, H: Fn(Result<&Received, &Refusal>) -> Verdict> Connection<'a, H> {
             headers: head.headers.iter().map(owned).collect(),
             body,
         };
-        activity.enter(Phase::Responding);
+        activity.enter(ConnectionPhase::Responding);
         let response = match (self.handle)(Ok(&received)) {
-            Verdict::Respond(response) => response,
-            Verdict::Ignore => return Err(NoResponse),
-            Verdict::Stop => {
+            Reaction::Respond(response) => response,
+            Reaction::Ignore => return Err(NoResponse),
+            Reaction::Stop => {
                 self.is_over.set(true);
                 return Err(NoResponse);
             }
         };
         sleep(response.delay).await;
         self.is_over.set(response.is_last);
-        activity.enter(Phase::Writing);
+        activity.enter(ConnectionPhase::Writing);
         Ok(outgoing(&response))
     }
 
-    fn refuse(&self, status: Option<u16>, why: impl Into<String>) -> Verdict {
+    fn refuse(&self, status: Option<u16>, why: impl Into<String>) -> Reaction {
         self.is_refused.set(true);
-        let verdict = (self.handle)(Err(&Refusal { from: self.from, status, why: why.into() }));
-        self.is_over.set(matches!(verdict, Verdict::Stop));
+        let verdict = (self.handle)(Err(&InvalidRequest { from: self.from, status, why: why.into() }));
+        self.is_over.set(matches!(verdict, Reaction::Stop));
         verdict
     }
 }
@@ -186,7 +186,7 @@ impl fmt::Display for NoResponse {
 impl std::error::Error for NoResponse {}
 
 /// A response without a body, as hyper sends it.
-fn outgoing(response: &Response) -> hyper::Response<Whole> {
+fn outgoing(response: &ReceiverResponse) -> hyper::Response<Whole> {
     let mut outgoing = hyper::Response::new(Whole::NONE);
     *outgoing.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if outgoing.status().canonical_reason().is_none() {

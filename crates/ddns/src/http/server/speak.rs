@@ -16,23 +16,23 @@ use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{sleep_until, timeout};
 
-use super::wire::{Phase, Wire};
+use super::wire::{ConnectionPhase, ServerWire};
 use crate::http::io::Io;
 
 /// More head than this, or more headers, is not a request.
 const HEAD_LIMIT: usize = 64 * 1024;
-const MOST_HEADERS: usize = 128;
+const MAX_HEADERS: usize = 128;
 
 /// How long the rest of what was refused is taken.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The status that something got which is not a request, where it got one; and a sentence that begins with what came.
-pub(super) type Reason = (Option<u16>, String);
+pub(super) type Rejection = (Option<u16>, String);
 
 /// Responds to what comes. A side that has sent everything may still want its responses: where `half_closed` is set, it gets
 /// them. What came of the connection in the end; `None` where it took too long.
 pub(crate) async fn speak<S, B, E, F>(
-    wire: &Rc<RefCell<Wire<S>>>,
+    wire: &Rc<RefCell<ServerWire<S>>>,
     half_closed: bool,
     respond: impl Fn(Request<Incoming>) -> F,
 ) -> Option<hyper::Result<()>>
@@ -48,7 +48,7 @@ where
         .half_close(half_closed)
         .title_case_headers(true)
         .auto_date_header(false)
-        .max_headers(MOST_HEADERS)
+        .max_headers(MAX_HEADERS)
         .max_buf_size(HEAD_LIMIT);
     let activity = Rc::clone(&wire.borrow().activity);
     let mut connection = pin!(builder.serve_connection(Io(wire.clone()), service_fn(respond)));
@@ -67,20 +67,20 @@ where
 }
 
 /// Why hyper gave up a connection, and with which status; `None` where there is nothing to report.
-pub(super) fn reason(error: &hyper::Error, phase: Phase) -> Option<Reason> {
+pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rejection> {
     if error.is_parse_version_h2() {
         return Some((None, "HTTP/2 was spoken, and this is HTTP/1.1".to_owned()));
     }
     if error.is_parse_too_large() {
         return Some((
             Some(431),
-            format!("a request has more than {} KiB of headers, or more than {MOST_HEADERS}", HEAD_LIMIT >> 10),
+            format!("a request has more than {} KiB of headers, or more than {MAX_HEADERS}", HEAD_LIMIT >> 10),
         ));
     }
     if error.is_parse() {
         return Some((Some(400), format!("something came that is not an HTTP request ({error})")));
     }
-    if error.is_user() || phase != Phase::Reading {
+    if error.is_user() || phase != ConnectionPhase::Reading {
         return None;
     }
     Some((None, closed(error)))
@@ -95,8 +95,8 @@ fn closed(error: &hyper::Error) -> String {
     }
 }
 
-/// A whole body of no more than so many KiB, or why it is none.
-pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Reason> {
+/// A whole body of at most this many KiB, or why it is none.
+pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Rejection> {
     let too_large = || Err((Some(413), format!("the body of a request is larger than {limit} KiB")));
     let most = limit << 10;
     if incoming.size_hint().lower() > most as u64 {

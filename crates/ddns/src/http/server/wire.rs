@@ -31,7 +31,7 @@ const HANDSHAKE: u8 = 0x16;
 
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectionPhase {
     Waiting,
     Reading,
     Responding,
@@ -43,7 +43,7 @@ pub(crate) enum Phase {
 /// What a connection is at, and since when.
 pub(crate) struct Activity {
     patience: Patience,
-    phase: Cell<Phase>,
+    phase: Cell<ConnectionPhase>,
     since: Cell<Instant>,
     /// Since when the other side takes nothing of what is to be sent.
     stuck: Cell<Option<Instant>>,
@@ -51,14 +51,19 @@ pub(crate) struct Activity {
 
 impl Activity {
     pub(super) fn new(patience: Patience) -> Self {
-        Self { patience, phase: Cell::new(Phase::Waiting), since: Cell::new(Instant::now()), stuck: Cell::default() }
+        Self {
+            patience,
+            phase: Cell::new(ConnectionPhase::Waiting),
+            since: Cell::new(Instant::now()),
+            stuck: Cell::default(),
+        }
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> ConnectionPhase {
         self.phase.get()
     }
 
-    pub(crate) fn enter(&self, phase: Phase) {
+    pub(crate) fn enter(&self, phase: ConnectionPhase) {
         self.phase.set(phase);
         self.since.set(Instant::now());
     }
@@ -67,8 +72,8 @@ impl Activity {
     pub(super) fn is_silent(&self, at_least: Duration) -> bool {
         let since = self.since.get().elapsed();
         match self.phase() {
-            Phase::Waiting => since >= at_least,
-            Phase::Reading => since >= at_least * 4,
+            ConnectionPhase::Waiting => since >= at_least,
+            ConnectionPhase::Reading => since >= at_least * 4,
             _ => false,
         }
     }
@@ -76,10 +81,10 @@ impl Activity {
     /// When it has taken too long.
     pub(crate) fn deadline(&self) -> Instant {
         match (self.phase(), self.stuck.get()) {
-            (Phase::Waiting, _) => self.since.get() + self.patience.idle,
-            (Phase::Reading | Phase::Writing, _) => self.since.get() + self.patience.request,
-            (Phase::Streaming, Some(stuck)) => stuck + self.patience.request,
-            (Phase::Responding | Phase::Streaming, _) => self.since.get() + UNBOUNDED,
+            (ConnectionPhase::Waiting, _) => self.since.get() + self.patience.idle,
+            (ConnectionPhase::Reading | ConnectionPhase::Writing, _) => self.since.get() + self.patience.request,
+            (ConnectionPhase::Streaming, Some(stuck)) => stuck + self.patience.request,
+            (ConnectionPhase::Responding | ConnectionPhase::Streaming, _) => self.since.get() + UNBOUNDED,
         }
     }
 
@@ -90,35 +95,35 @@ impl Activity {
     }
 }
 
-pub(crate) struct Wire<S> {
+pub(crate) struct ServerWire<S> {
     pub(crate) stream: S,
     pub(crate) activity: Rc<Activity>,
     /// Whether TLS was spoken where it is not expected. Nothing of it is handed on.
     pub(crate) is_secured: bool,
 }
 
-impl<S> Wire<S> {
+impl<S> ServerWire<S> {
     pub(crate) fn new(stream: S, activity: Rc<Activity>) -> Self {
         Self { stream, activity, is_secured: false }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ServerWire<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
-        if let (Some(first), Phase::Waiting) = (into.filled().get(before), self.activity.phase()) {
+        if let (Some(first), ConnectionPhase::Waiting) = (into.filled().get(before), self.activity.phase()) {
             if *first == HANDSHAKE {
                 self.is_secured = true;
                 into.set_filled(before);
             }
-            self.activity.enter(Phase::Reading);
+            self.activity.enter(ConnectionPhase::Reading);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ServerWire<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.activity.wrote(wrote)
@@ -126,8 +131,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        if self.activity.phase() == Phase::Writing {
-            self.activity.enter(Phase::Waiting);
+        if self.activity.phase() == ConnectionPhase::Writing {
+            self.activity.enter(ConnectionPhase::Waiting);
         }
         Poll::Ready(Ok(()))
     }

@@ -11,7 +11,7 @@ use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
-use crate::regular::open_own;
+use crate::open_file::open_own;
 
 /// So many damaged files are kept beside each other.
 const MOST_SET_ASIDE: usize = 9;

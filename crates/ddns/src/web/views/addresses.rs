@@ -21,13 +21,13 @@ pub(crate) struct Local {
 
 /// What the sources of some domains give.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct List {
+pub(crate) struct SourceList {
     /// `IPv4 (A)`
     pub(crate) family: String,
     /// `for home.example.com`
     pub(crate) domains: String,
-    pub(crate) attempts: Vec<Attempt>,
-    /// The address that would be sent and why; none where there is none.
+    pub(crate) attempts: Vec<AttemptView>,
+    /// The address that would be sent and why; `None` if no source gave one.
     pub(crate) chosen: Option<String>,
     /// What is doubtful about it.
     pub(crate) warnings: Vec<String>,
@@ -35,9 +35,9 @@ pub(crate) struct List {
 
 /// What one source gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Attempt {
+pub(crate) struct AttemptView {
     pub(crate) source: String,
-    /// The address; none where it gave none.
+    /// The address; `None` if the source gave none.
     pub(crate) ip: Option<String>,
     /// Why this one, or why none.
     pub(crate) why: String,
@@ -45,17 +45,17 @@ pub(crate) struct Attempt {
 }
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
+pub(crate) struct AddressesModel<'a> {
     pub(crate) local: Vec<Local>,
     /// Why the addresses of this host cannot be listed.
     pub(crate) trouble: Option<String>,
-    pub(crate) lists: Vec<List>,
+    pub(crate) lists: Vec<SourceList>,
     /// When the sources were asked; none while they are.
     pub(crate) asked: Option<When>,
     pub(crate) token: &'a str,
 }
 
-impl Render for Model<'_> {
+impl Render for AddressesModel<'_> {
     fn render(&self) -> Markup {
         let again = html! { button { "Ask again" } };
         html! {
@@ -84,7 +84,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl AddressesModel<'_> {
     fn host(&self) -> Markup {
         html! {
             section.card.flush aria-labelledby="local" {
@@ -123,7 +123,7 @@ fn row(local: &Local) -> Markup {
     }
 }
 
-fn sources(list: &List) -> Markup {
+fn sources(list: &SourceList) -> Markup {
     html! {
         section.card.flush {
             header { h2 { (list.family) } span.soft.small { (list.domains) } }

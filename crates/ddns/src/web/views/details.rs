@@ -9,15 +9,15 @@ use maud::{Markup, Render, html};
 use super::history::records;
 use super::overview::{last, why};
 use super::parts::{action, empty, pill, prose, time};
-use super::requests::{Item, body};
+use super::requests::{RequestItem, body};
 use super::strip::{Strip, large, legend, table};
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
+pub(crate) struct DetailsModel<'a> {
     pub(crate) row: &'a Row,
     /// None where it cannot be shown now.
-    pub(crate) request: Option<Item>,
-    /// The last days; none where there is no history.
+    pub(crate) request: Option<RequestItem>,
+    /// The last days; `None` if there is no history.
     pub(crate) strip: Option<Strip>,
     /// The latest first.
     pub(crate) history: Vec<Record>,
@@ -27,7 +27,7 @@ pub(crate) struct Model<'a> {
     pub(crate) token: &'a str,
 }
 
-impl Render for Model<'_> {
+impl Render for DetailsModel<'_> {
     fn render(&self) -> Markup {
         let state = self.row.state;
         let button = match state {
@@ -71,7 +71,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl DetailsModel<'_> {
     fn facts(&self) -> Markup {
         let row = self.row;
         html! {

@@ -9,8 +9,8 @@ use maud::{Markup, html};
 
 use super::parts::{Icon, Tone, left, notice, time};
 
-/// So many members are shown.
-const MOST_MEMBERS: usize = 20;
+/// How many members are shown.
+const MAX_MEMBERS: usize = 20;
 
 pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
     let Standing { member, role, holder, held_for, lease_left, members, store, .. } = &membership.standing;
@@ -58,12 +58,12 @@ fn sign(role: Role) -> Markup {
 }
 
 fn table(members: &[Seen]) -> Markup {
-    let more = members.len().saturating_sub(MOST_MEMBERS);
+    let more = members.len().saturating_sub(MAX_MEMBERS);
     html! {
         table.cards {
             thead { tr { th scope="col" { "Member" } th scope="col" { "State" } th scope="col" { "Prefer" } } }
             tbody {
-                @for seen in members.iter().take(MOST_MEMBERS) {
+                @for seen in members.iter().take(MAX_MEMBERS) {
                     tr {
                         th { (seen.member) @if seen.is_self { span.soft { " (this host)" } } }
                         td data-label="State" { (stands(seen)) }

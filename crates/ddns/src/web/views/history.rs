@@ -1,31 +1,31 @@
 //! What happened, the latest first: the same that `ddns history` shows.
 
-use ddns_core::history::filter::Kind;
-use ddns_core::history::record::{Event, Record};
+use ddns_core::history::filter::RecordKind;
+use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::text::number::grouped;
 use ddns_core::update::status::UpdateState;
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
-use super::parts::{Icon, Range, Tone, empty, notice, pager, response, time};
+use super::parts::{Icon, ListRange, Tone, empty, notice, pager, response, time};
 
-/// So many records stand on a page.
+/// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
-    pub(crate) filter: &'a Filter,
-    pub(crate) kind: Kind,
+pub(crate) struct HistoryModel<'a> {
+    pub(crate) filter: &'a ListFilter,
+    pub(crate) kind: RecordKind,
     /// Those of this page, the latest first.
     pub(crate) records: &'a [Record],
-    pub(crate) range: Range,
+    pub(crate) range: ListRange,
     pub(crate) clock: Clock<'a>,
     /// Why the history cannot be read.
     pub(crate) trouble: Option<String>,
 }
 
-impl Render for Model<'_> {
+impl Render for HistoryModel<'_> {
     fn render(&self) -> Markup {
         html! {
             div.stack {
@@ -45,7 +45,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl HistoryModel<'_> {
     fn bar(&self) -> Markup {
         html! {
             div.bar {
@@ -53,7 +53,7 @@ impl Model<'_> {
                     input type="search" name="q" value=(self.filter.search) aria-label="Filter by domain"
                         placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
                     select name="outcome" aria-label="Outcome" data-submit {
-                        @for kind in Kind::ALL {
+                        @for kind in RecordKind::ALL {
                             option value=(kind.name()) selected[kind == self.kind] { (words(kind)) }
                         }
                     }
@@ -64,7 +64,7 @@ impl Model<'_> {
     }
 
     fn nothing(&self) -> Markup {
-        if self.filter.search.is_empty() && self.kind == Kind::All {
+        if self.filter.search.is_empty() && self.kind == RecordKind::All {
             return empty("Nothing yet", html! { "Outcomes and changes of the address are shown here as they come." });
         }
         empty(
@@ -74,13 +74,13 @@ impl Model<'_> {
     }
 }
 
-fn words(kind: Kind) -> &'static str {
+fn words(kind: RecordKind) -> &'static str {
     match kind {
-        Kind::All => "everything",
-        Kind::Failed => "failures",
-        Kind::Changed => "changed addresses",
-        Kind::Accepted => "accepted",
-        Kind::Group => "the group",
+        RecordKind::All => "everything",
+        RecordKind::Failed => "failures",
+        RecordKind::Changed => "changed addresses",
+        RecordKind::Accepted => "accepted",
+        RecordKind::Group => "the group",
     }
 }
 
@@ -110,20 +110,20 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
     }
 }
 
-fn sign(event: Event) -> Markup {
+fn sign(event: HistoryEvent) -> Markup {
     let (state, words) = match event {
-        Event::Accepted => (UpdateState::UpToDate, "accepted"),
-        Event::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
-        Event::Failed => (UpdateState::Retrying, "failed"),
-        Event::Stopped => (UpdateState::Stopped, "stopped"),
-        Event::HeldBack => (UpdateState::HeldBack, "held back"),
-        Event::Address => (UpdateState::Sending, "address changed"),
-        Event::NoAddress => (UpdateState::NoAddress, "no address"),
-        Event::SourceFailed => (UpdateState::Retrying, "source failed"),
-        Event::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
-        Event::TookOver => (UpdateState::UpToDate, "took over"),
-        Event::GaveBack => (UpdateState::StandBy, "gave back"),
-        Event::Lost => (UpdateState::Retrying, "lost"),
+        HistoryEvent::Accepted => (UpdateState::UpToDate, "accepted"),
+        HistoryEvent::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
+        HistoryEvent::Failed => (UpdateState::Retrying, "failed"),
+        HistoryEvent::Stopped => (UpdateState::Stopped, "stopped"),
+        HistoryEvent::HeldBack => (UpdateState::HeldBack, "held back"),
+        HistoryEvent::Address => (UpdateState::Sending, "address changed"),
+        HistoryEvent::NoAddress => (UpdateState::NoAddress, "no address"),
+        HistoryEvent::SourceFailed => (UpdateState::Retrying, "source failed"),
+        HistoryEvent::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
+        HistoryEvent::TookOver => (UpdateState::UpToDate, "took over"),
+        HistoryEvent::GaveBack => (UpdateState::StandBy, "gave back"),
+        HistoryEvent::Lost => (UpdateState::Retrying, "lost"),
     };
     html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }
@@ -136,23 +136,23 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
     html! {
         p.soft {
             @match record.event {
-                Event::Accepted | Event::Unchanged => {
+                HistoryEvent::Accepted | HistoryEvent::Unchanged => {
                     (address()) (before())
                     @if let Some(status) = record.status { " · " (status) }
                     @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }
                     @if record.attempt > 1 { " · try " (record.attempt) }
                 }
-                Event::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
-                Event::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
-                Event::HeldBack => {
+                HistoryEvent::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
+                HistoryEvent::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
+                HistoryEvent::HeldBack => {
                     (address()) " · " (reason)
                     @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
                 }
-                Event::Address => { (address()) (before()) " · " (source()) }
-                Event::NoAddress => { "No source gave an address any more" (before()) "." }
-                Event::SourceFailed => { (source()) ": " (reason) }
-                Event::SourceRecovered => { (source()) }
-                Event::TookOver | Event::GaveBack | Event::Lost => { "This host " (record.sentence()) "." }
+                HistoryEvent::Address => { (address()) (before()) " · " (source()) }
+                HistoryEvent::NoAddress => { "No source gave an address any more" (before()) "." }
+                HistoryEvent::SourceFailed => { (source()) ": " (reason) }
+                HistoryEvent::SourceRecovered => { (source()) }
+                HistoryEvent::TookOver | HistoryEvent::GaveBack | HistoryEvent::Lost => { "This host " (record.sentence()) "." }
             }
         }
     }

@@ -2,18 +2,18 @@
 
 use maud::{Markup, Render, html};
 
-use super::parts::{Field, token_field};
+use super::parts::{FormField, token_field};
 
 /// What the page for logging in is made of.
-pub(crate) struct Login<'a> {
+pub(crate) struct LoginForm<'a> {
     pub(crate) token: &'a str,
     /// What was wrong with the try before.
     pub(crate) wrong: Option<&'a str>,
 }
 
-impl Render for Login<'_> {
+impl Render for LoginForm<'_> {
     fn render(&self) -> Markup {
-        let field = Field {
+        let field = FormField {
             id: "password",
             label: "Password",
             help: Some("The one that was given to `ddns password`."),
@@ -40,12 +40,12 @@ impl Render for Login<'_> {
 }
 
 /// A page that says what is wrong and what to do next.
-pub(crate) struct Wrong<'a> {
+pub(crate) struct ErrorPage<'a> {
     pub(crate) title: &'a str,
     pub(crate) text: &'a str,
 }
 
-impl Render for Wrong<'_> {
+impl Render for ErrorPage<'_> {
     fn render(&self) -> Markup {
         html! {
             div.stack.gate {

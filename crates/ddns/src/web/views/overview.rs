@@ -2,19 +2,19 @@
 
 use ddns_core::text::number::grouped;
 use ddns_core::update::status::{Last, Row, Status, UpdateState};
-use ddns_core::web::overview::{Current, Overview, PER_PAGE, Query, Sort, Trouble, address, details_link};
+use ddns_core::web::overview::{Current, Overview, OverviewQuery, PER_PAGE, Sort, Trouble, address, details_link};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
 use super::group;
-use super::parts::{Icon, Range, Tone, action, empty, left, notice, pager, pill, response, state, time};
+use super::parts::{Icon, ListRange, Tone, action, empty, left, notice, pager, pill, response, state, time};
 use super::strip::{Strip, strip};
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
+pub(crate) struct OverviewModel<'a> {
     pub(crate) status: &'a Status,
     pub(crate) view: &'a Overview<'a>,
-    pub(crate) query: &'a Query,
+    pub(crate) query: &'a OverviewQuery,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
     /// The last days of each row of the page; empty where there is no history.
@@ -23,7 +23,7 @@ pub(crate) struct Model<'a> {
     pub(crate) since: Vec<Option<u64>>,
 }
 
-impl Render for Model<'_> {
+impl Render for OverviewModel<'_> {
     fn render(&self) -> Markup {
         html! {
             div.stack {
@@ -37,7 +37,7 @@ impl Render for Model<'_> {
     }
 }
 
-impl Model<'_> {
+impl OverviewModel<'_> {
     fn hero(&self) -> Markup {
         let view = self.view;
         let button = html! { button.main { "Synchronize now" } };
@@ -164,7 +164,7 @@ impl Model<'_> {
                             (self.head())
                             tbody { @for (at, row) in view.rows.iter().enumerate() { (self.row(row, self.strips.get(at))) } }
                         }
-                        (pager(Range { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link()))
+                        (pager(ListRange { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link()))
                     }
                 }
             }

@@ -157,7 +157,7 @@ pub(crate) fn code(text: &str, what: &str) -> Markup {
 }
 
 /// A field of a form: its name, the control, help, and what is wrong with it.
-pub(crate) struct Field<'a> {
+pub(crate) struct FormField<'a> {
     /// Of the control, too.
     pub(crate) id: &'a str,
     pub(crate) label: &'a str,
@@ -165,8 +165,8 @@ pub(crate) struct Field<'a> {
     pub(crate) wrong: Option<&'a str>,
 }
 
-impl Field<'_> {
-    /// The control gets what connects it with help and error: see [`Field::described`].
+impl FormField<'_> {
+    /// The control gets what connects it with help and error: see [`FormField::described`].
     pub(crate) fn around(&self, control: &Markup) -> Markup {
         html! {
             div.field {
@@ -212,7 +212,7 @@ pub(crate) fn token_field(token: &str) -> Markup {
 
 /// Which part of a long list is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Range {
+pub(crate) struct ListRange {
     /// From 1.
     pub(crate) page: usize,
     pub(crate) per_page: usize,
@@ -220,8 +220,8 @@ pub(crate) struct Range {
 }
 
 /// `1–50 of 10,000`, and the way to the pages before and after; `link` gives the address of a page.
-pub(crate) fn pager(range: Range, what: &str, link: impl Fn(usize) -> String) -> Markup {
-    let Range { page, per_page, total } = range;
+pub(crate) fn pager(range: ListRange, what: &str, link: impl Fn(usize) -> String) -> Markup {
+    let ListRange { page, per_page, total } = range;
     let first = (page - 1).saturating_mul(per_page).saturating_add(1);
     let last = page.saturating_mul(per_page).min(total);
     let is_last = last >= total;

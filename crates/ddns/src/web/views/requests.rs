@@ -1,16 +1,16 @@
 //! Every request as it would be sent now, redacted: the same that `ddns preview` shows.
 
-use ddns_core::web::list::Filter;
+use ddns_core::web::list::ListFilter;
 use maud::{Markup, Render, html};
 
-use super::parts::{Range, Tone, code, empty, notice, pager, prose};
+use super::parts::{ListRange, Tone, code, empty, notice, pager, prose};
 
-/// So many requests stand on a page.
+/// How many requests a page shows.
 pub(crate) const PER_PAGE: usize = 20;
 
 /// One update and its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct RequestItem {
     pub(crate) domain: String,
     pub(crate) kind: String,
     /// What would be done and why: `would be sent: ...`.
@@ -19,12 +19,12 @@ pub(crate) struct Item {
     pub(crate) address: Option<String>,
     /// What is wrong with the sources, or doubtful about the address.
     pub(crate) warnings: Vec<String>,
-    pub(crate) request: Content,
+    pub(crate) request: RequestContent,
 }
 
 /// The request of an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum RequestContent {
     /// As text and as a command of curl.
     Shown { text: String, curl: String, endpoint: String, proxy: Option<String> },
     /// It goes in one request with another update.
@@ -34,16 +34,16 @@ pub(crate) enum Content {
 }
 
 /// What the view is made of.
-pub(crate) struct Model<'a> {
-    pub(crate) filter: &'a Filter,
+pub(crate) struct RequestsModel<'a> {
+    pub(crate) filter: &'a ListFilter,
     /// Those of this page.
-    pub(crate) items: Vec<Item>,
-    pub(crate) range: Range,
+    pub(crate) items: Vec<RequestItem>,
+    pub(crate) range: ListRange,
     /// `Nothing was sent. A run now would send 1 of 2 updates.`
     pub(crate) closing: String,
 }
 
-impl Render for Model<'_> {
+impl Render for RequestsModel<'_> {
     fn render(&self) -> Markup {
         html! {
             div.stack {
@@ -77,31 +77,31 @@ impl Render for Model<'_> {
     }
 }
 
-fn head(item: &Item) -> Markup {
+fn head(item: &RequestItem) -> Markup {
     html! {
         h2 { (item.domain) " " span.tag { (item.kind) } }
     }
 }
 
 /// Verdict, address and request of an update.
-pub(super) fn body(item: &Item) -> Markup {
+pub(super) fn body(item: &RequestItem) -> Markup {
     html! {
         dl.pairs {
             dt { "Verdict" } dd { (prose(&item.verdict)) }
             @if let Some(address) = &item.address { dt { "Address" } dd { (prose(address)) } }
-            @if let Content::Shown { endpoint, proxy, .. } = &item.request {
+            @if let RequestContent::Shown { endpoint, proxy, .. } = &item.request {
                 dt { "Endpoint" }
                 dd { code { (endpoint) } @if let Some(proxy) = proxy { ", through the proxy " code { (proxy) } } }
             }
         }
         @for warning in &item.warnings { (notice(Tone::Warning, prose(warning))) }
         @match &item.request {
-            Content::Shown { text, curl, .. } => {
+            RequestContent::Shown { text, curl, .. } => {
                 (code(text, "the request"))
                 details { summary { "As a command of curl" } (code(curl, "the command")) }
             }
-            Content::Together => p.soft { "It goes in one request with another update, which shows it." },
-            Content::None => {}
+            RequestContent::Together => p.soft { "It goes in one request with another update, which shows it." },
+            RequestContent::None => {}
         }
     }
 }

@@ -5,21 +5,21 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::history::days::{DAYS, Day, Mark};
-use ddns_core::history::filter::Kind;
-use ddns_core::history::record::{Event, Record};
+use ddns_core::history::filter::RecordKind;
+use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::Accepted;
 use ddns_core::update::status::{Last, Row, Status, UpdateState};
-use ddns_core::web::list::Filter;
-use ddns_core::web::overview::{Query, overview};
+use ddns_core::web::list::ListFilter;
+use ddns_core::web::overview::{OverviewQuery, overview};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render};
 
 use super::layout::{Frame, Tab};
-use super::parts::Range;
-use super::requests::{Content, Item};
+use super::parts::ListRange;
+use super::requests::{RequestContent, RequestItem};
 use super::strip::Strip;
 use super::{addresses, assets, details, history, login, requests};
 
@@ -143,15 +143,15 @@ fn strip(seed: usize) -> Strip {
     days
 }
 
-fn overview_of(status: &Status, query: &Query) -> Markup {
+fn overview_of(status: &Status, query: &OverviewQuery) -> Markup {
     let view = overview(status, query);
     let strips = (0..view.rows.len()).map(strip).collect();
     let since = view.addresses.iter().map(|_| Some(NOW - 78_540)).collect();
-    super::overview::Model { status, view: &view, query, clock: clock(), token: TOKEN, strips, since }.render()
+    super::overview::OverviewModel { status, view: &view, query, clock: clock(), token: TOKEN, strips, since }.render()
 }
 
-fn item(domain: &str, request: Content) -> Item {
-    Item {
+fn item(domain: &str, request: RequestContent) -> RequestItem {
+    RequestItem {
         domain: domain.to_owned(),
         kind: "A".to_owned(),
         verdict: "would be sent: changed from 203.0.113.5".to_owned(),
@@ -161,12 +161,12 @@ fn item(domain: &str, request: Content) -> Item {
     }
 }
 
-fn shown() -> Content {
+fn shown() -> RequestContent {
     let text = "POST /update?host=home.example.com HTTP/1.1\nHost: dns.example.com\nUser-Agent: ddns/0.1\n\
                 Authorization: Basic ***\nContent-Type: application/json\n\n{\"ip\":\"203.0.113.7\",\"key\":\"***\"}";
     let curl = "curl -q -i -g --path-as-is --noproxy '*' --http1.1 -A ddns/0.1 -u '***:***' -H 'Content-Type: application/json' \
                 -H Expect: --data-raw '{\"ip\":\"203.0.113.7\",\"key\":\"***\"}' https://dns.example.com/update?host=home.example.com";
-    Content::Shown {
+    RequestContent::Shown {
         text: text.to_owned(),
         curl: curl.to_owned(),
         endpoint: "https://dns.example.com".to_owned(),
@@ -205,37 +205,40 @@ fn records() -> Vec<Record> {
             domain: Some("nas.example.com".to_owned()),
             reason: failed("503"),
             attempt: 3,
-            ..record(40, Event::Failed)
+            ..record(40, HistoryEvent::Failed)
         },
-        record(1_260, Event::Accepted),
-        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, Event::Address) },
+        record(1_260, HistoryEvent::Accepted),
+        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, HistoryEvent::Address) },
         Record {
             reason: failed("200: badauth"),
             domain: Some("old.example.net".to_owned()),
-            ..record(9_000, Event::Stopped)
+            ..record(9_000, HistoryEvent::Stopped)
         },
         Record {
             reason: failed("the service asked to wait"),
             until: Some(NOW + 900),
-            ..record(30_000, Event::HeldBack)
+            ..record(30_000, HistoryEvent::HeldBack)
         },
-        Record { reason: failed("connect to dns.example.com: connection refused"), ..record(90_000, Event::Failed) },
+        Record {
+            reason: failed("connect to dns.example.com: connection refused"),
+            ..record(90_000, HistoryEvent::Failed)
+        },
         Record {
             domain: None,
             source: Some("url:https://ip.example/".to_owned()),
             reason: failed(NASTY),
-            ..record(200_000, Event::SourceFailed)
+            ..record(200_000, HistoryEvent::SourceFailed)
         },
         Record {
             domain: None,
             source: Some("url:https://ip.example/".to_owned()),
-            ..record(199_000, Event::SourceRecovered)
+            ..record(199_000, HistoryEvent::SourceRecovered)
         },
-        Record { domain: None, address: None, ..record(300_000, Event::NoAddress) },
-        Record { previous: ip("203.0.113.7"), ..record(400_000, Event::Unchanged) },
-        of_group(410_000, Event::TookOver, None),
-        of_group(500_000, Event::GaveBack, failed("this host has no address")),
-        of_group(600_000, Event::Lost, failed(NASTY)),
+        Record { domain: None, address: None, ..record(300_000, HistoryEvent::NoAddress) },
+        Record { previous: ip("203.0.113.7"), ..record(400_000, HistoryEvent::Unchanged) },
+        of_group(410_000, HistoryEvent::TookOver, None),
+        of_group(500_000, HistoryEvent::GaveBack, failed("this host has no address")),
+        of_group(600_000, HistoryEvent::Lost, failed(NASTY)),
     ]
 }
 
@@ -247,14 +250,14 @@ fn addresses_of(is_empty: bool) -> Markup {
         verdict: verdict.to_owned(),
         described: described.to_owned(),
     };
-    let attempt = |source: &str, ip: Option<&str>, why: &str, milliseconds| addresses::Attempt {
+    let attempt = |source: &str, ip: Option<&str>, why: &str, milliseconds| addresses::AttemptView {
         source: source.to_owned(),
         ip: ip.map(str::to_owned),
         why: why.to_owned(),
         milliseconds,
     };
     let lists = vec![
-        addresses::List {
+        addresses::SourceList {
             family: "IPv4 (A)".to_owned(),
             domains: "for home.example.com to photos.example.com (6 domains)".to_owned(),
             attempts: vec![
@@ -264,7 +267,7 @@ fn addresses_of(is_empty: bool) -> Markup {
             chosen: Some("203.0.113.7 would be sent: public is the first source with an address.".to_owned()),
             warnings: vec![],
         },
-        addresses::List {
+        addresses::SourceList {
             family: "IPv6 (AAAA)".to_owned(),
             domains: "for home.example.com to lan.example.org (4 domains)".to_owned(),
             attempts: vec![attempt("default", None, "no route to the internet", 1)],
@@ -286,8 +289,14 @@ fn addresses_of(is_empty: bool) -> Markup {
         local("lo", "127.0.0.1/8", false, "not usable: loopback", "scope host, forever"),
     ];
     let (local, lists) = if is_empty { (vec![], vec![]) } else { (host, lists) };
-    addresses::Model { local, trouble: None, lists, asked: (!is_empty).then(|| clock().when(NOW - 3)), token: TOKEN }
-        .render()
+    addresses::AddressesModel {
+        local,
+        trouble: None,
+        lists,
+        asked: (!is_empty).then(|| clock().when(NOW - 3)),
+        token: TOKEN,
+    }
+    .render()
 }
 
 fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {
@@ -303,16 +312,16 @@ fn pages() -> Vec<(&'static str, String)> {
         group: Some(nasty_membership()),
         ..Status::default()
     };
-    let search = Query { search: NASTY.to_owned(), page: 1, ..Query::default() };
-    let first = Query { page: 1, ..Query::default() };
+    let search = OverviewQuery { search: NASTY.to_owned(), page: 1, ..OverviewQuery::default() };
+    let first = OverviewQuery { page: 1, ..OverviewQuery::default() };
     let many: Vec<Row> =
         (0..10_000).map(|at| row(&format!("host{at:05}.example.com"), "203.0.113.7", UpdateState::UpToDate)).collect();
     let many = Status { rows: many, ..good.clone() };
-    let filter = Filter { page: 1, ..Filter::default() };
-    let none = Filter { search: NASTY.to_owned(), page: 1, ..Filter::default() };
-    let range = Range { page: 1, per_page: 50, total: 3 };
+    let filter = ListFilter { page: 1, ..ListFilter::default() };
+    let none = ListFilter { search: NASTY.to_owned(), page: 1, ..ListFilter::default() };
+    let range = ListRange { page: 1, per_page: 50, total: 3 };
     let details_of = |row: &Row, has_history: bool| {
-        details::Model {
+        details::DetailsModel {
             row,
             request: Some(item(&row.domain, shown())),
             strip: has_history.then(|| strip(5)),
@@ -327,28 +336,28 @@ fn pages() -> Vec<(&'static str, String)> {
         }
         .render()
     };
-    let requests_of = |items: Vec<Item>, filter: &Filter| {
+    let requests_of = |items: Vec<RequestItem>, filter: &ListFilter| {
         let closing = "Nothing was sent. A run now would send 1 of 2 updates.".to_owned();
-        requests::Model { filter, items, range, closing }.render()
+        requests::RequestsModel { filter, items, range, closing }.render()
     };
-    let history_of = |records: &[Record], filter: &Filter, trouble: Option<String>| {
-        let range = Range { page: 2, per_page: 50, total: 1_234 };
-        history::Model { filter, kind: Kind::All, records, range, clock: clock(), trouble }.render()
+    let history_of = |records: &[Record], filter: &ListFilter, trouble: Option<String>| {
+        let range = ListRange { page: 2, per_page: 50, total: 1_234 };
+        history::HistoryModel { filter, kind: RecordKind::All, records, range, clock: clock(), trouble }.render()
     };
     let items = vec![
         item("home.example.com", shown()),
-        Item {
+        RequestItem {
             warnings: vec!["it is private: the internet cannot reach it".to_owned()],
-            ..item("www.example.com", Content::Together)
+            ..item("www.example.com", RequestContent::Together)
         },
-        Item {
+        RequestItem {
             verdict: "cannot be sent: no IPv6 address found".to_owned(),
             address: None,
-            ..item(NASTY, Content::None)
+            ..item(NASTY, RequestContent::None)
         },
     ];
-    let login = |wrong| login::Login { token: TOKEN, wrong }.render();
-    let gone = login::Wrong { title: "There is nothing here", text: "No page has this address." }.render();
+    let login = |wrong| login::LoginForm { token: TOKEN, wrong }.render();
+    let gone = login::ErrorPage { title: "There is nothing here", text: "No page has this address." }.render();
     let of = |tab, title, content: Markup| frame(title, tab).around(&content).into_string();
     let (tab, list) = (Some(Tab::Overview), Some(Tab::Requests));
     let (holder, stand_by) = (membership(Role::Holder, "router-a"), membership(Role::StandBy, "router-b"));

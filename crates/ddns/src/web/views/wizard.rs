@@ -6,11 +6,11 @@ use ddns_core::net::family::Family;
 use ddns_core::recipe::{KINDS, Recipe};
 use maud::{Markup, html};
 
-use super::parts::{Field, Icon, Tone, code, empty, notice, token_field};
-use crate::web::sent::Sent;
+use super::parts::{FormField, Icon, Tone, code, empty, notice, token_field};
+use crate::web::sent::RedactedRequest;
 
-/// So many requests are shown.
-pub(crate) const MOST: usize = 10;
+/// How many requests are shown.
+pub(crate) const MAX_REQUESTS: usize = 10;
 
 /// What the questions are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) struct Typed {
 }
 
 /// A question of a recipe.
-pub(crate) struct Asked {
+pub(crate) struct QuestionView {
     pub(crate) name: String,
     pub(crate) label: String,
     pub(crate) help: String,
@@ -62,7 +62,7 @@ pub(crate) struct Asked {
 }
 
 /// What was found out about a family: address, source and reason, or why there is none.
-pub(crate) struct Found {
+pub(crate) struct FoundAddress {
     pub(crate) family: Family,
     pub(crate) result: Result<(String, String, String), Vec<String>>,
 }
@@ -148,13 +148,13 @@ fn families(
             @if takes(family) {
                 @let at = family.index();
                 @let (domains, source) = (["ipv4", "ipv6"][at], ["index4", "index6"][at]);
-                (Field {
+                (FormField {
                     id: domains,
                     label: &format!("Domains with an {family} address"),
                     help: Some("Separated by commas; empty for none. For example home.example.com"),
                     wrong: wrong_of(wrong, domains),
                 }.input(domains, &typed.domains[at], "text"))
-                (Field {
+                (FormField {
                     id: source,
                     label: &format!("Where the {family} address comes from"),
                     help: Some(&match own[at] {
@@ -174,7 +174,7 @@ pub(crate) fn questions(
     mode: Mode,
     recipe: &Recipe,
     typed: &Typed,
-    asked: &[Asked],
+    asked: &[QuestionView],
     wrong: &[(String, String)],
     problem: Option<&str>,
     token: &str,
@@ -201,7 +201,7 @@ pub(crate) fn questions(
     }
 }
 
-fn question(number: usize, asked: &Asked) -> Markup {
+fn question(number: usize, asked: &QuestionView) -> Markup {
     let (id, name) = (format!("answer{number}"), format!("answer.{}", asked.name));
     let wrong = asked.wrong.as_deref().filter(|why| !why.is_empty());
     // A secret that is right goes on without being shown.
@@ -211,7 +211,7 @@ fn question(number: usize, asked: &Asked) -> Markup {
         };
     }
     let help = Some(asked.help.as_str()).filter(|help| !help.is_empty());
-    let field = Field { id: &id, label: &asked.label, help, wrong };
+    let field = FormField { id: &id, label: &asked.label, help, wrong };
     if !asked.is_secret {
         return field.input(&name, &asked.value, "text");
     }
@@ -231,13 +231,13 @@ pub(crate) fn own(
     token: &str,
     own: [Option<IpAddr>; 2],
 ) -> Markup {
-    let address = Field {
+    let address = FormField {
         id: "id",
         label: "Address",
         help: Some("For example https://example.com/update?name=__DOMAIN__&ip=__IP__; both are filled in."),
         wrong: wrong_of(wrong, "id"),
     };
-    let body = Field {
+    let body = FormField {
         id: "body",
         label: "Body",
         help: Some("A JSON object such as {\"ip\": \"__IP__\"} makes a POST of it; empty for a GET."),
@@ -304,7 +304,7 @@ pub(crate) fn lookup(
             }
             form.card method="post" action=(mode.path()) {
                 (carried(typed, token))
-                (Field { id: "known", label: &format!("{label}, if you know it"), help: None, wrong: None }
+                (FormField { id: "known", label: &format!("{label}, if you know it"), help: None, wrong: None }
                     .input(&format!("answer.{name}"), "", "text"))
                 div.row { button { "Continue" } }
             }
@@ -344,8 +344,8 @@ pub(crate) fn recipe_done(
 pub(crate) fn set_up(
     typed: &Typed,
     target: &str,
-    found: &[Found],
-    (requests, total): (&[Sent], usize),
+    found: &[FoundAddress],
+    (requests, total): (&[RedactedRequest], usize),
     responses: &[Option<Responded>],
     problem: Option<(Tone, String)>,
     token: &str,
@@ -378,7 +378,7 @@ pub(crate) fn set_up(
                         div.columns { (shown(sent)) (responded(sent, response)) }
                     } @else { (shown(sent)) }
                 }
-                @if total > MOST { p.soft { "And " (total - MOST) " more." } }
+                @if total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
             }
             form.row method="post" action="/setup" {
                 (carried(typed, token))
@@ -391,7 +391,7 @@ pub(crate) fn set_up(
 }
 
 /// A request, under a name of its own.
-fn shown(sent: &Sent) -> Markup {
+fn shown(sent: &RedactedRequest) -> Markup {
     code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin))
 }
 
@@ -401,7 +401,7 @@ fn example(missing: &[Family]) -> String {
     format!("An example: {} stands for an address that this host does not have. It is never sent.", each.join(" and "))
 }
 
-fn responded(sent: &Sent, responded: &Responded) -> Markup {
+fn responded(sent: &RedactedRequest, responded: &Responded) -> Markup {
     let (is_accepted, words, status, body) = match responded {
         Responded::Response { is_accepted: true, status, body } => (true, "accepted: ", status, Some(body)),
         Responded::Response { status, body, .. } => (false, "not accepted: ", status, Some(body)),

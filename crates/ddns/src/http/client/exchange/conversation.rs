@@ -17,7 +17,7 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fault::{Fault, FaultKind};
-use super::limits::{FLOOD_LIMIT, HEAD_LIMIT, MOST_HEADERS};
+use super::limits::{FLOOD_LIMIT, HEAD_LIMIT, MAX_HEADERS};
 use crate::http::body::Whole;
 use crate::http::io::Io;
 
@@ -33,17 +33,17 @@ pub(in crate::http::client) trait ByteStream: AsyncRead + AsyncWrite + Unpin {
 
 /// What hyper does on a stream, driven as long as somebody waits for it.
 pub(in crate::http::client) struct Conversation<S: ByteStream> {
-    wire: Rc<RefCell<Wire<S>>>,
+    wire: Rc<RefCell<ExchangeWire<S>>>,
     sender: SendRequest<Whole>,
     /// `None` once hyper has nothing more to do.
-    connection: Option<Connection<Io<Wire<S>>, Whole>>,
+    connection: Option<Connection<Io<ExchangeWire<S>>, Whole>>,
     /// What was read and is not part of the response; known when the connection is over.
     left: Bytes,
 }
 
 /// How the reading of a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http::client) enum End {
+pub(in crate::http::client) enum BodyEnd {
     /// All of it is there.
     Whole,
     /// The other side closed: before the end of the body or, over TLS, without `close_notify`.
@@ -54,11 +54,11 @@ pub(in crate::http::client) enum End {
 
 impl<S: ByteStream> Conversation<S> {
     pub(in crate::http::client) async fn new(stream: S) -> Result<Self, Fault> {
-        let wire = Rc::new(RefCell::new(Wire::new(stream)));
+        let wire = Rc::new(RefCell::new(ExchangeWire::new(stream)));
         let mut builder = Builder::new();
         builder
             .title_case_headers(true)
-            .max_headers(MOST_HEADERS)
+            .max_headers(MAX_HEADERS)
             .max_buf_size(HEAD_LIMIT)
             .allow_obsolete_multiline_headers_in_responses(true);
         let begun = builder.handshake(Io(wire.clone())).await;
@@ -100,7 +100,7 @@ impl<S: ByteStream> Conversation<S> {
     }
 
     /// Reads a body as far as `most`.
-    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>, most: usize) -> End {
+    pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>, most: usize) -> BodyEnd {
         loop {
             let data = match self.next(&mut incoming).await {
                 Ok(data) => data,
@@ -109,13 +109,13 @@ impl<S: ByteStream> Conversation<S> {
             let room = most - body.len();
             body.extend_from_slice(&data[..data.len().min(room)]);
             if data.len() > room {
-                return End::Cut;
+                return BodyEnd::Cut;
             }
         }
     }
 
     /// The next piece of a body, or how it ended.
-    pub(in crate::http::client) async fn next(&mut self, incoming: &mut Incoming) -> Result<Bytes, End> {
+    pub(in crate::http::client) async fn next(&mut self, incoming: &mut Incoming) -> Result<Bytes, BodyEnd> {
         let frame = poll_fn(|context| {
             // What has come already needs no drive.
             if let Poll::Ready(frame) = Pin::new(&mut *incoming).poll_frame(context) {
@@ -126,10 +126,10 @@ impl<S: ByteStream> Conversation<S> {
             self.wire.borrow_mut().wait_for_rest(polled)
         });
         match frame.await {
-            None => Err(End::Whole),
+            None => Err(BodyEnd::Whole),
             Some(Err(error)) => {
                 let is_closed = io_error(&error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
-                Err(if is_closed { End::Closed } else { End::Cut })
+                Err(if is_closed { BodyEnd::Closed } else { BodyEnd::Cut })
             }
             Some(Ok(frame)) => Ok(frame.into_data().unwrap_or_default()),
         }
@@ -166,7 +166,7 @@ impl<S: ByteStream> Conversation<S> {
         wire.map(|wire| wire.into_inner().stream)
     }
 
-    /// Looks at the stream between two exchanges; none where hyper gave it up.
+    /// Looks at the stream between two exchanges; `None` if hyper gave it up.
     pub(in crate::http::client) fn idle_stream<T>(&mut self, look: impl FnOnce(&mut S) -> T) -> Option<T> {
         self.connection.as_ref().map(|_| look(&mut self.wire.borrow_mut().stream))
     }
@@ -206,7 +206,7 @@ impl<S: ByteStream> Conversation<S> {
 
 /// Lets hyper do what it can. At its end whatever waits for it gets to know.
 fn drive<S: ByteStream>(
-    connection: &mut Option<Connection<Io<Wire<S>>, Whole>>,
+    connection: &mut Option<Connection<Io<ExchangeWire<S>>, Whole>>,
     left: &mut Bytes,
     context: &mut Context<'_>,
 ) {
@@ -230,7 +230,7 @@ fn io_error(error: &hyper::Error) -> Option<io::Error> {
 
 /// A request to which no response has come. If it is given up, the system must not deliver it later: a newer address may
 /// be there by then (E4a).
-struct Unanswered<'a, S: ByteStream>(&'a RefCell<Wire<S>>);
+struct Unanswered<'a, S: ByteStream>(&'a RefCell<ExchangeWire<S>>);
 
 impl<S: ByteStream> Drop for Unanswered<'_, S> {
     fn drop(&mut self) {
@@ -242,7 +242,7 @@ impl<S: ByteStream> Drop for Unanswered<'_, S> {
 }
 
 /// A stream on which an exchange is under way, and what is to be known about it.
-struct Wire<S> {
+struct ExchangeWire<S> {
     stream: S,
     /// How much has come.
     received: usize,
@@ -258,7 +258,7 @@ struct Wire<S> {
     failed: Option<io::Error>,
 }
 
-impl<S: ByteStream> Wire<S> {
+impl<S: ByteStream> ExchangeWire<S> {
     fn new(stream: S) -> Self {
         Self { stream, received: 0, has_head: false, is_flushed: false, is_muted: false, acknowledged: 0, failed: None }
     }
@@ -292,7 +292,7 @@ impl<S: ByteStream> Wire<S> {
     }
 }
 
-impl<S: ByteStream> AsyncRead for Wire<S> {
+impl<S: ByteStream> AsyncRead for ExchangeWire<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if !self.has_head && self.received >= FLOOD_LIMIT {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
@@ -308,7 +308,7 @@ impl<S: ByteStream> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: ByteStream> AsyncWrite for Wire<S> {
+impl<S: ByteStream> AsyncWrite for ExchangeWire<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.is_flushed = false;
         if self.is_muted || self.failed.is_some() {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::tls::{WANTS_CERTIFICATE, is_certificate_wanted};
-use super::limits::{HEAD_LIMIT, MOST_HEADERS};
+use super::limits::{HEAD_LIMIT, MAX_HEADERS};
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) enum FaultKind {
     Silent,
     /// The other side closed in the middle of the head.
     CutOff,
-    /// The head is longer than [`HEAD_LIMIT`], or has more than [`MOST_HEADERS`].
+    /// The head is longer than [`HEAD_LIMIT`], or has more than [`MAX_HEADERS`].
     TooLarge,
     /// Interim responses without end.
     OnlyInterim,
@@ -44,7 +44,7 @@ impl Fault {
             FaultKind::Silent => format!("{origin} closed the connection without a response"),
             FaultKind::CutOff => format!("{origin} closed the connection in the middle of its response"),
             FaultKind::TooLarge => {
-                let limits = format!("{} KiB, or has more than {MOST_HEADERS} headers", HEAD_LIMIT >> 10);
+                let limits = format!("{} KiB, or has more than {MAX_HEADERS} headers", HEAD_LIMIT >> 10);
                 format!("{origin} sent a response whose head is longer than {limits}")
             }
             FaultKind::OnlyInterim => format!("{origin} sends interim responses (1xx) without end"),

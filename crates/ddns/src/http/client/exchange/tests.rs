@@ -1,6 +1,6 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
-use super::limits::MOST_HEADERS;
+use super::limits::MAX_HEADERS;
 use super::*;
 
 fn request(url: &str, body: Option<&str>) -> Request {
@@ -28,7 +28,7 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
         drop(conversation);
         let _ = other.await;
         let (response, next) = result.map_err(|fault| fault.describe("it"))?;
-        let is_kept = next != Next::Never;
+        let is_kept = next != Reuse::Never;
         Ok((response.status, String::from_utf8_lossy(&response.body).into_owned(), response.is_whole, is_kept))
     })
 }
@@ -100,7 +100,7 @@ fn a4_what_is_odd_about_a_body_costs_the_connection_alone() {
 
 #[test]
 fn a4_odd_headers_do_not_hide_the_status() {
-    let many = format!("HTTP/1.1 204 OK\r\n{}\r\n", "A: b\r\n".repeat(MOST_HEADERS));
+    let many = format!("HTTP/1.1 204 OK\r\n{}\r\n", "A: b\r\n".repeat(MAX_HEADERS));
     let bare = many.replace("\r\n", "\n");
     let long = format!("HTTP/1.1 204 OK\r\nA: {}\r\n\r\n", "x".repeat(60_000));
     let folded = "HTTP/1.1 204 OK\r\nFolded: a\r\n b\r\n\r\n";
@@ -140,7 +140,7 @@ fn e2_floods_end() {
 #[test]
 fn e2_what_is_no_response_is_reported() {
     let long = format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(70_000));
-    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(MOST_HEADERS + 1));
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(MAX_HEADERS + 1));
     for (text, part) in [
         ("", "closed the connection without a response"),
         ("HTTP/1.1 100 Continue\r\n\r\n", "closed the connection without a response"),

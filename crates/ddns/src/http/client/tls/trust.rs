@@ -16,14 +16,14 @@ pub(crate) struct Pem<'a> {
 
 /// Whose certificates count, and our own one.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Trust<'a> {
-    /// These alone; none: those of the system.
+pub(crate) struct TlsTrust<'a> {
+    /// These alone; `None`: those of the system.
     pub(crate) ca: Option<Pem<'a>>,
     /// Our certificate and its key.
     pub(crate) identity: Option<(Pem<'a>, Pem<'a>)>,
 }
 
-impl Trust<'_> {
+impl TlsTrust<'_> {
     /// Fails with a sentence that names the field.
     pub(super) fn connector(&self) -> Result<TlsConnector, String> {
         let belief = match self.ca {

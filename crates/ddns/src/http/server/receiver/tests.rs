@@ -16,12 +16,12 @@ fn conversed(pieces: &[(&str, u64)]) -> (String, Vec<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("the port that was bound");
         let handled = Rc::new(RefCell::new(Vec::new()));
-        let handle = |came: Result<&Received, &Refusal>| {
+        let handle = |came: Result<&Received, &InvalidRequest>| {
             handled.borrow_mut().push(match came {
                 Ok(request) => format!("{} {:?}", request.target, String::from_utf8_lossy(&request.body)),
                 Err(refusal) => format!("{:?} {}", refusal.status, refusal.why),
             });
-            Verdict::Respond(Response { status: 204, ..Response::default() })
+            Reaction::Respond(ReceiverResponse { status: 204, ..ReceiverResponse::default() })
         };
         let client = async {
             let mut stream = TcpStream::connect(address).await.expect("a connection");

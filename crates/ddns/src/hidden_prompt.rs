@@ -10,10 +10,10 @@ const END: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 const CLEAR: u8 = 21;
 
-/// No secret is longer; what is typed beyond that is left out.
-const LONGEST: usize = 64 * 1024;
+/// The longest secret, in bytes; what is typed beyond that is dropped.
+const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// One line, unseen; none where it was broken off. The terminal hands on every key, so that nothing can end the program
+/// One hidden line; `None` if it was cancelled. The terminal hands on every key, so that nothing can end the program
 /// before it is as it was. The question is asked then: what is typed before it may have been seen, and does not count.
 pub(crate) fn line(ask: impl FnOnce()) -> io::Result<Option<String>> {
     let before = tcgetattr(io::stdin())?;
@@ -38,7 +38,7 @@ fn keys() -> io::Result<Option<String>> {
                 while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
             }
             CLEAR => line.clear(),
-            key if line.len() < LONGEST => line.push(key),
+            key if line.len() < MAX_LINE_BYTES => line.push(key),
             _ => {}
         }
     }

@@ -4,13 +4,13 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::text::number::grouped;
 use ddns_core::web::when::When;
 
-use super::views::addresses::{Attempt, List, Local, Model};
-use super::views::requests::{Content, Item};
-use crate::lookup::report::{self, Report, described, verdict};
+use super::views::addresses::{AddressesModel, AttemptView, Local, SourceList};
+use super::views::requests::{RequestContent, RequestItem};
+use crate::lookup::report::{self, LookupReport, described, verdict};
 use crate::sync::preview::{Preview, Previews};
 
 /// The addresses of this host and its sources.
-pub(super) fn addresses<'a>(report: &Report, asked: Option<When>, token: &'a str) -> Model<'a> {
+pub(super) fn addresses<'a>(report: &LookupReport, asked: Option<When>, token: &'a str) -> AddressesModel<'a> {
     let local = report.local.as_deref().unwrap_or_default().iter().map(|row| Local {
         interface: row.interface.clone(),
         ip: format!("{}/{}", row.ip, row.prefix),
@@ -18,7 +18,7 @@ pub(super) fn addresses<'a>(report: &Report, asked: Option<When>, token: &'a str
         verdict: verdict(row),
         described: described(row),
     });
-    Model {
+    AddressesModel {
         local: local.collect(),
         trouble: report.local.as_ref().err().cloned(),
         lists: report.lists.iter().map(list).collect(),
@@ -27,14 +27,14 @@ pub(super) fn addresses<'a>(report: &Report, asked: Option<When>, token: &'a str
     }
 }
 
-fn list(list: &report::List) -> List {
-    let attempts = list.lookup.attempts.iter().map(|attempt| Attempt {
+fn list(list: &report::SourceReport) -> SourceList {
+    let attempts = list.lookup.attempts.iter().map(|attempt| AttemptView {
         source: attempt.source.clone(),
         ip: attempt.result.as_ref().ok().map(|choice| choice.ip.to_string()),
         why: attempt.result.as_ref().map_or_else(Clone::clone, |choice| choice.why.clone()),
         milliseconds: attempt.took.as_millis(),
     });
-    List {
+    SourceList {
         family: format!("{} ({})", list.family, list.family.record_type()),
         domains: list.named(),
         attempts: attempts.collect(),
@@ -44,9 +44,9 @@ fn list(list: &report::List) -> List {
 }
 
 /// One update and its request.
-pub(super) fn item(preview: &Preview, now: u64) -> Item {
+pub(super) fn item(preview: &Preview, now: u64) -> RequestItem {
     let from = |source: &Option<String>| source.as_ref().map_or_else(String::new, |source| format!(", from {source}"));
-    Item {
+    RequestItem {
         domain: preview.domain.clone(),
         kind: preview.family.record_type().to_owned(),
         verdict: preview.sentence(now),
@@ -56,16 +56,16 @@ pub(super) fn item(preview: &Preview, now: u64) -> Item {
     }
 }
 
-fn content(preview: &Preview) -> Content {
+fn content(preview: &Preview) -> RequestContent {
     match (&preview.request, &preview.curl) {
-        (Some(Ok(_)), _) if preview.is_together => Content::Together,
-        (Some(Ok(request)), Some(curl)) => Content::Shown {
+        (Some(Ok(_)), _) if preview.is_together => RequestContent::Together,
+        (Some(Ok(request)), Some(curl)) => RequestContent::Shown {
             text: request.lines().join("\n"),
             curl: curl.clone(),
             endpoint: request.url.origin(),
             proxy: request.proxy.as_ref().map(|proxy| proxy.address.clone()),
         },
-        _ => Content::None,
+        _ => RequestContent::None,
     }
 }
 

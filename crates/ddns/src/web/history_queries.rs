@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ddns_core::history::days::{DAYS, Day, Days};
 use ddns_core::history::filter::Filter;
-use ddns_core::history::record::{Event, Record};
+use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::net::family::Family;
 use ddns_core::update::status::Row;
 
@@ -15,8 +15,8 @@ use super::site::Site;
 use crate::clock::local_offset;
 use crate::history;
 
-/// No more records are shown, on all pages.
-pub(super) const MOST: usize = 2_000;
+/// How many records are shown, on all pages together.
+pub(super) const MAX_RECORDS: usize = 2_000;
 
 /// The last days of some updates.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
         let mut since = HashMap::new();
         for path in paths {
             history::each(path, &domains, |record| {
-                if let (Event::Address, Some(ip)) = (record.event, record.address) {
+                if let (HistoryEvent::Address, Some(ip)) = (record.event, record.address) {
                     since.insert(ip, record.at);
                 }
                 days.take(record);
