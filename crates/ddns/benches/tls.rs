@@ -5,14 +5,12 @@
 //! `cargo bench -p ddns-callback --bench tls`
 
 mod program;
+mod receiver;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -21,6 +19,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::json;
 
 use program::program;
+use receiver::{listen, respond};
 
 /// How often each is run.
 const ROUNDS: usize = 15;
@@ -78,38 +77,13 @@ fn certificates() -> (Arc<ServerConfig>, String) {
 
 /// A server that responds to everything with 204 and this in the head; its port.
 fn serve(tls: Option<Arc<ServerConfig>>, said: &'static str) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
-    let port = listener.local_addr().expect("the port that was bound").port();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let tls = tls.clone();
-            let _ = stream.set_nodelay(true);
-            thread::spawn(move || match tls {
-                None => respond(stream, said),
-                Some(config) => {
-                    let connection = ServerConnection::new(config).expect("a server side");
-                    respond(StreamOwned::new(connection, stream), said);
-                }
-            });
+    listen(move |stream| match tls.clone() {
+        None => respond(stream, said),
+        Some(config) => {
+            let connection = ServerConnection::new(config).expect("a server side");
+            respond(StreamOwned::new(connection, stream), said);
         }
-    });
-    port
-}
-
-/// Responds to requests without a body until the client is gone.
-fn respond(mut stream: impl Read + Write, said: &str) {
-    let mut buffer = [0; 4096];
-    let mut length = 0;
-    while let Ok(more @ 1..) = stream.read(&mut buffer[length..]) {
-        length += more;
-        if buffer[..length].ends_with(b"\r\n\r\n") {
-            length = 0;
-            let head = format!("HTTP/1.1 204 No Content\r\n{said}\r\n");
-            if stream.write_all(head.as_bytes()).and_then(|()| stream.flush()).is_err() {
-                return;
-            }
-        }
-    }
+    })
 }
 
 /// A file that updates so many domains, each of them every time.

@@ -177,6 +177,7 @@ mod docs {
     mod configurations;
     mod contract_rules;
     mod debian;
+    mod guard;
     mod imports;
     mod packaging;
     mod type_names;
