@@ -22,7 +22,7 @@ use crate::text::log_format::{Level, LogFormat};
 
 pub use super::layers::Surroundings;
 
-/// A shorter interval is a mistake.
+/// A shorter `interval` is a mistake.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A longer `interval` is a mistake.

@@ -17,7 +17,7 @@ pub(super) fn is_taken(request: &PageRequest) -> bool {
     request.header("sec-fetch-site") == Some("cross-site") && request.header("sec-fetch-mode") != Some("navigate")
 }
 
-/// Whether a request has the token of `token_file`; none where it has no token at all, or none is accepted.
+/// Whether a request has the token of `token_file`; `None` if it has no token at all, or none is accepted.
 pub(super) fn bearer(request: &PageRequest, site: &Site) -> Option<bool> {
     let (scheme, token) = request.header(AUTHORIZATION)?.split_once(' ')?;
     site.is_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))

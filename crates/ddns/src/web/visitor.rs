@@ -54,7 +54,7 @@ pub(super) fn arrive(
     visit(&asked, &site.web.borrow(), site.address)
 }
 
-/// The visitor behind a request; none where the system has no random numbers.
+/// The visitor behind a request; `None` if the system has no random numbers.
 pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
     let name = cookie_name(site);
     let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -66,7 +66,7 @@ pub(super) fn recognize(headers: &HeaderMap, site: &Site) -> Option<Visitor> {
 }
 
 impl Visitor {
-    /// The cookie that makes the visitor known; none where it is known already.
+    /// The cookie that makes the visitor known; `None` if it is known already.
     pub(super) fn cookie(&self, site: &Site, is_secure: bool) -> Option<HeaderValue> {
         if self.is_new { cookie(site, &self.id, is_secure) } else { None }
     }
@@ -84,7 +84,7 @@ fn cookie_name(site: &Site) -> String {
     format!("ddns-{}", site.address.port())
 }
 
-/// A header that stands there once; none where it is not text.
+/// A header that stands there once; `None` if it is not text.
 pub(super) fn single(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
