@@ -290,7 +290,9 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
         let state = row.state;
         let why = match state {
             UpdateState::UpToDate | UpdateState::Accepted | UpdateState::Sending | UpdateState::StandBy => continue,
-            UpdateState::NoAddress => row.kind.as_str(),
+            // One that has an address lacks that of the other family.
+            UpdateState::NoAddress if (row.kind == "A") == row.address.is_none() => "A",
+            UpdateState::NoAddress => "AAAA",
             _ => row.reason.as_deref().unwrap_or_default(),
         };
         let place = *places.entry((state, why)).or_insert_with(|| {

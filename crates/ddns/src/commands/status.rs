@@ -292,6 +292,9 @@ fn in_words(row: &Row) -> String {
         UpdateState::HeldBack => format!("{word} for {left}: {why}"),
         UpdateState::Stopped => format!("{word}: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
         UpdateState::Accepted if row.is_expired => format!("{word}; sent again by the next run (cache_max_age)"),
+        UpdateState::NoAddress if row.address.is_some() => {
+            format!("{word} of the other family, and both go in one request")
+        }
         UpdateState::InDoubt if row.in_doubt.is_none() => format!("{word}: not accepted yet"),
         UpdateState::InDoubt => format!("{word}: sent again by the next run"),
         _ => word.to_owned(),

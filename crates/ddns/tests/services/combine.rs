@@ -128,6 +128,21 @@ fn h7_the_address_of_a_family_that_is_stopped_is_sent_along() {
     }
 }
 
+/// Without `missing`, nothing can be sent: that is not up to date.
+#[test]
+fn h7_i6_an_update_that_lacks_the_other_address_has_no_address() {
+    let receiver = Receiver::new();
+    let sandbox = host();
+    let watch = Watch::start(&sandbox, &both(&receiver, &json!({"index6": "cmd:false"})));
+    watch.prints("the other address is missing");
+    let (report, code) = status(&sandbox);
+    let states = [0, 1].map(|at| report["updates"][at]["state"].as_str().expect("a state"));
+    assert_eq!((code, states), (1, ["no_address"; 2]), "{report:#}");
+    let shown = sandbox.run(&["status", "-c", "config.json"]).stdout;
+    assert!(shown.contains("no address of the other family"), "{shown}");
+    watch.stop();
+}
+
 /// One of two is stopped, and what is sent for the other fails: it was sent again and again, without an end.
 #[test]
 fn h7_what_is_stopped_does_not_send_the_others_again() {

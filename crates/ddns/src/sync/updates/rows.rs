@@ -87,6 +87,10 @@ impl Updates<'_> {
                 (UpdateState::Retrying, Some(left(retry.at)), Some(reason(&retry.outcome)))
             }
             (Stage::Idle | Stage::Withdrawn(_), _, None) => (UpdateState::NoAddress, None, None),
+            // The other address of its request is missing (H7).
+            (Stage::Idle | Stage::Withdrawn(_), ..) if self.is_combined(at) && self.batch(job).is_none() => {
+                (UpdateState::NoAddress, None, None)
+            }
             (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
                 Verdict::Stopped(why, _) => (UpdateState::Stopped, None, Some(why)),
                 Verdict::Held(until, by) => {

@@ -270,7 +270,8 @@ pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
             }
             UpdateState::HeldBack => { "Due, but " (reason) ". It is sent in " (next) "." }
             UpdateState::NoAddress => {
-                "No source gives an " (if row.kind == "A" { "IPv4" } else { "IPv6" }) " address. " a href="/addresses" { "See what each source says" } "."
+                @if row.address.is_some() { "It goes in one request with the address of the other family. " }
+                "No source gives an " (if (row.kind == "A") == row.address.is_none() { "IPv4" } else { "IPv6" }) " address. " a href="/addresses" { "See what each source says" } "."
             }
             UpdateState::Stopped => {
                 "The service refused it for good: " q { (reason) } ". Correct the cause, then send it again."
