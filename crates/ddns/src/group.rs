@@ -26,17 +26,17 @@ use crate::output::log::Log;
 use driver::Driver;
 use etcd::Etcd;
 
-pub(crate) use driver::Change;
-pub(crate) use member::{Member, Permit};
+pub(crate) use driver::LeaseNotice;
+pub(crate) use member::{GroupMember, Permit};
 
 /// As much of a host's name is in that of its member.
 const LONGEST_HOST: usize = 40;
 
 /// A group that this host is in.
 pub(crate) struct Joined {
-    pub(crate) member: Member,
+    pub(crate) member: GroupMember,
     group: Group,
-    changes: UnboundedReceiver<Change>,
+    changes: UnboundedReceiver<LeaseNotice>,
     /// What was last said of it.
     said: Option<Standing>,
     task: AbortHandle,
@@ -68,7 +68,7 @@ pub(crate) fn join(group: &Group) -> Result<Joined, String> {
         Settings { member: group.member.clone().unwrap_or_else(random_name), lease: group.lease, prefer: group.prefer };
     let store = Etcd::new(group)?;
     let (sender, changes) = unbounded_channel();
-    let member = Member::new(group.name.clone(), Machine::new(settings.clone(), steady_time()));
+    let member = GroupMember::new(group.name.clone(), Machine::new(settings.clone(), steady_time()));
     let driver = Driver::new(member.clone(), settings, store, Keys::new(&group.name), sender);
     let task = tokio::task::spawn_local(driver.run()).abort_handle();
     Ok(Joined { member, group: group.clone(), changes, said: None, task })
@@ -86,7 +86,7 @@ fn random_name() -> String {
 
 impl Joined {
     /// What happens to this host in its group.
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Change> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<LeaseNotice> {
         match self.changes.poll_recv(context) {
             Poll::Ready(Some(change)) => Poll::Ready(change),
             _ => Poll::Pending,

@@ -9,12 +9,14 @@ mod write;
 
 use super::view::{KeyValue, LeaseId};
 pub use problem::{Problem, problem};
-pub use read::{Batch, Change, Event, Grant, Messages, Page, grant, page, renewal, token, transaction, watched};
+pub use read::{
+    Grant, KeyChange, Messages, RangePage, WatchBatch, WatchEvent, grant, page, renewal, token, transaction, watched,
+};
 pub use value::Malformed;
 pub use write::{authenticate_body, grant_body, lease_body, range_body, transaction_body, watch_body};
 
 /// So many operations fit into one transaction.
-pub const MOST_OPERATIONS: usize = 128;
+pub const MAX_OPERATIONS: usize = 128;
 
 /// Where requests go.
 pub mod path {
@@ -96,9 +98,9 @@ pub enum Operation {
 pub struct Transaction {
     /// All of these must be so.
     pub compares: Vec<Compare>,
-    /// What is done then; at most [`MOST_OPERATIONS`].
+    /// What is done then; at most [`MAX_OPERATIONS`].
     pub then: Vec<Operation>,
-    /// What is done otherwise; at most [`MOST_OPERATIONS`].
+    /// What is done otherwise; at most [`MAX_OPERATIONS`].
     pub otherwise: Vec<Operation>,
     /// Whether it may be sent again where it is not known if it was done.
     pub is_repeatable: bool,
@@ -106,14 +108,14 @@ pub struct Transaction {
 
 /// Which store responds, and how far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct StoreStamp {
     /// Which store.
     pub cluster: u64,
     /// Its revision.
     pub revision: i64,
 }
 
-impl Stamp {
+impl StoreStamp {
     /// Whether the store lost what it had (J7): it was known to be further, or is another one. True of responses by the whole
     /// store, to calls that were made when this much was known; one node alone may be behind the others.
     pub fn went_back(self, known: Option<Self>) -> bool {

@@ -11,7 +11,7 @@ mod take;
 
 use std::time::Duration;
 
-use super::view::{Entry, Holder, LeaseId, VERSION, View};
+use super::view::{Holder, LeaseId, MemberEntry, VERSION, View};
 use calls::Calls;
 
 /// What does not change as long as a member is in its group.
@@ -42,19 +42,19 @@ impl Settings {
     }
 }
 
-/// A call to the store. Each ends in one event: [`Event::Answered`], or [`Event::Failed`] with the same call.
+/// A call to the store. Each ends in one event: [`MachineEvent::Answered`], or [`MachineEvent::Failed`] with the same call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// Grant a lease with [`Settings::lease`] as its time to live, within [`Settings::grant_limit`].
     Grant,
     /// Renew this lease.
     Renew(LeaseId),
-    /// Read all keys of the group but its state, and watch them: each change is an [`Event::Viewed`] with the whole picture, in
+    /// Read all keys of the group but its state, and watch them: each change is a [`MachineEvent::Viewed`] with the whole picture, in
     /// the order of its revisions. It never answers; it fails when the watch ends. One that is under way ends
     /// where another begins: then it says nothing any more.
     Watch,
     /// Put the key of this member, attached to its lease; and the version, in the same transaction, where there is none.
-    Register(LeaseId, Entry),
+    Register(LeaseId, MemberEntry),
     /// Put the holder's key, attached to this lease, by a transaction on its absence; read it where it is there.
     Campaign(LeaseId),
     /// Read the state; the number is that of [`Holder::created`]. Where it is true, what the state claims is in doubt, and is
@@ -87,7 +87,7 @@ pub enum Answer {
 
 /// What a member must take in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum MachineEvent {
     /// [`Machine::wake_at`] has come.
     Woke,
     /// A call was answered. `sent` is the moment before its first byte was sent, also where it was tried again.
@@ -125,7 +125,7 @@ pub enum Action {
     Call(Call),
     /// It may send from now on: [`Machine::may_send`].
     Open,
-    /// Start no more requests, wait for those under way, write what is left to the store, then say [`Event::Drained`].
+    /// Start no more requests, wait for those under way, write what is left to the store, then say [`MachineEvent::Drained`].
     Drain,
     /// Drop the requests under way and what is queued, at once.
     Stop,
@@ -141,7 +141,7 @@ pub struct Machine {
     lease: Option<Lease>,
     view: Option<View>,
     /// What the store has of this member, and the revision at which it was put.
-    registered: Option<(Entry, i64)>,
+    registered: Option<(MemberEntry, i64)>,
     held: Option<Held>,
     /// The newest holder's key that was given back: it is never taken up again, however old the news of it are. One that is
     /// still there is given back again.
@@ -182,11 +182,11 @@ struct Lease {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     created: i64,
-    stage: Stage,
+    stage: HolderStage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum HolderStage {
     /// What was accepted is being read.
     Loading,
     Sending,
@@ -219,7 +219,7 @@ const RANK: Duration = Duration::from_millis(300);
 const PREFERRED_AFTER: u32 = 4;
 
 /// Who reached no endpoint is not ready for 1, 2, 4, … up to so many leases.
-const LONGEST_PAUSE: u32 = 40;
+const MAX_PAUSE: u32 = 40;
 
 /// What is taken off the time to live of a lease. One part is for clocks that are 1 % wrong on both sides (2 % of the lease).
 /// The other is for an election: a leader without a majority confirms renewals for up to two election timeouts (of 1 s, as etcd
@@ -229,7 +229,7 @@ pub fn margin(lease: Duration) -> Duration {
 }
 
 impl Machine {
-    /// A member that begins; its first event is [`Event::Woke`].
+    /// A member that begins; its first event is [`MachineEvent::Woke`].
     pub fn new(settings: Settings, now: Duration) -> Self {
         Self {
             settings,
@@ -255,27 +255,27 @@ impl Machine {
     }
 
     /// Takes in what happened. `now` is by a clock that runs during sleep; `jitter` is at least 0 and below 1.
-    pub fn on(&mut self, event: Event, now: Duration, jitter: f64) -> Vec<Action> {
+    pub fn on(&mut self, event: MachineEvent, now: Duration, jitter: f64) -> Vec<Action> {
         let mut actions = Vec::new();
         self.take(event, now, jitter, &mut actions);
         self.step(now, &mut actions);
         actions
     }
 
-    /// When [`Event::Woke`] is due; none where nothing is waited for.
+    /// When [`MachineEvent::Woke`] is due; none where nothing is waited for.
     pub fn wake_at(&self) -> Option<Duration> {
         self.wake_at
     }
 
     /// Whether a request may begin.
     pub fn may_send(&self, now: Duration) -> bool {
-        self.stage() == Some(Stage::Sending) && self.is_confirmed(now)
+        self.stage() == Some(HolderStage::Sending) && self.is_confirmed(now)
     }
 
     /// Until when a request that has begun may go on; none where it must be dropped. Every request has the time until then
     /// as its limit, and none may be written to after it.
     pub fn deadline(&self) -> Option<Duration> {
-        let goes_on = matches!(self.stage(), Some(Stage::Sending | Stage::Draining));
+        let goes_on = matches!(self.stage(), Some(HolderStage::Sending | HolderStage::Draining));
         self.lease.filter(|_| goes_on).map(|lease| lease.until)
     }
 
@@ -289,7 +289,7 @@ impl Machine {
         self.lease.map(|lease| lease.id)
     }
 
-    fn stage(&self) -> Option<Stage> {
+    fn stage(&self) -> Option<HolderStage> {
         self.held.map(|held| held.stage)
     }
 

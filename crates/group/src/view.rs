@@ -53,7 +53,7 @@ impl Keys {
         format!("{}members/", self.0)
     }
 
-    /// A member: [`Member::text`].
+    /// A member: [`MemberEntry::text`].
     pub fn member(&self, lease: LeaseId) -> String {
         format!("{}members/{lease}", self.0)
     }
@@ -86,7 +86,7 @@ impl Holder {
 
 /// A member, as its key has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct MemberView {
     /// What it is called.
     pub member: String,
     /// Its lease.
@@ -101,7 +101,7 @@ pub struct Member {
 
 /// What a member says of itself in its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct MemberEntry {
     /// What it is called.
     pub member: String,
     /// Whether it could send.
@@ -110,7 +110,7 @@ pub struct Entry {
     pub prefer: u8,
 }
 
-impl Entry {
+impl MemberEntry {
     /// The text of its key.
     pub fn text(&self) -> String {
         let mut text = String::from("{\"member\":");
@@ -118,7 +118,7 @@ impl Entry {
         text + &format!(",\"ready\":{},\"prefer\":{}}}", self.ready, self.prefer)
     }
 
-    /// Reads what [`Entry::text`] made; none where it is something else.
+    /// Reads what [`MemberEntry::text`] made; none where it is something else.
     pub fn read(text: &str) -> Option<Self> {
         let node = parse(text, Dialect::IN_TEXT).ok()?;
         let member = name_in(&node.value)?;
@@ -142,7 +142,7 @@ pub struct View {
     /// Who holds.
     pub holder: Option<Holder>,
     /// Who is there, in any order.
-    pub members: Vec<Member>,
+    pub members: Vec<MemberView>,
 }
 
 /// A key as the store shows it.
@@ -182,8 +182,8 @@ impl View {
             }
             (_, Some(lease)) if name.strip_prefix("members/").and_then(LeaseId::parse) == Some(*lease) => {
                 self.members.retain(|member| member.lease != *lease);
-                if let Some(Entry { member, ready, prefer }) = Entry::read(value) {
-                    self.members.push(Member { member, lease: *lease, ready, prefer, created: *created });
+                if let Some(MemberEntry { member, ready, prefer }) = MemberEntry::read(value) {
+                    self.members.push(MemberView { member, lease: *lease, ready, prefer, created: *created });
                 }
             }
             _ => {}
@@ -203,15 +203,15 @@ impl View {
     }
 
     /// What the member with this lease says of itself.
-    pub fn entry(&self, lease: LeaseId) -> Option<Entry> {
+    pub fn entry(&self, lease: LeaseId) -> Option<MemberEntry> {
         let member = self.members.iter().find(|member| member.lease == lease)?;
-        Some(Entry { member: member.member.clone(), ready: member.ready, prefer: member.prefer })
+        Some(MemberEntry { member: member.member.clone(), ready: member.ready, prefer: member.prefer })
     }
 
     /// The members in the order in which they may hold: those that are ready first, then the higher `prefer`, then who came
     /// first.
-    pub fn order(&self) -> Vec<&Member> {
-        let mut members: Vec<&Member> = self.members.iter().collect();
+    pub fn order(&self) -> Vec<&MemberView> {
+        let mut members: Vec<&MemberView> = self.members.iter().collect();
         members.sort_by_key(|member| (!member.ready, std::cmp::Reverse(member.prefer), member.created));
         members
     }
@@ -229,7 +229,7 @@ mod tests {
     fn j1_the_picture_of_a_group_is_that_of_its_keys() {
         let keys = Keys::new("home");
         assert_eq!(keys.member(LeaseId(0x1f)), "ddns/home/members/1f");
-        let entry = |name: &str, ready, prefer| Entry { member: name.to_owned(), ready, prefer };
+        let entry = |name: &str, ready, prefer| MemberEntry { member: name.to_owned(), ready, prefer };
         let all = [
             pair(keys.version(), VERSION, 0, 1),
             pair(keys.member(LeaseId(31)), &entry("a", true, 0).text(), 31, 2),

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use crate::lease::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::text::json::{Dialect, Value, parse, push_escaped};
 use crate::text::number::{push_address, push_number};
@@ -92,11 +92,11 @@ impl HistoryEvent {
     }
 
     /// What happened to the lease of the group; `None` if it is about something else.
-    pub fn of_group(self) -> Option<Kind> {
+    pub fn of_group(self) -> Option<LeaseChange> {
         match self {
-            Self::TookOver => Some(Kind::TookOver),
-            Self::GaveBack => Some(Kind::GaveBack),
-            Self::Lost => Some(Kind::Lost),
+            Self::TookOver => Some(LeaseChange::TookOver),
+            Self::GaveBack => Some(LeaseChange::GaveBack),
+            Self::Lost => Some(LeaseChange::Lost),
             _ => None,
         }
     }
@@ -338,9 +338,9 @@ fn push_line(out: &mut String, happened: &Happened) {
         }
         What::Role(RoleChange { group, kind, why, .. }) => {
             let event = match kind {
-                Kind::TookOver => HistoryEvent::TookOver,
-                Kind::GaveBack => HistoryEvent::GaveBack,
-                Kind::Lost => HistoryEvent::Lost,
+                LeaseChange::TookOver => HistoryEvent::TookOver,
+                LeaseChange::GaveBack => HistoryEvent::GaveBack,
+                LeaseChange::Lost => HistoryEvent::Lost,
             };
             line = RecordLine::new(std::mem::take(out), at, event, None);
             line.text(",\"group\":\"", Some(group));

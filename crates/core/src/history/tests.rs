@@ -40,7 +40,7 @@ fn line(what: What) -> String {
     out
 }
 
-fn role(kind: group::Kind, why: Option<&str>) -> What {
+fn role(kind: group::LeaseChange, why: Option<&str>) -> What {
     let (group, member) = ("home".to_owned(), "a".to_owned());
     What::Role(group::RoleChange { group, member, kind, why: why.map(str::to_owned) })
 }
@@ -97,9 +97,9 @@ fn i4_what_happened_is_one_line_of_json() {
             What::NoAddress { entries: entries.clone(), family, previous: Some(address) },
             r#"{"at":1763170000,"event":"no_address","type":"AAAA","previous":"2001:db8::7"}"#,
         ),
-        (role(group::Kind::TookOver, None), r#"{"at":1763170000,"event":"took_over","group":"home"}"#),
+        (role(group::LeaseChange::TookOver, None), r#"{"at":1763170000,"event":"took_over","group":"home"}"#),
         (
-            role(group::Kind::Lost, Some("b holds it now")),
+            role(group::LeaseChange::Lost, Some("b holds it now")),
             r#"{"at":1763170000,"event":"lost","group":"home","reason":"b holds it now"}"#,
         ),
         (

@@ -4,7 +4,7 @@ use super::standing::{Role, Standing};
 
 /// What happened to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LeaseChange {
     /// This member holds it, and sends.
     TookOver,
     /// This member held it, and gave it back.
@@ -21,7 +21,7 @@ pub struct RoleChange {
     /// What this member is called.
     pub member: String,
     /// What happened.
-    pub kind: Kind,
+    pub kind: LeaseChange,
     /// Why, where that is known: a sentence without its full stop.
     pub why: Option<String>,
 }
@@ -32,10 +32,12 @@ impl RoleChange {
     pub fn between(group: &str, before: Option<&Standing>, now: &Standing) -> Option<Self> {
         let was = before.map_or(Role::Joining, |before| before.role);
         let (kind, why) = match (has_lease(was), has_lease(now.role)) {
-            (false, true) => (Kind::TookOver, None),
-            (true, false) if now.role == Role::Left => (Kind::GaveBack, Some("this host left the group".to_owned())),
-            (true, false) if was == Role::HandingOver => (Kind::GaveBack, before.and_then(why_given_back)),
-            (true, false) => (Kind::Lost, Some(why_lost(now))),
+            (false, true) => (LeaseChange::TookOver, None),
+            (true, false) if now.role == Role::Left => {
+                (LeaseChange::GaveBack, Some("this host left the group".to_owned()))
+            }
+            (true, false) if was == Role::HandingOver => (LeaseChange::GaveBack, before.and_then(why_given_back)),
+            (true, false) => (LeaseChange::Lost, Some(why_lost(now))),
             _ => return None,
         };
         Some(Self { group: group.to_owned(), member: now.member.clone(), kind, why })
@@ -48,12 +50,12 @@ impl RoleChange {
 }
 
 /// What happened, without the name of the member.
-pub fn sentence(kind: Kind, group: &str, why: Option<&str>) -> String {
+pub fn sentence(kind: LeaseChange, group: &str, why: Option<&str>) -> String {
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     match kind {
-        Kind::TookOver => format!("took over the lease of group {group}{why}"),
-        Kind::GaveBack => format!("gave the lease of group {group} back{why}"),
-        Kind::Lost => format!("lost the lease of group {group}{why}"),
+        LeaseChange::TookOver => format!("took over the lease of group {group}{why}"),
+        LeaseChange::GaveBack => format!("gave the lease of group {group} back{why}"),
+        LeaseChange::Lost => format!("lost the lease of group {group}{why}"),
     }
 }
 

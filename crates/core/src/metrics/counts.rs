@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use crate::history::record::HistoryEvent;
-use crate::lease::role_change::Kind;
+use crate::lease::role_change::LeaseChange;
 use crate::net::family::Family;
 use crate::update::happened::{Happened, Settled, What};
 
@@ -76,7 +76,7 @@ impl Counts {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
-            What::Role(change) if change.kind == Kind::TookOver => self.take_overs += 1,
+            What::Role(change) if change.kind == LeaseChange::TookOver => self.take_overs += 1,
             What::Role(_) => self.losses += 1,
             What::Held { .. } | What::NoAddress { .. } | What::SourceRecovered { .. } => {}
         }

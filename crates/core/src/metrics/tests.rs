@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::{Counts, Now, ServiceReadiness, text};
 use crate::lease::membership::tests::membership;
-use crate::lease::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::lease::standing::Role;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
@@ -137,7 +137,11 @@ fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
 #[test]
 fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
     let change = |kind| What::Role(RoleChange { group: "home".to_owned(), member: "a".to_owned(), kind, why: None });
-    let counts = counted([(1, change(Kind::TookOver)), (2, change(Kind::Lost)), (3, change(Kind::TookOver))]);
+    let counts = counted([
+        (1, change(LeaseChange::TookOver)),
+        (2, change(LeaseChange::Lost)),
+        (3, change(LeaseChange::TookOver)),
+    ]);
     let status = Status { rows: vec![row("a.example", UpdateState::UpToDate)], ..Status::default() };
     assert!(!text(&counts, &status, NOW).contains("group"), "only where there is one");
     let holder = text(&counts, &status.clone().in_group(Some(membership(Role::Holder, Some("a")))), NOW);

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::event::{NotifyEvent, NotifyEvents};
-use crate::lease::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::streak::Streak;
@@ -173,7 +173,7 @@ impl Ledger {
 
     /// This host took over the lease of its group, or lost it. Back and forth is no change.
     pub fn change_role(&mut self, change: &RoleChange) {
-        let event = if change.kind == Kind::TookOver { NotifyEvent::TookOver } else { NotifyEvent::Lost };
+        let event = if change.kind == LeaseChange::TookOver { NotifyEvent::TookOver } else { NotifyEvent::Lost };
         self.keep_role(event, format!("{} {}", change.member, change.sentence()));
         // It does not wait for a synchronization: a host that stands by has none.
         if self.role.is_some() {

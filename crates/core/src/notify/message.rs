@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::event::NotifyEvent;
 use super::ledger::{About, Outgoing, UpdateLine};
 use crate::callback::Notice;
-use crate::lease::role_change::{Kind, RoleChange};
+use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::text::number::grouped;
 use crate::update::domain::Domain;
@@ -54,8 +54,8 @@ pub fn example(event: NotifyEvent, domain: &Domain, family: Family, after: u32) 
         format!("{} {}", change.member, change.sentence())
     };
     let words = match event {
-        NotifyEvent::TookOver => change(Kind::TookOver, None),
-        NotifyEvent::Lost => change(Kind::Lost, Some("router-b holds it now")),
+        NotifyEvent::TookOver => change(LeaseChange::TookOver, None),
+        NotifyEvent::Lost => change(LeaseChange::Lost, Some("router-b holds it now")),
         _ => String::new(),
     };
     Outgoing { event, lines: if event.names_updates() { vec![line] } else { Vec::new() }, words }

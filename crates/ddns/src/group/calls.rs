@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use ddns_core::update::state::State;
-use ddns_group::etcd::{Change, Compare, Done, Grant, Operation, Range, Transaction};
+use ddns_group::etcd::{Compare, Done, Grant, KeyChange, Operation, Range, Transaction};
 use ddns_group::machine::{Answer, Call, Settings};
-use ddns_group::view::{Entry, Holder, KeyValue, Keys, LeaseId, VERSION, View};
+use ddns_group::view::{Holder, KeyValue, Keys, LeaseId, MemberEntry, VERSION, View};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::etcd::{Error, Etcd};
-use super::write::{MOST_PAIRS, Own, Write, Wrote, entries, written};
+use super::write::{MAX_PAIRS, Own, Write, Wrote, entries, written};
 
 /// A group has fewer members.
-const MOST_MEMBERS: u32 = 10_000;
+const MAX_MEMBERS: u32 = 10_000;
 
 /// What is read at a take-over.
-pub(super) struct Loaded {
+pub(super) struct LoadedState {
     pub(super) state: State,
     /// What [`written`] holds; none where nothing was written yet.
     pub(super) last: Option<String>,
@@ -61,7 +61,7 @@ async fn register(
     store: &Etcd,
     keys: &Keys,
     lease: LeaseId,
-    entry: &Entry,
+    entry: &MemberEntry,
     limit: Duration,
 ) -> Result<Option<i64>, Error> {
     let own = Operation::Put(keys.member(lease), entry.text(), Some(lease));
@@ -123,7 +123,7 @@ async fn watched(
     let end = prefix.strip_suffix('/').unwrap_or(prefix);
     let ranges =
         [Range::between(prefix, &keys.state()), Range::between(&format!("{prefix}state0"), &format!("{end}0"))];
-    let reading = ranges.iter().map(|range| Operation::Get(range.clone(), MOST_MEMBERS));
+    let reading = ranges.iter().map(|range| Operation::Get(range.clone(), MAX_MEMBERS));
     let transaction = Transaction { then: reading.collect(), is_repeatable: true, ..Transaction::default() };
     let done = store.transaction(&transaction, limit).await?;
     let found: Vec<KeyValue> = done.found.into_iter().flatten().collect();
@@ -136,8 +136,8 @@ async fn watched(
         view.revision = batch.revision;
         for change in batch.changes {
             match change {
-                Change::Put(written) => view.put(keys, &written),
-                Change::Deleted(key) => view.deleted(keys, &key),
+                KeyChange::Put(written) => view.put(keys, &written),
+                KeyChange::Deleted(key) => view.deleted(keys, &key),
             }
         }
         let _ = views.send(view.clone());
@@ -151,7 +151,7 @@ pub(super) async fn load(
     keys: &Keys,
     (own, is_doubtful): (&Own, bool),
     limit: Duration,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedState, Error> {
     let (found, _) = store.range(&Range::prefix(&keys.state()), limit).await?;
     let text = |key: &str| found.iter().find(|pair| pair.key == key).map(|pair| pair.value.as_str());
     let entries = entries(keys);
@@ -170,7 +170,7 @@ pub(super) async fn load(
     }
     let mut last = text(&written(keys)).map(str::to_owned);
     if is_doubtful {
-        for (number, pairs) in state.doubt_all().chunks(MOST_PAIRS).enumerate() {
+        for (number, pairs) in state.doubt_all().chunks(MAX_PAIRS).enumerate() {
             let name = format!("{}-doubt-{number}", own.created);
             let write = Write { own: own.clone(), last, name: name.clone(), pairs: pairs.to_vec() };
             match write.run(store, keys, limit).await? {
@@ -180,7 +180,7 @@ pub(super) async fn load(
             }
         }
     }
-    Ok(Loaded { state, last })
+    Ok(LoadedState { state, last })
 }
 
 fn new_salt() -> Vec<u8> {

@@ -8,27 +8,27 @@ use std::time::Duration;
 
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::update::state::State;
-use ddns_group::machine::{Action, Answer, Call, Event, Settings};
+use ddns_group::machine::{Action, Answer, Call, MachineEvent, Settings};
 use ddns_group::view::{Holder, Keys, LeaseId, View};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::calls::{self, Loaded};
+use super::calls::{self, LoadedState};
 use super::etcd::{Error, Etcd};
-use super::member::{Member, Permit};
-use super::write::{MOST_PAIRS, Own, Write, Wrote};
+use super::member::{GroupMember, Permit};
+use super::write::{MAX_PAIRS, Own, Write, Wrote};
 use crate::clock::steady_time;
 
 /// What could not be written is written again after this time, as long as the lease lasts.
 const WRITE_AGAIN: Duration = Duration::from_millis(300);
 
 /// What happens to this host in its group, for whoever sends.
-pub(crate) enum Change {
+pub(crate) enum LeaseNotice {
     /// It holds the lease, and this is what the group remembers.
     TakeOver((Permit, State)),
-    /// It gives the lease back: no request is started any more, and [`Member::drained`] is called when none is under way.
+    /// It gives the lease back: no request is started any more, and [`GroupMember::drained`] is called when none is under way.
     Drain,
     /// It does not hold the lease any more.
     StandBy,
@@ -39,12 +39,12 @@ pub(crate) enum Change {
 }
 
 pub(super) struct Driver {
-    member: Member,
+    member: GroupMember,
     settings: Settings,
     store: Rc<Etcd>,
     keys: Rc<Keys>,
-    changes: UnboundedSender<Change>,
-    calls: FuturesUnordered<LocalBoxFuture<'static, Ended>>,
+    changes: UnboundedSender<LeaseNotice>,
+    calls: FuturesUnordered<LocalBoxFuture<'static, EndedCall>>,
     watching: Option<Watching>,
     writing: Option<LocalBoxFuture<'static, Written>>,
     /// What was read, until the machine opens.
@@ -57,10 +57,10 @@ pub(super) struct Driver {
 }
 
 /// A call that has ended.
-struct Ended {
+struct EndedCall {
     call: Call,
     sent: Duration,
-    answer: Result<(Answer, Option<Loaded>), Error>,
+    answer: Result<(Answer, Option<LoadedState>), Error>,
 }
 
 struct Watching {
@@ -75,8 +75,8 @@ type Written = (u64, String, Result<Wrote, Error>);
 /// What of a [`Standing`] is news: not the time that passes.
 type Said = (Role, Option<String>, Result<(), String>, Result<(), String>, Option<String>, Vec<Seen>);
 
-enum Next {
-    Ended(Ended),
+enum DriverStep {
+    Ended(EndedCall),
     Viewed(View),
     Unwatched(Error),
     Written(Written),
@@ -86,11 +86,11 @@ enum Next {
 
 impl Driver {
     pub(super) fn new(
-        member: Member,
+        member: GroupMember,
         settings: Settings,
         store: Etcd,
         keys: Keys,
-        changes: UnboundedSender<Change>,
+        changes: UnboundedSender<LeaseNotice>,
     ) -> Self {
         Self {
             member,
@@ -110,20 +110,20 @@ impl Driver {
 
     /// Until it has left the group.
     pub(super) async fn run(mut self) {
-        self.take(Event::Woke);
+        self.take(MachineEvent::Woke);
         while self.member.machine(|machine| machine.standing(steady_time()).role) != Role::Left {
             match self.next().await {
-                Next::Ended(ended) => self.ended(ended),
-                Next::Viewed(view) => self.take(Event::Viewed(view)),
-                Next::Unwatched(error) => {
+                DriverStep::Ended(ended) => self.ended(ended),
+                DriverStep::Viewed(view) => self.take(MachineEvent::Viewed(view)),
+                DriverStep::Unwatched(error) => {
                     self.watching = None;
                     self.failed(Call::Watch, &error);
                 }
-                Next::Written(written) => self.wrote(written),
-                Next::Woken => {
+                DriverStep::Written(written) => self.wrote(written),
+                DriverStep::Woken => {
                     self.told();
                     if self.member.machine(|machine| machine.wake_at()).is_some_and(|at| at <= steady_time()) {
-                        self.take(Event::Woke);
+                        self.take(MachineEvent::Woke);
                     }
                 }
             }
@@ -131,7 +131,7 @@ impl Driver {
         }
     }
 
-    async fn next(&mut self) -> Next {
+    async fn next(&mut self) -> DriverStep {
         let wake_at = self.member.machine(|machine| machine.wake_at());
         let left = wake_at.map(|at| at.saturating_sub(steady_time()));
         let member = self.member.clone();
@@ -148,41 +148,42 @@ impl Driver {
                 return Poll::Ready(next);
             }
             if woken.as_mut().poll(context).is_ready() || time.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Next::Woken);
+                return Poll::Ready(DriverStep::Woken);
             }
             Poll::Pending
         })
         .await
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<DriverStep> {
         if let Poll::Ready(Some(ended)) = self.calls.poll_next_unpin(context) {
-            return Poll::Ready(Next::Ended(ended));
+            return Poll::Ready(DriverStep::Ended(ended));
         }
         if let Some(watching) = &mut self.watching {
             if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
-                return Poll::Ready(Next::Viewed(view));
+                return Poll::Ready(DriverStep::Viewed(view));
             }
             if let Poll::Ready(error) = watching.end.as_mut().poll(context) {
-                return Poll::Ready(Next::Unwatched(error));
+                return Poll::Ready(DriverStep::Unwatched(error));
             }
             // It may have sent a view just now.
             if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
-                return Poll::Ready(Next::Viewed(view));
+                return Poll::Ready(DriverStep::Viewed(view));
             }
         }
         match &mut self.writing {
-            Some(writing) => writing.as_mut().poll(context).map(Next::Written),
+            Some(writing) => writing.as_mut().poll(context).map(DriverStep::Written),
             None => Poll::Pending,
         }
     }
 
     /// Lets the machine take in what happened, and does what it asks for. A deadline that has passed counts before anything
     /// that comes late.
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, event: MachineEvent) {
         let now = steady_time();
-        if event != Event::Woke && self.member.machine(|machine| machine.deadline()).is_some_and(|at| at <= now) {
-            self.step(Event::Woke, now);
+        if event != MachineEvent::Woke && self.member.machine(|machine| machine.deadline()).is_some_and(|at| at <= now)
+        {
+            self.step(MachineEvent::Woke, now);
         }
         self.step(event, now);
         let (deadline, standing) = self.member.machine(|machine| (machine.deadline(), machine.standing(now)));
@@ -190,11 +191,11 @@ impl Driver {
         let said = said(&standing);
         if self.said.as_ref() != Some(&said) {
             self.said = Some(said);
-            self.tell(Change::Standing(Box::new(standing)));
+            self.tell(LeaseNotice::Standing(Box::new(standing)));
         }
     }
 
-    fn step(&mut self, event: Event, now: Duration) {
+    fn step(&mut self, event: MachineEvent, now: Duration) {
         let actions = self.member.machine(|machine| machine.on(event, now, jitter()));
         for action in actions {
             match action {
@@ -202,17 +203,17 @@ impl Driver {
                 Action::Call(call) => self.call(call),
                 Action::Open => {
                     if let Some(state) = self.loaded.take() {
-                        self.tell(Change::TakeOver((self.member.permit(), state)));
+                        self.tell(LeaseNotice::TakeOver((self.member.permit(), state)));
                     }
                 }
-                Action::Drain => self.tell(Change::Drain),
+                Action::Drain => self.tell(LeaseNotice::Drain),
                 Action::Stop => self.stop(),
-                Action::Left => self.tell(Change::Left),
+                Action::Left => self.tell(LeaseNotice::Left),
             }
         }
     }
 
-    fn tell(&self, change: Change) {
+    fn tell(&self, change: LeaseNotice) {
         // Whoever is not there any more need not know.
         let _ = self.changes.send(change);
     }
@@ -239,18 +240,18 @@ impl Driver {
                 }
                 None => calls::answer(&store, &keys, &settings, &call).await.map(|answer| (answer, None)),
             };
-            Ended { call, sent, answer }
+            EndedCall { call, sent, answer }
         }));
     }
 
-    fn ended(&mut self, Ended { call, sent, answer }: Ended) {
+    fn ended(&mut self, EndedCall { call, sent, answer }: EndedCall) {
         match answer {
             Ok((answer, loaded)) => {
-                if let Some(Loaded { state, last }) = loaded {
+                if let Some(LoadedState { state, last }) = loaded {
                     self.loaded = Some(state);
                     self.last_write = last;
                 }
-                self.take(Event::Answered { sent, answer });
+                self.take(MachineEvent::Answered { sent, answer });
             }
             Err(error) => self.failed(call, &error),
         }
@@ -260,7 +261,7 @@ impl Driver {
         if *error == Error::WentBack {
             self.went_back();
         } else {
-            self.take(Event::Failed { call, why: error.to_string() });
+            self.take(MachineEvent::Failed { call, why: error.to_string() });
         }
     }
 
@@ -268,7 +269,7 @@ impl Driver {
     fn went_back(&mut self) {
         self.calls.clear();
         (self.watching, self.writing) = (None, None);
-        self.take(Event::WentBack);
+        self.take(MachineEvent::WentBack);
     }
 
     /// The holder's key of this host, which was created at this revision.
@@ -283,7 +284,7 @@ impl Driver {
             return;
         }
         let Some(created) = self.member.machine(|machine| machine.created()) else { return };
-        let Some((number, pairs)) = self.member.unwritten(MOST_PAIRS) else { return };
+        let Some((number, pairs)) = self.member.unwritten(MAX_PAIRS) else { return };
         self.writes += 1;
         let name = format!("{created}-{}", self.writes);
         let write = Write { own: self.own(created), last: self.last_write.clone(), name, pairs };
@@ -314,7 +315,7 @@ impl Driver {
 
     fn told(&mut self) {
         while let Some(event) = self.member.told() {
-            let is_end = event == Event::Drained;
+            let is_end = event == MachineEvent::Drained;
             self.take(event);
             // Nothing is left that the machine would stop.
             if is_end && self.member.machine(|machine| machine.deadline()).is_none() {
@@ -326,7 +327,7 @@ impl Driver {
     fn stop(&mut self) {
         self.member.lose();
         self.writing = None;
-        self.tell(Change::StandBy);
+        self.tell(LeaseNotice::StandBy);
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use ddns_core::config::group::{FileText, Group, Password, StoreLocation, StoreServer};
 use ddns_core::net::url::Url;
-use ddns_group::etcd::{self, Done, Grant, MOST_OPERATIONS, Malformed, Problem, Range, Stamp, Transaction, path};
+use ddns_group::etcd::{self, Done, Grant, MAX_OPERATIONS, Malformed, Problem, Range, StoreStamp, Transaction, path};
 use ddns_group::view::{KeyValue, LeaseId};
 use tokio::time::Instant;
 
@@ -27,10 +27,10 @@ use watch::Left;
 const PAGE: u32 = 500;
 
 /// No group has more keys.
-const MOST_KEYS: usize = 1_000_000;
+const MAX_KEYS: usize = 1_000_000;
 
 /// How often a range is begun anew because the store has forgotten the revision at which it was begun.
-const MOST_BEGINNINGS: usize = 3;
+const MAX_BEGINNINGS: usize = 3;
 
 /// A client of one store.
 pub(crate) struct Etcd {
@@ -42,7 +42,7 @@ pub(crate) struct Etcd {
     at: Cell<usize>,
     left: Rc<Left>,
     /// Which store it is, and how far it was seen to be.
-    seen: Cell<Option<Stamp>>,
+    seen: Cell<Option<StoreStamp>>,
 }
 
 impl Etcd {
@@ -101,10 +101,10 @@ impl Etcd {
         }
     }
 
-    /// Does all of a transaction or nothing. At most [`MOST_OPERATIONS`] in each branch. Where the response is lost, the
+    /// Does all of a transaction or nothing. At most [`MAX_OPERATIONS`] in each branch. Where the response is lost, the
     /// error says that it may have been done, or, if it is repeatable, it is sent again.
     pub(crate) async fn transaction(&self, transaction: &Transaction, limit: Duration) -> Result<Done, Error> {
-        debug_assert!(transaction.then.len().max(transaction.otherwise.len()) <= MOST_OPERATIONS, "etcd refuses more");
+        debug_assert!(transaction.then.len().max(transaction.otherwise.len()) <= MAX_OPERATIONS, "etcd refuses more");
         let how = (limit, transaction.is_repeatable);
         self.call(path::TRANSACTION, &etcd::transaction_body(transaction), how, etcd::transaction).await
     }
@@ -117,7 +117,7 @@ impl Etcd {
             beginnings += 1;
             match self.pages(range, end).await {
                 // It was compacted between two pages.
-                Err(Error::Compacted) if beginnings < MOST_BEGINNINGS => {}
+                Err(Error::Compacted) if beginnings < MAX_BEGINNINGS => {}
                 result => return result,
             }
         }
@@ -132,7 +132,7 @@ impl Etcd {
             found.extend(page.found);
             let revision = *begun.get_or_insert(page.revision);
             let Some(last) = page.last else { return Ok((found, revision)) };
-            if found.len() > MOST_KEYS {
+            if found.len() > MAX_KEYS {
                 return Err(Error::Other("the store holds more keys of the group than there can be".to_owned()));
             }
             rest = range.behind(&last);
@@ -141,7 +141,7 @@ impl Etcd {
 
     /// The store showed this revision.
     pub(crate) fn saw(&self, revision: i64) {
-        let further = |seen: Stamp| Stamp { revision: seen.revision.max(revision), ..seen };
+        let further = |seen: StoreStamp| StoreStamp { revision: seen.revision.max(revision), ..seen };
         self.seen.set(self.seen.get().map(further));
     }
 
@@ -151,7 +151,7 @@ impl Etcd {
         path: &str,
         body: &str,
         (limit, is_repeatable): (Duration, bool),
-        read: impl Fn(&[u8]) -> Result<(T, Stamp), Malformed>,
+        read: impl Fn(&[u8]) -> Result<(T, StoreStamp), Malformed>,
     ) -> Result<T, Error> {
         let known = self.seen.get();
         let asked = self.attempt(limit, is_repeatable, async |at, limit| {

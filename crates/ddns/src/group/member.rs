@@ -11,14 +11,14 @@ use std::time::Duration;
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::Standing;
 use ddns_core::update::state::Pair;
-use ddns_group::machine::{Event, Machine};
+use ddns_group::machine::{Machine, MachineEvent};
 use tokio::sync::{Notify, watch};
 
 use crate::clock::steady_time;
 
 /// Shared by the task that keeps the lease and by whoever sends.
 #[derive(Clone)]
-pub(crate) struct Member(Rc<Shared>);
+pub(crate) struct GroupMember(Rc<Shared>);
 
 struct Shared {
     /// What the group is called.
@@ -35,7 +35,7 @@ struct Shared {
     /// The number up to which everything is in the store.
     committed: watch::Sender<u64>,
     /// What the task is told.
-    told: RefCell<VecDeque<Event>>,
+    told: RefCell<VecDeque<MachineEvent>>,
     /// Whether nothing is under way any more, and no more is put in.
     is_drained: Cell<bool>,
     /// Something came for the task.
@@ -45,11 +45,11 @@ struct Shared {
 /// Permission to send and to write to the store, as long as the lease is the same one.
 #[derive(Clone)]
 pub(crate) struct Permit {
-    member: Member,
+    member: GroupMember,
     term: u64,
 }
 
-impl Member {
+impl GroupMember {
     pub(super) fn new(name: String, machine: Machine) -> Self {
         Self(Rc::new(Shared {
             name,
@@ -67,20 +67,20 @@ impl Member {
 
     /// Tells the group whether this host has an address.
     pub(crate) fn tell_address(&self, is_there: bool) {
-        self.tell(Event::Address(is_there));
+        self.tell(MachineEvent::Address(is_there));
     }
 
     /// Tells the group whether a request reached its endpoint.
     pub(crate) fn tell_reached(&self, is_reached: bool) {
-        self.tell(Event::Reached(is_reached));
+        self.tell(MachineEvent::Reached(is_reached));
     }
 
     /// Gives the lease back from now on, for good.
     pub(crate) fn terminate(&self) {
-        self.tell(Event::Terminate);
+        self.tell(MachineEvent::Terminate);
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: MachineEvent) {
         self.0.told.borrow_mut().push_back(event);
         self.0.wake.notify_one();
     }
@@ -112,9 +112,9 @@ impl Member {
     }
 
     /// What the task was told. That nothing is under way any more counts once everything is written.
-    pub(super) fn told(&self) -> Option<Event> {
+    pub(super) fn told(&self) -> Option<MachineEvent> {
         let told = self.0.told.borrow_mut().pop_front();
-        told.or_else(|| (self.is_written() && self.0.is_drained.take()).then_some(Event::Drained))
+        told.or_else(|| (self.is_written() && self.0.is_drained.take()).then_some(MachineEvent::Drained))
     }
 
     pub(super) async fn woken(&self) {
@@ -221,9 +221,9 @@ mod tests {
 
     use super::*;
 
-    fn holder() -> Member {
+    fn holder() -> GroupMember {
         let settings = Settings { member: "a".to_owned(), lease: Duration::from_secs(5), prefer: 0 };
-        let member = Member::new("home".to_owned(), Machine::new(settings, steady_time()));
+        let member = GroupMember::new("home".to_owned(), Machine::new(settings, steady_time()));
         member.hold(steady_time() + Duration::from_secs(60));
         member
     }

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use ddns_core::update::state::Pair;
-use ddns_group::etcd::{Compare, MOST_OPERATIONS, Operation, Range, Transaction};
+use ddns_group::etcd::{Compare, MAX_OPERATIONS, Operation, Range, Transaction};
 use ddns_group::view::Keys;
 
 use super::etcd::{Error, Etcd};
 
 /// So much is written at once: one operation says which write it is.
-pub(super) const MOST_PAIRS: usize = MOST_OPERATIONS - 1;
+pub(super) const MAX_PAIRS: usize = MAX_OPERATIONS - 1;
 
 /// What is remembered of the callbacks' updates.
 pub(super) fn entries(keys: &Keys) -> String {

@@ -7,11 +7,11 @@ use ddns_core::update::state::State;
 use futures_util::stream::FuturesUnordered;
 
 use super::Sync;
-use crate::group::{Member, Permit};
+use crate::group::{GroupMember, Permit};
 
 /// Whether this host sends for its group.
 pub(super) struct Gate {
-    member: Member,
+    member: GroupMember,
     /// None where another host holds the lease, or nobody.
     permit: Option<Permit>,
 }
@@ -25,7 +25,7 @@ impl Gate {
 
 impl Sync<'_> {
     /// As a member of a group: stands by until the lease is won.
-    pub(crate) fn in_group(&mut self, member: Member) {
+    pub(crate) fn in_group(&mut self, member: GroupMember) {
         self.updates.is_in_group = true;
         self.gate = Some(Box::new(Gate { member, permit: None }));
     }

@@ -9,7 +9,7 @@ use ddns_core::net::family::Family;
 
 use super::control::{Control, ControlRequest};
 use super::files::Files;
-use crate::group::{Change, Joined};
+use crate::group::{Joined, LeaseNotice};
 use crate::platform::{Kernel, Timer, Wake};
 use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
 use crate::web::{Ask, PageServer};
@@ -23,7 +23,7 @@ pub(super) enum Event {
     /// The machine has slept.
     Woke,
     /// Something happened to this host in its group.
-    Group(Change),
+    Group(LeaseNotice),
     /// SIGTERM or SIGINT.
     Stop,
     /// SIGHUP.

@@ -9,7 +9,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use super::event_loop::{EventLoop, tell};
 use super::events::{Event, Events};
 use crate::clock::steady_time;
-use crate::group::{Change, join, wanted};
+use crate::group::{LeaseNotice, join, wanted};
 
 /// The store has so long to be told that this host leaves.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -30,7 +30,7 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<bool
         let until = steady_time() + FAREWELL;
         while steady_time() < until {
             match events.next(Some(until)).await {
-                Event::Group(Change::Left) => break,
+                Event::Group(LeaseNotice::Left) => break,
                 Event::Stop if is_stopped => break,
                 Event::Stop => is_stopped = true,
                 _ => {}
@@ -54,25 +54,25 @@ pub(super) fn end(events: &Events) {
 
 impl EventLoop<'_, '_> {
     /// Something happened to this host in its group.
-    pub(super) fn changed(&mut self, change: Change, events: &mut Events) {
+    pub(super) fn changed(&mut self, change: LeaseNotice, events: &mut Events) {
         match change {
-            Change::TakeOver(won) => {
+            LeaseNotice::TakeOver(won) => {
                 self.sync.take_over(won, false);
                 self.is_busy = true;
                 if let Some(notifier) = &mut self.notifier {
                     notifier.renew_keys(&mut self.sync);
                 }
             }
-            Change::Drain => {
+            LeaseNotice::Drain => {
                 self.sync.close();
                 self.is_draining = true;
             }
-            Change::StandBy => {
+            LeaseNotice::StandBy => {
                 self.sync.stand_by();
                 self.is_draining = false;
             }
-            Change::Standing(now) => self.say(*now, events),
-            Change::Left => {}
+            LeaseNotice::Standing(now) => self.say(*now, events),
+            LeaseNotice::Left => {}
         }
         tell(events);
     }
@@ -108,7 +108,7 @@ impl EventLoop<'_, '_> {
             match events.next(Some(until)).await {
                 Event::Stop => return true,
                 Event::Group(change) => {
-                    let is_over = matches!(change, Change::Left);
+                    let is_over = matches!(change, LeaseNotice::Left);
                     self.changed(change, events);
                     if is_over {
                         break;

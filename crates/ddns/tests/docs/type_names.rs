@@ -9,24 +9,7 @@ use crate::support::pages::root;
 
 /// Names that still denote several types, each of them once in `update`, `schedule`, `sync`, `watch` or `group`. They go
 /// with the engine, which replaces or moves these folders. The list only gets shorter.
-const SHARED_NAMES: [&str; 16] = [
-    "Batch",
-    "Change",
-    "End",
-    "Ended",
-    "Entry",
-    "Event",
-    "Kind",
-    "Loaded",
-    "Member",
-    "Next",
-    "Outcome",
-    "Page",
-    "Place",
-    "SenderState",
-    "Stage",
-    "Stamp",
-];
+const SHARED_NAMES: [&str; 5] = ["Batch", "Entry", "Event", "Place", "SenderState"];
 
 /// The name of the type that a line declares. Associated types and aliases inside a function are no types of their own.
 fn declared(line: &str) -> Option<&str> {

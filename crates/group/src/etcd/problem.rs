@@ -7,7 +7,7 @@ use ddns_core::text::json::Value;
 use ddns_core::text::screen;
 
 /// So much of a message is shown.
-const LONGEST: usize = 200;
+const MAX_CHARS: usize = 200;
 
 /// Why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,5 +123,5 @@ impl Problem {
 /// A message for people: nothing in it can end a line or drive a terminal.
 fn shown(message: &str) -> String {
     let message = message.strip_prefix("etcdserver: ").unwrap_or(message);
-    screen::line(message).chars().take(LONGEST).collect()
+    screen::line(message).chars().take(MAX_CHARS).collect()
 }

@@ -4,11 +4,11 @@ use ddns_core::text::json::{Node, Value};
 
 use super::problem::{Problem, in_stream};
 use super::value::{Malformed, bytes, field, list, number, object, text};
-use super::{Done, KeyValue, LeaseId, Stamp};
+use super::{Done, KeyValue, LeaseId, StoreStamp};
 
 /// A message of a watch is not longer: a transaction with the most operations and the largest request that etcd takes
 /// (1.5 MiB) stays below it.
-const LONGEST_MESSAGE: usize = 4 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A lease that was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Grant {
 
 /// Some of the keys of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct RangePage {
     /// The keys, in their order.
     pub found: Vec<KeyValue>,
     /// The revision of the store.
@@ -32,29 +32,29 @@ pub struct Page {
 
 /// One message of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum WatchEvent {
     /// One of the ranges is watched from now on. The node that does it is at this revision.
     Created(i64),
     /// Nothing but the present revision.
     Progress,
     /// What changed.
-    Changed(Batch),
+    Changed(WatchBatch),
     /// The watch is over.
     Ended(Problem),
 }
 
 /// What changed at some revisions, in their order; never a part of one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
+pub struct WatchBatch {
     /// The last of these revisions: a watch that goes on begins at the next.
     pub revision: i64,
     /// Each key that changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<KeyChange>,
 }
 
 /// A key that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum KeyChange {
     /// It was written.
     Put(KeyValue),
     /// It was deleted, or its lease ended.
@@ -62,17 +62,17 @@ pub enum Change {
 }
 
 /// Reads the response to a range.
-pub fn page(body: &[u8]) -> Result<(Page, Stamp), Malformed> {
+pub fn page(body: &[u8]) -> Result<(RangePage, StoreStamp), Malformed> {
     let response = object(body)?;
     let at = stamp(&response)?;
     let keys = list(&response, "kvs");
     let has_more = matches!(field(&response, "more"), Some(Value::Bool(true)));
     let last = keys.last().filter(|_| has_more).map(|last| bytes(&last.value, "key")).transpose()?;
-    Ok((Page { found: key_values(keys)?, revision: at.revision, last }, at))
+    Ok((RangePage { found: key_values(keys)?, revision: at.revision, last }, at))
 }
 
 /// Reads the response to a transaction.
-pub fn transaction(body: &[u8]) -> Result<(Done, Stamp), Malformed> {
+pub fn transaction(body: &[u8]) -> Result<(Done, StoreStamp), Malformed> {
     let response = object(body)?;
     let at = stamp(&response)?;
     let succeeded = matches!(field(&response, "succeeded"), Some(Value::Bool(true)));
@@ -84,7 +84,7 @@ pub fn transaction(body: &[u8]) -> Result<(Done, Stamp), Malformed> {
 }
 
 /// Reads the response to a grant.
-pub fn grant(body: &[u8]) -> Result<(Grant, Stamp), Malformed> {
+pub fn grant(body: &[u8]) -> Result<(Grant, StoreStamp), Malformed> {
     let response = object(body)?;
     match (number(&response, "ID")?, u64::try_from(number::<i64>(&response, "TTL")?)) {
         (id, Ok(seconds)) if seconds > 0 && id != 0 => Ok((Grant { lease: LeaseId(id), seconds }, stamp(&response)?)),
@@ -94,7 +94,7 @@ pub fn grant(body: &[u8]) -> Result<(Grant, Stamp), Malformed> {
 
 /// Reads the response to a renewal: how many seconds the lease lasts from now on; none where it is gone. A stream of one
 /// message, which may be an error.
-pub fn renewal(body: &[u8]) -> Result<Result<(Option<u64>, Stamp), Problem>, Malformed> {
+pub fn renewal(body: &[u8]) -> Result<Result<(Option<u64>, StoreStamp), Problem>, Malformed> {
     let response = object(body)?;
     if let Some(error) = field(&response, "error") {
         return Ok(Err(in_stream(error)));
@@ -114,34 +114,34 @@ pub fn token(body: &[u8]) -> Result<String, Malformed> {
 }
 
 /// Reads one message of a watch.
-pub fn watched(message: &[u8]) -> Result<Event, Malformed> {
+pub fn watched(message: &[u8]) -> Result<WatchEvent, Malformed> {
     let message = object(message)?;
     if let Some(error) = field(&message, "error") {
-        return Ok(Event::Ended(in_stream(error)));
+        return Ok(WatchEvent::Ended(in_stream(error)));
     }
     let result = field(&message, "result").ok_or(Malformed)?;
     let is = |name| matches!(field(result, name), Some(Value::Bool(true)));
     if is("canceled") {
         if number::<i64>(result, "compact_revision")? > 0 {
-            return Ok(Event::Ended(Problem::Compacted));
+            return Ok(WatchEvent::Ended(Problem::Compacted));
         }
         let reason = field(result, "cancel_reason").and_then(Value::text);
-        return Ok(Event::Ended(Problem::of(reason.unwrap_or("the watch was cancelled"), None)));
+        return Ok(WatchEvent::Ended(Problem::of(reason.unwrap_or("the watch was cancelled"), None)));
     }
     if is("created") {
-        return Ok(Event::Created(stamp(result)?.revision));
+        return Ok(WatchEvent::Created(stamp(result)?.revision));
     }
-    let mut batch = Batch { revision: 0, changes: Vec::new() };
+    let mut batch = WatchBatch { revision: 0, changes: Vec::new() };
     for event in list(result, "events") {
         let pair = field(&event.value, "kv").ok_or(Malformed)?;
         let changed = key_value(pair)?;
         batch.revision = batch.revision.max(number(pair, "mod_revision")?);
         batch.changes.push(match field(&event.value, "type").and_then(Value::text) {
-            Some("DELETE") => Change::Deleted(changed.key),
-            _ => Change::Put(changed),
+            Some("DELETE") => KeyChange::Deleted(changed.key),
+            _ => KeyChange::Put(changed),
         });
     }
-    Ok(if batch.changes.is_empty() { Event::Progress } else { Event::Changed(batch) })
+    Ok(if batch.changes.is_empty() { WatchEvent::Progress } else { WatchEvent::Changed(batch) })
 }
 
 /// Puts the messages of a watch together, which come in pieces; each ends with its line.
@@ -157,7 +157,7 @@ impl Messages {
     /// Adds a piece, after all messages before it were taken. Fails where one is longer than etcd's are.
     pub fn add(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         // What is there without an end belongs to one message.
-        if self.searched > LONGEST_MESSAGE {
+        if self.searched > MAX_MESSAGE_BYTES {
             return Err(Malformed);
         }
         self.bytes.extend_from_slice(piece);
@@ -187,10 +187,10 @@ impl Messages {
 }
 
 /// Every response has it.
-fn stamp(response: &Value) -> Result<Stamp, Malformed> {
+fn stamp(response: &Value) -> Result<StoreStamp, Malformed> {
     let header = field(response, "header").ok_or(Malformed)?;
     match (number(header, "cluster_id")?, number(header, "revision")?) {
-        (cluster, revision) if revision > 0 => Ok(Stamp { cluster, revision }),
+        (cluster, revision) if revision > 0 => Ok(StoreStamp { cluster, revision }),
         _ => Err(Malformed),
     }
 }

@@ -57,8 +57,8 @@ fn pair(key: &str, value: &str, lease: Option<i64>, created: i64) -> KeyValue {
     KeyValue { key: key.to_owned(), value: value.to_owned(), lease: lease.map(LeaseId), created }
 }
 
-fn at(cluster: u64, revision: i64) -> Stamp {
-    Stamp { cluster, revision }
+fn at(cluster: u64, revision: i64) -> StoreStamp {
+    StoreStamp { cluster, revision }
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn what_etcd_leaves_out_is_zero_and_what_is_not_known_is_passed_over() {
     let text = br#"{"header":{"cluster_id":"14841639068965178418","revision":"7","raft_term":"2"},"kvs":[
         {"key":"YQ==","create_revision":"2","mod_revision":"3","version":"2","value":"Yg==","lease":"5"},
         {"key":"/w==","create_revision":4}],"more":true,"count":"9","new":{"x":[1]}}"#;
-    let expected = Page {
+    let expected = RangePage {
         found: vec![pair("a", "b", Some(5), 2), pair("\u{fffd}", "", None, 4)],
         revision: 7,
         last: Some(vec![255]),
     };
     assert_eq!(page(text), Ok((expected, at(14_841_639_068_965_178_418, 7))));
-    let empty = Page { found: Vec::new(), revision: 1, last: None };
+    let empty = RangePage { found: Vec::new(), revision: 1, last: None };
     assert_eq!(page(br#"{"header":{"revision":"1"},"kvs":null}"#), Ok((empty, at(0, 1))));
     let done = transaction(br#"{"header":{"revision":"2"},"succeeded":true,"responses":[{"response_put":{}}]}"#);
     assert_eq!(done, Ok((Done { succeeded: true, revision: 2, found: vec![Vec::new()] }, at(0, 2))));
@@ -130,15 +130,17 @@ fn what_another_server_sends_is_not_taken_for_etcd() {
 #[test]
 fn messages_of_a_watch_are_changes_or_its_end() {
     let event = |text: &str| watched(text.as_bytes());
-    assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"created":true}}"#), Ok(Event::Created(5)));
-    assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"watch_id":"-1"}}"#), Ok(Event::Progress));
+    assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"created":true}}"#), Ok(WatchEvent::Created(5)));
+    assert_eq!(event(r#"{"result":{"header":{"revision":"5"},"watch_id":"-1"}}"#), Ok(WatchEvent::Progress));
     let changes = r#"{"result":{"header":{"revision":"9"},"events":[
         {"kv":{"key":"YQ==","create_revision":"6","mod_revision":"6","version":"1","value":"Yg=="}},
         {"type":"DELETE","kv":{"key":"YQ==","mod_revision":"7"}}]}}"#;
     let changes = changes.replace('\n', "");
-    let batch =
-        Batch { revision: 7, changes: vec![Change::Put(pair("a", "b", None, 6)), Change::Deleted("a".to_owned())] };
-    assert_eq!(event(&changes), Ok(Event::Changed(batch)));
+    let batch = WatchBatch {
+        revision: 7,
+        changes: vec![KeyChange::Put(pair("a", "b", None, 6)), KeyChange::Deleted("a".to_owned())],
+    };
+    assert_eq!(event(&changes), Ok(WatchEvent::Changed(batch)));
     let ends = [
         (r#"{"result":{"header":{},"canceled":true,"compact_revision":"4"}}"#, Problem::Compacted),
         (
@@ -150,7 +152,7 @@ fn messages_of_a_watch_are_changes_or_its_end() {
         (r#"{"error":{}}"#, Problem::Other("it does not say why".to_owned())),
     ];
     for (text, problem) in ends {
-        assert_eq!(event(text), Ok(Event::Ended(problem)), "{text}");
+        assert_eq!(event(text), Ok(WatchEvent::Ended(problem)), "{text}");
     }
 }
 

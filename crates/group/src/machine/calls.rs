@@ -8,13 +8,13 @@ use super::{Answer, Call};
 const FIRST: Duration = Duration::from_millis(100);
 
 /// The longest wait: when the store is there again, somebody must hold soon (J4).
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_CALL: Duration = Duration::from_secs(1);
 
 /// For so long after a retry was due its failure counts as the present state of the store.
 const PRESENT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CallKind {
     Grant,
     Renew,
     Watch,
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Revoke,
 }
 
-impl Kind {
+impl CallKind {
     pub(super) fn of(call: &Call) -> Self {
         match call {
             Call::Grant => Self::Grant,
@@ -65,39 +65,39 @@ struct Slot {
 pub(super) struct Calls([Slot; 8]);
 
 impl Calls {
-    fn slot(&mut self, kind: Kind) -> &mut Slot {
+    fn slot(&mut self, kind: CallKind) -> &mut Slot {
         &mut self.0[kind as usize]
     }
 
-    pub(super) fn is_under_way(&self, kind: Kind) -> bool {
+    pub(super) fn is_under_way(&self, kind: CallKind) -> bool {
         self.0[kind as usize].is_under_way
     }
 
     /// When one that failed may be tried again.
-    pub(super) fn not_before(&self, kind: Kind) -> Duration {
+    pub(super) fn not_before(&self, kind: CallKind) -> Duration {
         self.0[kind as usize].not_before
     }
 
-    pub(super) fn failures(&self, kind: Kind) -> u32 {
+    pub(super) fn failures(&self, kind: CallKind) -> u32 {
         self.0[kind as usize].failures
     }
 
-    pub(super) fn started(&mut self, kind: Kind) {
+    pub(super) fn started(&mut self, kind: CallKind) {
         self.slot(kind).is_under_way = true;
     }
 
-    pub(super) fn answered(&mut self, kind: Kind) {
-        *self.slot(kind) = Slot { is_under_way: kind == Kind::Watch, ..Slot::default() };
+    pub(super) fn answered(&mut self, kind: CallKind) {
+        *self.slot(kind) = Slot { is_under_way: kind == CallKind::Watch, ..Slot::default() };
     }
 
     /// It is made again at once.
-    pub(super) fn forget(&mut self, kind: Kind) {
+    pub(super) fn forget(&mut self, kind: CallKind) {
         *self.slot(kind) = Slot::default();
     }
 
-    pub(super) fn failed(&mut self, kind: Kind, why: String, now: Duration, jitter: f64) {
+    pub(super) fn failed(&mut self, kind: CallKind, why: String, now: Duration, jitter: f64) {
         let slot = self.slot(kind);
-        let step = FIRST.saturating_mul(1 << slot.failures.min(10)).min(LONGEST);
+        let step = FIRST.saturating_mul(1 << slot.failures.min(10)).min(MAX_CALL);
         slot.is_under_way = false;
         slot.failures = slot.failures.saturating_add(1);
         slot.not_before = now + step.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Machine, Stage};
+use super::{HolderStage, Machine};
 use crate::view::{LeaseId, VERSION, View};
 use ddns_core::lease::standing::{Role, Seen, Standing, WENT_BACK};
 use ddns_core::text::duration::duration;
@@ -27,11 +27,11 @@ impl Machine {
     fn role(&self, now: Duration) -> Role {
         match self.stage() {
             _ if self.has_left => Role::Left,
-            Some(Stage::Sending | Stage::Unconfirmed) if !self.is_confirmed(now) => Role::Unconfirmed,
-            Some(Stage::Unconfirmed) => Role::Unconfirmed,
-            Some(Stage::Loading) => Role::TakingOver,
-            Some(Stage::Sending) => Role::Holder,
-            Some(Stage::Draining | Stage::Resigning) => Role::HandingOver,
+            Some(HolderStage::Sending | HolderStage::Unconfirmed) if !self.is_confirmed(now) => Role::Unconfirmed,
+            Some(HolderStage::Unconfirmed) => Role::Unconfirmed,
+            Some(HolderStage::Loading) => Role::TakingOver,
+            Some(HolderStage::Sending) => Role::Holder,
+            Some(HolderStage::Draining | HolderStage::Resigning) => Role::HandingOver,
             None if self.is_in_view() => Role::StandBy,
             None => Role::Joining,
         }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::calls::Kind;
-use super::{Action, Call, LONGEST_PAUSE, Machine, PREFERRED_AFTER, RANK, Settings, Stage};
-use crate::view::Entry;
+use super::calls::CallKind;
+use super::{Action, Call, HolderStage, MAX_PAUSE, Machine, PREFERRED_AFTER, RANK, Settings};
+use crate::view::MemberEntry;
 
 /// So often a lease that is not needed any more is given back; then it is left to end by itself.
 const REVOKES: u32 = 2;
@@ -21,18 +21,18 @@ impl Machine {
             self.leave(now, actions);
             return;
         }
-        if !self.calls.is_under_way(Kind::Watch) {
+        if !self.calls.is_under_way(CallKind::Watch) {
             self.call(Call::Watch, now, actions);
         }
         self.hand_over(now, actions);
         self.register(now, actions);
         match self.held.map(|held| (held.stage, held.created)) {
-            Some((Stage::Loading, created)) => {
+            Some((HolderStage::Loading, created)) => {
                 if self.is_due(self.unsafe_until.unwrap_or_default(), now) {
                     self.call(Call::Load(created, self.unsafe_until.is_some()), now, actions);
                 }
             }
-            Some((Stage::Resigning, created)) => {
+            Some((HolderStage::Resigning, created)) => {
                 if let Some(lease) = self.lease {
                     self.call(Call::Resign(lease.id, created), now, actions);
                 }
@@ -52,7 +52,7 @@ impl Machine {
 
     /// Makes a call, unless one of its kind is under way or failed a moment ago.
     fn call(&mut self, call: Call, now: Duration, actions: &mut Vec<Action>) {
-        let kind = Kind::of(&call);
+        let kind = CallKind::of(&call);
         if !self.calls.is_under_way(kind) && self.is_due(self.calls.not_before(kind), now) {
             self.calls.started(kind);
             actions.push(Action::Call(call));
@@ -63,19 +63,19 @@ impl Machine {
     fn stop_in_time(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let Some(deadline) = self.deadline() else { return };
         // No request takes longer than the lease that it began in.
-        let is_draining = self.stage() == Some(Stage::Draining);
+        let is_draining = self.stage() == Some(HolderStage::Draining);
         let deadline = if is_draining { deadline.min(self.drain_until) } else { deadline };
         if self.is_due(deadline, now) {
             actions.push(Action::Stop);
-            self.change(Stage::Sending, Stage::Unconfirmed);
+            self.change(HolderStage::Sending, HolderStage::Unconfirmed);
             // Nothing is left to be waited for.
-            self.change(Stage::Draining, Stage::Resigning);
+            self.change(HolderStage::Draining, HolderStage::Resigning);
         }
     }
 
     fn keep_lease(&mut self, now: Duration, actions: &mut Vec<Action>) {
         // Who leaves needs the lease only for what is under way: the sooner it ends, the better for the others.
-        if self.is_ending && self.stage() != Some(Stage::Draining) {
+        if self.is_ending && self.stage() != Some(HolderStage::Draining) {
             return;
         }
         match self.lease {
@@ -91,16 +91,16 @@ impl Machine {
     /// A lease that was not confirmed in time is not prolonged before the store answers in time again: renewals that arrive,
     /// but whose answers come too late to be of use, would keep the lease from those who could use it.
     fn may_renew(&self, now: Duration) -> bool {
-        self.is_confirmed(now) || self.calls.failures(Kind::Watch) == 0
+        self.is_confirmed(now) || self.calls.failures(CallKind::Watch) == 0
     }
 
     /// Ends the membership: after what is under way has ended, the lease is revoked, and with it the keys go.
     fn leave(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        if self.stage() == Some(Stage::Draining) {
+        if self.stage() == Some(HolderStage::Draining) {
             return;
         }
         match self.lease {
-            Some(lease) if self.calls.failures(Kind::Revoke) < REVOKES => {
+            Some(lease) if self.calls.failures(CallKind::Revoke) < REVOKES => {
                 self.held = None;
                 self.call(Call::Revoke(lease.id), now, actions);
             }
@@ -120,12 +120,12 @@ impl Machine {
             return;
         }
         let Settings { member, prefer, .. } = &self.settings;
-        let wanted = Entry { member: member.clone(), ready: self.is_ready(now), prefer: *prefer };
+        let wanted = MemberEntry { member: member.clone(), ready: self.is_ready(now), prefer: *prefer };
         let there = match &self.registered {
             Some((entry, at)) if *at > view.revision => Some(entry.clone()),
             _ => view.entry(lease.id),
         };
-        if there.as_ref() != Some(&wanted) && !self.calls.is_under_way(Kind::Register) {
+        if there.as_ref() != Some(&wanted) && !self.calls.is_under_way(CallKind::Register) {
             // Until the store says at which revision it was put, only the view counts.
             self.registered = Some((wanted.clone(), 0));
             self.call(Call::Register(lease.id, wanted), now, actions);
@@ -148,7 +148,7 @@ impl Machine {
 
     /// Gives the lease back where another member would do better (J5, `prefer`).
     fn hand_over(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        if !matches!(self.stage(), Some(Stage::Loading | Stage::Sending)) || !self.is_another_ready() {
+        if !matches!(self.stage(), Some(HolderStage::Loading | HolderStage::Sending)) || !self.is_another_ready() {
             return;
         }
         let lease = self.settings.lease;
@@ -162,15 +162,15 @@ impl Machine {
             return;
         }
         if is_unreached {
-            let leases = 1_u32.checked_shl(self.readiness.given_back).unwrap_or(u32::MAX).min(LONGEST_PAUSE);
-            self.readiness.given_back = (self.readiness.given_back + 1).min(LONGEST_PAUSE);
+            let leases = 1_u32.checked_shl(self.readiness.given_back).unwrap_or(u32::MAX).min(MAX_PAUSE);
+            self.readiness.given_back = (self.readiness.given_back + 1).min(MAX_PAUSE);
             self.readiness.paused_until = now + lease * leases;
         }
         // It counts anew: were it not to take over, it would get the lease again and again.
         self.preferred = self.preferred.map(|(lease, _)| (lease, now));
         self.stand_back_until = now + lease / 3;
         self.drain(now, actions);
-        self.change(Stage::Loading, Stage::Resigning);
+        self.change(HolderStage::Loading, HolderStage::Resigning);
     }
 
     fn is_another_ready(&self) -> bool {

@@ -2,37 +2,37 @@
 
 use std::time::Duration;
 
-use super::calls::{Calls, Kind};
-use super::{Action, Answer, Event, Held, Lease, Machine, Stage, margin};
+use super::calls::{CallKind, Calls};
+use super::{Action, Answer, Held, HolderStage, Lease, Machine, MachineEvent, margin};
 use crate::view::{Holder, View};
 
 impl Machine {
-    pub(super) fn take(&mut self, event: Event, now: Duration, jitter: f64, actions: &mut Vec<Action>) {
+    pub(super) fn take(&mut self, event: MachineEvent, now: Duration, jitter: f64, actions: &mut Vec<Action>) {
         match event {
-            Event::Woke => {}
-            Event::Answered { sent, answer } => self.answered(sent, answer, now, actions),
-            Event::Failed { call, why } => {
-                let kind = Kind::of(&call);
+            MachineEvent::Woke => {}
+            MachineEvent::Answered { sent, answer } => self.answered(sent, answer, now, actions),
+            MachineEvent::Failed { call, why } => {
+                let kind = CallKind::of(&call);
                 self.calls.failed(kind, why, now, jitter);
-                self.is_watch_doubted |= kind != Kind::Watch;
+                self.is_watch_doubted |= kind != CallKind::Watch;
             }
-            Event::WentBack => self.went_back(now, actions),
-            Event::Viewed(view) => self.viewed(view, now, actions),
-            Event::Address(has_address) => {
+            MachineEvent::WentBack => self.went_back(now, actions),
+            MachineEvent::Viewed(view) => self.viewed(view, now, actions),
+            MachineEvent::Address(has_address) => {
                 if self.readiness.has_address && !has_address {
                     self.readiness.without_since = now;
                 }
                 self.readiness.has_address = has_address;
             }
-            Event::Reached(true) => {
+            MachineEvent::Reached(true) => {
                 self.readiness.unreached_since = None;
                 self.readiness.given_back = 0;
             }
-            Event::Reached(false) => {
+            MachineEvent::Reached(false) => {
                 self.readiness.unreached_since.get_or_insert(now);
             }
-            Event::Drained => self.change(Stage::Draining, Stage::Resigning),
-            Event::Terminate => {
+            MachineEvent::Drained => self.change(HolderStage::Draining, HolderStage::Resigning),
+            MachineEvent::Terminate => {
                 self.is_ending = true;
                 self.drain(now, actions);
             }
@@ -40,9 +40,9 @@ impl Machine {
     }
 
     fn answered(&mut self, sent: Duration, answer: Answer, now: Duration, actions: &mut Vec<Action>) {
-        self.calls.answered(Kind::answered_by(&answer));
+        self.calls.answered(CallKind::answered_by(&answer));
         if std::mem::take(&mut self.is_watch_doubted) {
-            self.calls.forget(Kind::Watch);
+            self.calls.forget(CallKind::Watch);
         }
         let is_own = |id| self.lease.is_some_and(|lease| lease.id == id);
         match answer {
@@ -95,16 +95,16 @@ impl Machine {
         lease.until = lease.until.max(sent + ttl.saturating_sub(margin(ttl)));
         if now < lease.until {
             // Nobody else could hold meanwhile; but what was under way then was dropped.
-            self.change(Stage::Unconfirmed, Stage::Loading);
+            self.change(HolderStage::Unconfirmed, HolderStage::Loading);
         }
     }
 
     fn loaded(&mut self, now: Duration, actions: &mut Vec<Action>) {
         self.unsafe_until = None;
         if !self.is_confirmed(now) {
-            self.change(Stage::Loading, Stage::Unconfirmed);
-        } else if self.stage() == Some(Stage::Loading) {
-            self.change(Stage::Loading, Stage::Sending);
+            self.change(HolderStage::Loading, HolderStage::Unconfirmed);
+        } else if self.stage() == Some(HolderStage::Loading) {
+            self.change(HolderStage::Loading, HolderStage::Sending);
             actions.push(Action::Open);
         }
     }
@@ -137,7 +137,7 @@ impl Machine {
     }
 
     fn viewed(&mut self, mut view: View, now: Duration, actions: &mut Vec<Action>) {
-        self.calls.answered(Kind::Watch);
+        self.calls.answered(CallKind::Watch);
         let before = self.view.take();
         let known = before.as_ref().and_then(|before| before.holder.as_ref());
         // A campaign was answered sooner than the watch saw it.
@@ -166,7 +166,7 @@ impl Machine {
         }
         self.lose(actions);
         if let Some(created) = own {
-            let stage = if created > self.resigned { Stage::Loading } else { Stage::Resigning };
+            let stage = if created > self.resigned { HolderStage::Loading } else { HolderStage::Resigning };
             self.held = Some(Held { created, stage });
             self.readiness.unreached_since = None;
         }
@@ -192,7 +192,7 @@ impl Machine {
 
     /// The holder's key is not this member's any more.
     fn lose(&mut self, actions: &mut Vec<Action>) {
-        if matches!(self.stage(), Some(Stage::Sending | Stage::Draining)) {
+        if matches!(self.stage(), Some(HolderStage::Sending | HolderStage::Draining)) {
             actions.push(Action::Stop);
         }
         self.held = None;
@@ -200,19 +200,19 @@ impl Machine {
 
     /// Begins to wait for what is under way.
     pub(super) fn drain(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        if self.stage() == Some(Stage::Sending) {
-            self.change(Stage::Sending, Stage::Draining);
+        if self.stage() == Some(HolderStage::Sending) {
+            self.change(HolderStage::Sending, HolderStage::Draining);
             self.drain_until = now + self.settings.lease;
             actions.push(Action::Drain);
         }
     }
 
-    pub(super) fn change(&mut self, from: Stage, to: Stage) {
+    pub(super) fn change(&mut self, from: HolderStage, to: HolderStage) {
         if let Some(held) = &mut self.held
             && held.stage == from
         {
             held.stage = to;
-            if to == Stage::Resigning {
+            if to == HolderStage::Resigning {
                 self.resigned = self.resigned.max(held.created);
             }
         }

@@ -1,7 +1,7 @@
 //! Tables for the protocol of one member.
 
 use super::*;
-use crate::view::Member;
+use crate::view::MemberView;
 use ddns_core::lease::standing::Role;
 
 const LEASE: Duration = Duration::from_secs(15);
@@ -17,8 +17,8 @@ struct Play {
     view: View,
 }
 
-fn own_entry(ready: bool) -> Entry {
-    Entry { member: "a".to_owned(), ready, prefer: 0 }
+fn own_entry(ready: bool) -> MemberEntry {
+    MemberEntry { member: "a".to_owned(), ready, prefer: 0 }
 }
 
 const OWN: LeaseId = LeaseId(7);
@@ -31,14 +31,14 @@ impl Play {
         Self { machine: Machine::new(settings, now), now, view: View::default() }
     }
 
-    fn on(&mut self, event: Event) -> Vec<Action> {
+    fn on(&mut self, event: MachineEvent) -> Vec<Action> {
         self.machine.on(event, self.now, 0.5)
     }
 
     /// An answer to a call that was sent so long ago.
     fn answer_after(&mut self, took: f64, answer: Answer) -> Vec<Action> {
         let sent = self.now.saturating_sub(seconds(took));
-        self.on(Event::Answered { sent, answer })
+        self.on(MachineEvent::Answered { sent, answer })
     }
 
     fn answer(&mut self, answer: Answer) -> Vec<Action> {
@@ -46,7 +46,7 @@ impl Play {
     }
 
     fn fail(&mut self, call: Call) -> Vec<Action> {
-        self.on(Event::Failed { call, why: "no answer".to_owned() })
+        self.on(MachineEvent::Failed { call, why: "no answer".to_owned() })
     }
 
     /// Time passes, and the member wakes when it wants to; what it did meanwhile.
@@ -56,7 +56,7 @@ impl Play {
         while let Some(at) = self.machine.wake_at().filter(|at| *at <= end) {
             assert!(at >= self.now, "it wakes forever");
             self.now = at;
-            actions.extend(self.on(Event::Woke));
+            actions.extend(self.on(MachineEvent::Woke));
         }
         self.now = end;
         actions
@@ -75,17 +75,17 @@ impl Play {
     fn see(&mut self) -> Vec<Action> {
         self.view.revision += 1;
         let view = self.view.clone();
-        self.on(Event::Viewed(view))
+        self.on(MachineEvent::Viewed(view))
     }
 
-    fn put_member(&mut self, lease: LeaseId, Entry { member, ready, prefer }: Entry) {
+    fn put_member(&mut self, lease: LeaseId, MemberEntry { member, ready, prefer }: MemberEntry) {
         self.view.members.retain(|member| member.lease != lease);
         let created = lease.0;
-        self.view.members.push(Member { member, lease, ready, prefer, created });
+        self.view.members.push(MemberView { member, lease, ready, prefer, created });
     }
 
     fn put_other(&mut self, ready: bool, prefer: u8) {
-        self.put_member(OTHER, Entry { member: "b".to_owned(), ready, prefer });
+        self.put_member(OTHER, MemberEntry { member: "b".to_owned(), ready, prefer });
     }
 
     fn put_holder(&mut self, lease: LeaseId, created: i64) -> Holder {
@@ -99,7 +99,7 @@ impl Play {
     /// A member that has an address, a lease and a key.
     fn joined() -> Self {
         let mut play = Self::new();
-        play.on(Event::Address(true));
+        play.on(MachineEvent::Address(true));
         play.answer(Answer::Granted(OWN, LEASE));
         play.view.version = Some(VERSION.to_owned());
         play.view.revision = 10;
@@ -133,7 +133,7 @@ fn j1_a_member_joins_campaigns_reads_the_state_and_sends() {
     let mut play = Play::new();
     assert_eq!(play.pass(0.0), [call(Call::Grant), call(Call::Watch)]);
     assert_eq!(play.role(), Role::Joining);
-    assert_eq!(play.on(Event::Address(true)), []);
+    assert_eq!(play.on(MachineEvent::Address(true)), []);
     assert_eq!(play.answer(Answer::Granted(OWN, LEASE)), []);
     assert_eq!(play.see(), [call(Call::Register(OWN, own_entry(true)))]);
     assert_eq!(play.answer(Answer::Registered(OWN, Some(2))), []);
@@ -171,11 +171,11 @@ fn j1_who_is_not_the_first_in_the_order_waits_for_those_before() {
 #[test]
 fn j1_a_member_without_an_address_does_not_campaign() {
     let mut play = Play::joined();
-    play.on(Event::Address(false));
+    play.on(MachineEvent::Address(false));
     play.put_member(OWN, own_entry(false));
     assert_eq!(play.see(), []);
     assert_eq!(play.machine.standing(play.now).ready, Err("this host has no address".to_owned()));
-    let actions = play.on(Event::Address(true));
+    let actions = play.on(MachineEvent::Address(true));
     assert_eq!(actions, [call(Call::Register(OWN, own_entry(true))), call(Call::Campaign(OWN))]);
 }
 
@@ -238,7 +238,7 @@ fn j3_after_a_pause_nothing_is_sent_although_nobody_said_so() {
     // As SIGSTOP does it: no event, and then the time is another.
     play.now += seconds(13.5);
     assert!(!play.machine.may_send(play.now));
-    assert_eq!(play.on(Event::Reached(true)), [Action::Stop, call(Call::Renew(OWN))]);
+    assert_eq!(play.on(MachineEvent::Reached(true)), [Action::Stop, call(Call::Renew(OWN))]);
     assert_eq!(play.answer(Answer::Renewed(OWN, None)), [call(Call::Grant)]);
     assert_eq!((play.role(), play.machine.created()), (Role::Joining, None));
 }
@@ -268,16 +268,16 @@ fn j3_a_key_that_was_given_back_is_never_taken_up_again() {
     let mut play = Play::holder();
     play.put_other(true, 0);
     play.see();
-    play.on(Event::Address(false));
+    play.on(MachineEvent::Address(false));
     let actions = play.pass_renewed(15.5);
     assert!(actions.contains(&Action::Drain), "{actions:?}");
-    assert_eq!(play.on(Event::Drained), [call(Call::Resign(OWN, 20))]);
+    assert_eq!(play.on(MachineEvent::Drained), [call(Call::Resign(OWN, 20))]);
     play.answer(Answer::Resigned(20));
     // A watch that is late still shows the old holder: should it be there, it is given back again.
     assert_eq!(play.see(), [call(Call::Resign(OWN, 20))]);
     assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::HandingOver, false));
     play.answer(Answer::Resigned(20));
-    play.on(Event::Address(true));
+    play.on(MachineEvent::Address(true));
     play.put_holder(OWN, 40);
     assert_eq!(play.see(), [call(Call::Load(40, false))]);
 }
@@ -285,7 +285,7 @@ fn j3_a_key_that_was_given_back_is_never_taken_up_again() {
 #[test]
 fn j7_after_the_store_went_back_nothing_of_it_is_believed_and_who_held_before_is_waited_for() {
     let mut play = Play::holder();
-    let actions = play.on(Event::WentBack);
+    let actions = play.on(MachineEvent::WentBack);
     assert_eq!(actions, [Action::Stop, call(Call::Renew(OWN)), call(Call::Watch)], "the lease may be there or not");
     assert!(play.machine.standing(play.now).store.is_err_and(|why| why.contains("went back")));
     assert_eq!(play.answer(Answer::Renewed(OWN, None)), [call(Call::Grant)]);
@@ -309,7 +309,7 @@ fn j7_after_the_store_went_back_nothing_of_it_is_believed_and_who_held_before_is
 fn j7_a_key_that_a_restored_store_still_has_is_taken_up_and_its_claims_are_in_doubt() {
     let mut play = Play::holder();
     play.machine.resigned = 20;
-    play.on(Event::WentBack);
+    play.on(MachineEvent::WentBack);
     play.answer(Answer::Renewed(OWN, Some(LEASE)));
     play.view.revision = 19;
     assert_eq!(play.see(), [], "at first it waits");
@@ -341,12 +341,12 @@ fn j4_calls_that_fail_are_tried_again_and_it_is_said() {
 #[test]
 fn j5_a_holder_without_an_address_gives_the_lease_back_if_another_is_ready() {
     let mut play = Play::holder();
-    assert_eq!(play.on(Event::Address(false)), [call(Call::Register(OWN, own_entry(false)))]);
+    assert_eq!(play.on(MachineEvent::Address(false)), [call(Call::Register(OWN, own_entry(false)))]);
     assert!(!play.pass(40.0).contains(&Action::Drain));
     let mut play = Play::holder();
     play.put_other(true, 0);
     play.see();
-    play.on(Event::Address(false));
+    play.on(MachineEvent::Address(false));
     assert!(!play.pass(5.0).contains(&Action::Drain));
     play.answer(Answer::Renewed(OWN, Some(LEASE)));
     assert!(!play.pass(9.9).contains(&Action::Drain));
@@ -361,12 +361,12 @@ fn j5_a_holder_that_reaches_no_endpoint_gives_the_lease_back_for_longer_each_tim
     play.put_other(true, 0);
     play.see();
     for (at, expected) in [1_u32, 2, 4, 8, 16, 32, 40, 40].into_iter().enumerate() {
-        play.on(Event::Reached(false));
+        play.on(MachineEvent::Reached(false));
         play.pass_renewed(15.0);
         assert_eq!(play.role(), Role::HandingOver, "{at}");
         let pause = play.machine.readiness.paused_until.saturating_sub(play.now);
         assert_eq!(pause, LEASE * expected, "{at}");
-        play.on(Event::Drained);
+        play.on(MachineEvent::Drained);
         let created = play.machine.created().expect("it is being given back");
         play.answer(Answer::Resigned(created));
         play.put_holder(OWN, created + 1);
@@ -374,7 +374,7 @@ fn j5_a_holder_that_reaches_no_endpoint_gives_the_lease_back_for_longer_each_tim
         play.answer(Answer::Loaded(created + 1));
         assert_eq!(play.role(), Role::Holder);
     }
-    play.on(Event::Reached(true));
+    play.on(MachineEvent::Reached(true));
     assert_eq!(play.machine.readiness.given_back, 0);
 }
 
@@ -383,7 +383,7 @@ fn j5_without_another_that_is_ready_a_holder_goes_on() {
     let mut play = Play::holder();
     play.put_other(false, 0);
     play.see();
-    play.on(Event::Reached(false));
+    play.on(MachineEvent::Reached(false));
     play.pass_renewed(45.0);
     assert_eq!(play.role(), Role::Holder);
     play.put_other(true, 0);
@@ -403,7 +403,7 @@ fn a_preferred_member_gets_the_lease_after_it_was_ready_for_a_while() {
     play.see();
     assert!(!play.pass_renewed(58.0).contains(&Action::Drain));
     assert!(play.pass_renewed(3.0).contains(&Action::Drain));
-    play.on(Event::Drained);
+    play.on(MachineEvent::Drained);
     play.answer(Answer::Resigned(20));
     play.view.holder = None;
     assert_eq!(play.see(), []);
@@ -416,10 +416,10 @@ fn a_preferred_member_gets_the_lease_after_it_was_ready_for_a_while() {
 #[test]
 fn j1_a_holder_that_ends_waits_for_what_is_under_way_and_revokes_its_lease() {
     let mut play = Play::holder();
-    assert_eq!(play.on(Event::Terminate), [Action::Drain]);
+    assert_eq!(play.on(MachineEvent::Terminate), [Action::Drain]);
     assert!(!play.machine.may_send(play.now));
     assert_eq!(play.pass(5.0), [call(Call::Renew(OWN))]);
-    assert_eq!(play.on(Event::Drained), [call(Call::Revoke(OWN))]);
+    assert_eq!(play.on(MachineEvent::Drained), [call(Call::Revoke(OWN))]);
     assert_eq!(play.answer(Answer::Revoked(OWN)), [Action::Left]);
     assert_eq!((play.role(), play.machine.wake_at()), (Role::Left, None));
 }
@@ -427,20 +427,20 @@ fn j1_a_holder_that_ends_waits_for_what_is_under_way_and_revokes_its_lease() {
 #[test]
 fn j4_a_member_that_ends_does_not_wait_for_a_store_that_is_away() {
     let mut play = Play::joined();
-    assert_eq!(play.on(Event::Terminate), [call(Call::Revoke(OWN))]);
+    assert_eq!(play.on(MachineEvent::Terminate), [call(Call::Revoke(OWN))]);
     play.pass(5.0);
     assert_eq!(play.fail(Call::Revoke(OWN)), []);
     // It is not renewed meanwhile.
     assert_eq!(play.pass(1.0), [call(Call::Revoke(OWN))]);
     assert_eq!(play.fail(Call::Revoke(OWN)), [Action::Left]);
     let mut play = Play::new();
-    assert_eq!(play.on(Event::Terminate), [Action::Left]);
+    assert_eq!(play.on(MachineEvent::Terminate), [Action::Left]);
 }
 
 #[test]
 fn j1_a_drain_that_does_not_end_is_cut_off_after_a_lease() {
     let mut play = Play::holder();
-    play.on(Event::Terminate);
+    play.on(MachineEvent::Terminate);
     for _ in 0..3 {
         assert!(!play.pass(4.9).contains(&Action::Stop));
         play.answer(Answer::Renewed(OWN, Some(LEASE)));
@@ -451,7 +451,7 @@ fn j1_a_drain_that_does_not_end_is_cut_off_after_a_lease() {
 #[test]
 fn j1_a_group_of_another_version_is_left_alone() {
     let mut play = Play::new();
-    play.on(Event::Address(true));
+    play.on(MachineEvent::Address(true));
     play.answer(Answer::Granted(OWN, LEASE));
     play.view.version = Some("2".to_owned());
     assert_eq!(play.see(), []);
@@ -476,7 +476,7 @@ fn j1_a_lease_that_is_shorter_than_the_way_to_the_store_is_said() {
 #[test]
 fn j6_another_host_with_the_same_name_is_said_and_an_earlier_process_is_not() {
     let mut play = Play::new();
-    play.on(Event::Address(true));
+    play.on(MachineEvent::Address(true));
     play.answer(Answer::Granted(OWN, LEASE));
     play.view.revision = 10;
     play.view.holder = Some(Holder { member: "a".to_owned(), lease: OTHER, created: 3 });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ddns_group::machine::{Event, Machine, Settings};
+use ddns_group::machine::{Machine, MachineEvent, Settings};
 
 use super::store::Store;
 use super::world::{Flaw, What, World};
@@ -40,7 +40,7 @@ impl World {
             Fault::Endpoint(node, is_up) => self.nodes[node].reaches_endpoint = is_up,
             Fault::Address(node, is_there) => {
                 self.nodes[node].has_address = is_there;
-                self.tell(node, Event::Address(is_there));
+                self.tell(node, MachineEvent::Address(is_there));
             }
             Fault::NewAddress(node) => {
                 self.nodes[node].address += 1;
@@ -48,7 +48,7 @@ impl World {
             }
             Fault::Pause(node, time) => self.nodes[node].paused_until = now + time,
             Fault::Kill(node) => self.nodes[node].machine = None,
-            Fault::Terminate(node) => self.tell(node, Event::Terminate),
+            Fault::Terminate(node) => self.tell(node, MachineEvent::Terminate),
             Fault::Start(node) => self.start(node),
             Fault::LoseLeader(until) => self.store.lose_leader(until),
             Fault::Elect => self.change_store(Store::elect),
@@ -81,7 +81,7 @@ impl World {
         // With the flaw it believes what it knew before it ended.
         known.known = known.known.filter(|_| self.flaw == Flaw::NotLoaded);
         let has_address = known.has_address;
-        self.tell(node, Event::Address(has_address));
+        self.tell(node, MachineEvent::Address(has_address));
     }
 
     /// Connections to it break.

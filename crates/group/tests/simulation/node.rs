@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use ddns_group::etcd::Stamp;
+use ddns_group::etcd::StoreStamp;
 use ddns_group::machine::Machine;
 use ddns_group::view::{LeaseId, View};
 
@@ -37,12 +37,12 @@ pub(crate) struct Node {
     pub(super) has_address: bool,
     pub(crate) address: u32,
     /// What was asked, and what was known of the store then.
-    pub(super) pending: HashMap<u64, (Asked, Option<Stamp>)>,
-    pub(super) watch: Option<(u64, VecDeque<(View, Stamp)>)>,
+    pub(super) pending: HashMap<u64, (Asked, Option<StoreStamp>)>,
+    pub(super) watch: Option<(u64, VecDeque<(View, StoreStamp)>)>,
     /// The watch that was asked for last.
     pub(super) asked_watch: u64,
     /// How far the store was seen to be.
-    pub(super) seen: Option<Stamp>,
+    pub(super) seen: Option<StoreStamp>,
     /// The store went back, and was as far as before when this process looked again, or this one is new: it cannot know it.
     pub(crate) is_unaware: bool,
     /// The times that the store went back, when this one last looked.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ddns_group::machine::{Event, Machine};
+use ddns_group::machine::{Machine, MachineEvent};
 
 use super::node::Sending;
 use super::store::{Asked, Remembered};
@@ -18,7 +18,7 @@ impl World {
         let known = &mut self.nodes[node];
         if known.is_draining && known.sending.is_none() {
             known.is_draining = false;
-            return self.tell(node, Event::Drained);
+            return self.tell(node, MachineEvent::Drained);
         }
         let own = known.machine.as_ref().and_then(|machine| machine.lease().zip(machine.created()));
         let (Some(own), true) = (own, known.may_send(now) && known.has_address) else { return };
@@ -94,6 +94,6 @@ impl World {
             let at = (known.retry_at, known.life);
             self.at(at.0, What::Work(node, at.1));
         }
-        self.tell(node, Event::Reached(is_ok));
+        self.tell(node, MachineEvent::Reached(is_ok));
     }
 }

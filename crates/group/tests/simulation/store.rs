@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ddns_group::etcd::Stamp;
+use ddns_group::etcd::StoreStamp;
 use ddns_group::machine::{Answer, Call};
-use ddns_group::view::{Entry, Holder, LeaseId, Member, VERSION, View};
+use ddns_group::view::{Holder, LeaseId, MemberEntry, MemberView, VERSION, View};
 
 /// etcd looks for leases that have ended this often.
 pub(crate) const CHECK: Duration = Duration::from_millis(500);
@@ -49,7 +49,7 @@ pub(crate) struct Store {
     next_lease: i64,
     has_version: bool,
     holder: Option<Holder>,
-    members: BTreeMap<LeaseId, (Entry, i64)>,
+    members: BTreeMap<LeaseId, (MemberEntry, i64)>,
     /// When each ends.
     leases: BTreeMap<LeaseId, Duration>,
     pub(crate) remembered: Remembered,
@@ -87,7 +87,7 @@ impl Store {
     }
 
     pub(crate) fn view(&self) -> View {
-        let members = self.members.iter().map(|(lease, (entry, created))| Member {
+        let members = self.members.iter().map(|(lease, (entry, created))| MemberView {
             member: entry.member.clone(),
             lease: *lease,
             ready: entry.ready,
@@ -102,8 +102,8 @@ impl Store {
         }
     }
 
-    pub(crate) fn stamp(&self) -> Stamp {
-        Stamp { cluster: self.cluster, revision: self.revision }
+    pub(crate) fn stamp(&self) -> StoreStamp {
+        StoreStamp { cluster: self.cluster, revision: self.revision }
     }
 
     /// It is as it was once, or empty (J7). Leases count from the beginning; those that are granted have never been there.
@@ -139,10 +139,10 @@ impl Store {
     }
 
     /// What the leader without a majority says to a renewal.
-    pub(crate) fn stale_answer(&self, asked: &Asked, now: Duration) -> Option<(Said, Stamp)> {
+    pub(crate) fn stale_answer(&self, asked: &Asked, now: Duration) -> Option<(Said, StoreStamp)> {
         match asked {
             Asked::Call(Call::Renew(lease)) if now < self.stale.2 && self.stale.0.contains(lease) => {
-                let stamp = Stamp { revision: self.stale.1, ..self.stamp() };
+                let stamp = StoreStamp { revision: self.stale.1, ..self.stamp() };
                 Some((Said::Answer(Answer::Renewed(*lease, Some(self.lease))), stamp))
             }
             _ => None,

@@ -4,8 +4,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use ddns_group::etcd::Stamp;
-use ddns_group::machine::{Action, Answer, Call, Event, Machine, margin};
+use ddns_group::etcd::StoreStamp;
+use ddns_group::machine::{Action, Answer, Call, Machine, MachineEvent, margin};
 use ddns_group::view::View;
 
 use super::faults::Fault;
@@ -35,7 +35,7 @@ pub(crate) enum What {
     Check,
     Wake(usize, u32),
     Arrive { from: (usize, u32), id: u64, sent: Duration, asked: Asked },
-    Respond { to: (usize, u32), id: u64, sent: Duration, said: Said, stamp: Stamp },
+    Respond { to: (usize, u32), id: u64, sent: Duration, said: Said, stamp: StoreStamp },
     GiveUp { from: (usize, u32), id: u64 },
     Deliver { to: (usize, u32), watch: u64 },
     Unwatch { to: (usize, u32), watch: u64 },
@@ -260,7 +260,7 @@ impl World {
         } else if let Some((view, stamp)) = views.pop_front() {
             let known = node.pending.remove(&watch).and_then(|(_, known)| known);
             if self.saw(to.0, known, stamp) {
-                self.tell(to.0, Event::Viewed(view));
+                self.tell(to.0, MachineEvent::Viewed(view));
             }
         }
     }
@@ -278,11 +278,11 @@ impl World {
     }
 
     fn fail(&mut self, node: usize, call: Call) {
-        self.tell(node, Event::Failed { call, why: "no answer".to_owned() });
+        self.tell(node, MachineEvent::Failed { call, why: "no answer".to_owned() });
     }
 
     /// The whole store showed how far it is. Whether that is as far as was known; where not, what is known of it is forgotten.
-    fn saw(&mut self, node: usize, known: Option<Stamp>, stamp: Stamp) -> bool {
+    fn saw(&mut self, node: usize, known: Option<StoreStamp>, stamp: StoreStamp) -> bool {
         let member = &mut self.nodes[node];
         if std::mem::replace(&mut member.era, self.era) != self.era {
             member.is_unaware = !stamp.went_back(known);
@@ -295,7 +295,7 @@ impl World {
         member.seen = Some(stamp);
         member.pending.clear();
         (member.watch, member.asked_watch, member.known) = (None, 0, None);
-        self.tell(node, Event::WentBack);
+        self.tell(node, MachineEvent::WentBack);
         false
     }
 
@@ -368,11 +368,11 @@ impl World {
     fn wake(&mut self, node: usize) {
         if self.nodes[node].wake_at.is_some_and(|at| at <= self.now) {
             self.nodes[node].wake_at = None;
-            self.tell(node, Event::Woke);
+            self.tell(node, MachineEvent::Woke);
         }
     }
 
-    fn respond(&mut self, node: usize, id: u64, sent: Duration, said: Said, stamp: Stamp) {
+    fn respond(&mut self, node: usize, id: u64, sent: Duration, said: Said, stamp: StoreStamp) {
         if !self.nodes[node].has_link {
             return;
         }
@@ -414,10 +414,10 @@ impl World {
             (Flaw::FromAnswer, answer) => (self.nodes[node].local(self.now), answer),
             (_, answer) => (sent, answer),
         };
-        self.tell(node, Event::Answered { sent, answer });
+        self.tell(node, MachineEvent::Answered { sent, answer });
     }
 
-    pub(super) fn tell(&mut self, node: usize, event: Event) {
+    pub(super) fn tell(&mut self, node: usize, event: MachineEvent) {
         let jitter = self.random.jitter();
         let known = &mut self.nodes[node];
         let local = known.local(self.now);
@@ -442,7 +442,7 @@ impl World {
         match action {
             Action::Call(Call::Load(created, _)) if self.flaw == Flaw::NotLoaded => {
                 let (sent, answer) = (known.local(self.now), Answer::Loaded(created));
-                self.tell(node, Event::Answered { sent, answer });
+                self.tell(node, MachineEvent::Answered { sent, answer });
             }
             Action::Call(Call::Load(created, true)) if self.flaw == Flaw::NoDoubt => {
                 self.ask(node, &Asked::Call(Call::Load(created, false)));

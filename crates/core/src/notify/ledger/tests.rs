@@ -348,7 +348,7 @@ proptest! {
     }
 }
 
-fn change(kind: Kind) -> RoleChange {
+fn change(kind: LeaseChange) -> RoleChange {
     RoleChange { group: "home".to_owned(), member: "a".to_owned(), kind, why: None }
 }
 
@@ -360,28 +360,28 @@ fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
         let (_, outgoing) = ledger.review(Vec::new(), none, Duration::from_secs(now), now);
         outgoing.map(|outgoing| (outgoing.event, outgoing.words))
     };
-    ledger.change_role(&change(Kind::TookOver));
+    ledger.change_role(&change(LeaseChange::TookOver));
     assert_eq!(ledger.wake_at(), Some(Duration::ZERO), "it does not wait for a synchronization");
     let took_over = (NotifyEvent::TookOver, "a took over the lease of group home".to_owned());
     assert_eq!(review(&mut ledger, 1), Some(took_over.clone()));
     ledger.ended(true, Duration::from_secs(2));
     assert_eq!(review(&mut ledger, 3), None, "once");
-    ledger.change_role(&change(Kind::Lost));
-    ledger.change_role(&change(Kind::TookOver));
+    ledger.change_role(&change(LeaseChange::Lost));
+    ledger.change_role(&change(LeaseChange::TookOver));
     assert_eq!(review(&mut ledger, 4), None, "back and forth");
-    ledger.change_role(&change(Kind::GaveBack));
+    ledger.change_role(&change(LeaseChange::GaveBack));
     let lost = (NotifyEvent::Lost, "a gave the lease of group home back".to_owned());
     assert_eq!(review(&mut ledger, 5), Some(lost.clone()));
     ledger.ended(false, Duration::from_secs(6));
     assert_eq!(review(&mut ledger, 7), None, "not at once");
     assert_eq!(review(&mut ledger, 1000), Some(lost), "it did not arrive");
-    ledger.change_role(&change(Kind::TookOver));
+    ledger.change_role(&change(LeaseChange::TookOver));
     ledger.ended(false, Duration::from_secs(1001));
     assert_eq!(review(&mut ledger, 100_000), None, "nobody knows of the one, so the other is no news");
 
     let mut only_lost = Ledger::new(NotifyEvents::NONE.with(NotifyEvent::Lost), 3);
-    only_lost.change_role(&change(Kind::TookOver));
+    only_lost.change_role(&change(LeaseChange::TookOver));
     assert_eq!(review(&mut only_lost, 1), None);
-    only_lost.change_role(&change(Kind::Lost));
+    only_lost.change_role(&change(LeaseChange::Lost));
     assert!(review(&mut only_lost, 2).is_some());
 }

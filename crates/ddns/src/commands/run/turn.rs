@@ -9,7 +9,7 @@ use ddns_core::lease::standing::{Role, Standing};
 use ddns_core::text::log_format::Level;
 use tokio::time::timeout;
 
-use crate::group::{Change, Joined};
+use crate::group::{Joined, LeaseNotice};
 use crate::output::log::Log;
 use crate::sync::Sync;
 
@@ -62,12 +62,12 @@ impl Turn {
             .await
         };
         match change {
-            Some(Change::TakeOver(won)) => {
+            Some(LeaseNotice::TakeOver(won)) => {
                 self.stage = TurnStage::Holding;
                 sync.take_over(won, self.retry_stopped);
                 return true;
             }
-            Some(Change::StandBy) if self.stage == TurnStage::Holding => {
+            Some(LeaseNotice::StandBy) if self.stage == TurnStage::Holding => {
                 sync.stand_by();
                 let name = self.joined.name();
                 log.error(format!("lost the lease of group {name}: what was not accepted is sent by its next holder"));
@@ -103,7 +103,7 @@ impl Turn {
         }
         self.joined.member.terminate();
         self.joined.member.drained();
-        let left = async { while !matches!(poll_fn(|context| self.joined.poll(context)).await, Change::Left) {} };
+        let left = async { while !matches!(poll_fn(|context| self.joined.poll(context)).await, LeaseNotice::Left) {} };
         let _ = timeout(FAREWELL, left).await;
     }
 }

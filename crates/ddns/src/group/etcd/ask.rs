@@ -31,7 +31,7 @@ pub(super) enum Token {
 }
 
 /// What one request came to.
-enum Outcome {
+enum AskOutcome {
     Done(Vec<u8>),
     Problem(Problem),
 }
@@ -41,19 +41,19 @@ impl Etcd {
     pub(super) async fn ask(&self, at: usize, path: &str, body: &str, limit: Duration) -> Result<Vec<u8>, Refusal> {
         let end = Instant::now() + limit;
         let problem = match self.once(at, path, body, end).await? {
-            Outcome::Done(body) => return Ok(body),
-            Outcome::Problem(problem) => problem,
+            AskOutcome::Done(body) => return Ok(body),
+            AskOutcome::Problem(problem) => problem,
         };
         if !self.renews_token(&problem) {
             return Err(self.refused(at, &problem));
         }
         match self.once(at, path, body, end).await? {
-            Outcome::Done(body) => Ok(body),
-            Outcome::Problem(problem) => Err(self.refused(at, &problem)),
+            AskOutcome::Done(body) => Ok(body),
+            AskOutcome::Problem(problem) => Err(self.refused(at, &problem)),
         }
     }
 
-    async fn once(&self, at: usize, path: &str, body: &str, end: Instant) -> Result<Outcome, Refusal> {
+    async fn once(&self, at: usize, path: &str, body: &str, end: Instant) -> Result<AskOutcome, Refusal> {
         let token = self.token(at, end).await?;
         self.post(self.request(at, path, body, token), end).await
     }
@@ -79,9 +79,9 @@ impl Etcd {
         }
         let request = self.request(at, path::AUTHENTICATE, &etcd::authenticate_body(user, &password.0), None);
         let token = match self.post(request, end).await {
-            Ok(Outcome::Done(body)) => Some(self.read(at, etcd::token(&body))?),
-            Ok(Outcome::Problem(Problem::NoUsers)) => None,
-            Ok(Outcome::Problem(problem)) => return Err(self.refused(at, &problem)),
+            Ok(AskOutcome::Done(body)) => Some(self.read(at, etcd::token(&body))?),
+            Ok(AskOutcome::Problem(Problem::NoUsers)) => None,
+            Ok(AskOutcome::Problem(problem)) => return Err(self.refused(at, &problem)),
             // Nothing was asked for yet.
             Err(Refusal::Failed { why, .. }) => return Err(Refusal::Failed { why, reached: false }),
             Err(refused) => return Err(refused),
@@ -99,7 +99,7 @@ impl Etcd {
         request
     }
 
-    async fn post(&self, request: Request, end: Instant) -> Result<Outcome, Refusal> {
+    async fn post(&self, request: Request, end: Instant) -> Result<AskOutcome, Refusal> {
         let sent = self.client.send(&request, how(end)).await;
         let response = sent.map_err(|Failure { mut why, reached, .. }| {
             if why.ends_with(WANTS_CERTIFICATE) {
@@ -108,12 +108,12 @@ impl Etcd {
             Refusal::Failed { why, reached }
         })?;
         match response.status {
-            200 if response.is_whole => Ok(Outcome::Done(response.body)),
+            200 if response.is_whole => Ok(AskOutcome::Done(response.body)),
             200 => {
                 let why = format!("{} broke its response off", request.url.origin());
                 Err(Refusal::Failed { why, reached: true })
             }
-            status => Ok(Outcome::Problem(etcd::problem(status, &response.body))),
+            status => Ok(AskOutcome::Problem(etcd::problem(status, &response.body))),
         }
     }
 }

@@ -10,7 +10,7 @@ mod server;
 use std::fs;
 use std::path::PathBuf;
 
-use ddns_group::etcd::{Change, Compare, Operation};
+use ddns_group::etcd::{Compare, KeyChange, Operation};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
@@ -155,9 +155,9 @@ fn a_watch_shows_every_change_from_a_revision_on_and_of_its_ranges_alone() {
         while seen.len() < 2 {
             seen.extend(next().await.changes);
         }
-        let value = |change: &Change| match change {
-            Change::Put(pair) => (pair.key.clone(), pair.value.clone(), pair.lease, pair.created),
-            Change::Deleted(key) => (key.clone(), String::new(), None, 0),
+        let value = |change: &KeyChange| match change {
+            KeyChange::Put(pair) => (pair.key.clone(), pair.value.clone(), pair.lease, pair.created),
+            KeyChange::Deleted(key) => (key.clone(), String::new(), None, 0),
         };
         seen.sort_by_key(value);
         let expected = [
@@ -168,11 +168,11 @@ fn a_watch_shows_every_change_from_a_revision_on_and_of_its_ranges_alone() {
         write(&store, "a/2", "not watched").await;
         store.revoke(lease, LIMIT).await.expect("it is given back");
         let left = next().await;
-        assert_eq!((left.changes, left.revision), (vec![Change::Deleted("a/members/x".to_owned())], joined + 2));
+        assert_eq!((left.changes, left.revision), (vec![KeyChange::Deleted("a/members/x".to_owned())], joined + 2));
         let many = "y".repeat(100_000);
         write(&store, "a/1", &many).await;
         let changed = next().await;
-        assert!(matches!(&changed.changes[..], [Change::Put(pair)] if pair.value == many));
+        assert!(matches!(&changed.changes[..], [KeyChange::Put(pair)] if pair.value == many));
     });
 }
 
@@ -440,7 +440,7 @@ fn a_watch_of_several_ranges_loses_no_change_while_it_begins() {
         let ranges = [Range::key("a/1"), Range::prefix("b/")];
         let mut watch = client(&[port]).watch(&ranges, 6, LIMIT).await.expect("a watch");
         let batch = timeout(LIMIT, watch.next()).await.expect("in time").expect("a batch");
-        assert_eq!(batch.changes, [Change::Deleted("a/1".to_owned())]);
+        assert_eq!(batch.changes, [KeyChange::Deleted("a/1".to_owned())]);
     });
 }
 

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_group::etcd::{self, Batch, Event, Messages, Problem, Range, path};
+use ddns_group::etcd::{self, Messages, Problem, Range, WatchBatch, WatchEvent, path};
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
@@ -49,7 +49,7 @@ pub(crate) struct Watch {
     streaming: Streaming,
     messages: Messages,
     /// What changed in one range before the store began to watch all of them.
-    early: VecDeque<Batch>,
+    early: VecDeque<WatchBatch>,
     origin: String,
     left: Rc<Left>,
     /// How often endpoints were left when it began.
@@ -91,19 +91,19 @@ impl Etcd {
         let (messages, early, left) = (Messages::default(), VecDeque::new(), self.left.clone());
         let mut watch = Watch { streaming, messages, early, origin, left, count };
         let late = format!("{} did not begin to watch in time", watch.origin);
-        let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(End::Broken(late)));
+        let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(WatchEnd::Broken(late)));
         match begun {
             // It would hear nothing of what happens until then.
             Ok(revision) if revision + 1 < from => Err(self.behind(at)),
             Ok(_) => Ok(Ok(watch)),
-            Err(End::Problem(problem)) => Ok(Err(problem)),
-            Err(End::Broken(why)) => Err(failed(why)),
+            Err(WatchEnd::Problem(problem)) => Ok(Err(problem)),
+            Err(WatchEnd::Broken(why)) => Err(failed(why)),
         }
     }
 }
 
 /// Why a watch is over.
-enum End {
+enum WatchEnd {
     Broken(String),
     Problem(Problem),
 }
@@ -111,18 +111,18 @@ enum End {
 impl Watch {
     /// What changed next. Waits for ever where nothing does; may be dropped and called again. After an error the watch is
     /// over.
-    pub(crate) async fn next(&mut self) -> Result<Batch, Error> {
+    pub(crate) async fn next(&mut self) -> Result<WatchBatch, Error> {
         if let Some(batch) = self.early.pop_front() {
             return Ok(batch);
         }
         let (left, count, origin) = (self.left.clone(), self.count, self.origin.clone());
         loop {
             let why = match select(pin!(self.event()), pin!(left.differs_from(count))).await {
-                Either::Left((Ok(Event::Changed(batch)), _)) => return Ok(batch),
+                Either::Left((Ok(WatchEvent::Changed(batch)), _)) => return Ok(batch),
                 Either::Left((Ok(_), _)) => continue,
-                Either::Left((Err(End::Problem(Problem::Compacted)), _)) => return Err(Error::Compacted),
-                Either::Left((Err(End::Problem(problem)), _)) => format!("{origin} {problem}"),
-                Either::Left((Err(End::Broken(why)), _)) => why,
+                Either::Left((Err(WatchEnd::Problem(Problem::Compacted)), _)) => return Err(Error::Compacted),
+                Either::Left((Err(WatchEnd::Problem(problem)), _)) => format!("{origin} {problem}"),
+                Either::Left((Err(WatchEnd::Broken(why)), _)) => why,
                 Either::Right(_) => format!("{origin} does not respond to calls"),
             };
             return Err(Error::Unreachable { why, may_be_done: false });
@@ -130,16 +130,16 @@ impl Watch {
     }
 
     /// Waits until every range is watched, from the revision on that the node was at then.
-    async fn begin(&mut self, ranges: usize) -> Result<i64, End> {
+    async fn begin(&mut self, ranges: usize) -> Result<i64, WatchEnd> {
         if self.streaming.status != 200 {
-            return Err(End::Problem(self.problem().await));
+            return Err(WatchEnd::Problem(self.problem().await));
         }
         let (mut created, mut first) = (0, i64::MAX);
         while created < ranges {
             match self.event().await? {
-                Event::Created(revision) => (created, first) = (created + 1, first.min(revision)),
-                Event::Changed(batch) => self.early.push_back(batch),
-                Event::Ended(_) | Event::Progress => {}
+                WatchEvent::Created(revision) => (created, first) = (created + 1, first.min(revision)),
+                WatchEvent::Changed(batch) => self.early.push_back(batch),
+                WatchEvent::Ended(_) | WatchEvent::Progress => {}
             }
         }
         Ok(first)
@@ -155,19 +155,19 @@ impl Watch {
         etcd::problem(self.streaming.status, &body)
     }
 
-    async fn event(&mut self) -> Result<Event, End> {
-        let malformed = |origin: &str, malformed| End::Broken(format!("{origin} {malformed}"));
+    async fn event(&mut self) -> Result<WatchEvent, WatchEnd> {
+        let malformed = |origin: &str, malformed| WatchEnd::Broken(format!("{origin} {malformed}"));
         loop {
             if let Some(message) = self.messages.take() {
                 return match etcd::watched(&message) {
-                    Ok(Event::Ended(problem)) => Err(End::Problem(problem)),
+                    Ok(WatchEvent::Ended(problem)) => Err(WatchEnd::Problem(problem)),
                     Ok(event) => Ok(event),
                     Err(why) => Err(malformed(&self.origin, why)),
                 };
             }
             let piece = self.streaming.next().await.map_err(|why| match etcd::watched(self.messages.rest()) {
-                Ok(Event::Ended(problem)) => End::Problem(problem),
-                _ => End::Broken(why),
+                Ok(WatchEvent::Ended(problem)) => WatchEnd::Problem(problem),
+                _ => WatchEnd::Broken(why),
             })?;
             self.messages.add(&piece).map_err(|why| malformed(&self.origin, why))?;
         }
