@@ -39,7 +39,7 @@ fn i2_no_answer_holds_a_secret() {
     let page = Page::start(endpoint, sandbox, &json!({"token_file": "token", "password_file": "password"}), config);
     page.endpoint.wait(1, SOON);
     let visitor = page.logged_in();
-    until(SOON, "it has failed", || page.get_as("/api/v1/status", &visitor).body.contains("\"retry\""));
+    until(SOON, "it has failed", || page.get_as("/api/v1/status", &visitor).body.contains("\"retrying\""));
     let pages = ["/", "/login", "/update?domain=home.example.com&type=A", "/addresses", "/requests", "/history"];
     let more = ["/configuration", "/recipes", "/metrics", "/healthz", "/readyz", "/nothing?k=v"];
     let description = page.get_as("/api/v1/openapi.json", &visitor).expect(200).json();
