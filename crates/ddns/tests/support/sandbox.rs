@@ -5,8 +5,15 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+/// A run that takes longer has no end.
+const MAX_RUN: Duration = Duration::from_secs(120);
 
 /// The test's own folder: current directory, home, state and services of every run; removed at the end.
 pub struct Sandbox {
@@ -78,8 +85,22 @@ impl Sandbox {
         own.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(self.env.iter().cloned()).collect()
     }
 
+    /// Fails the test where the program does not end.
+    #[track_caller]
     pub fn run(&self, args: &[&str]) -> Run {
-        Run::of(&self.command(args).output().expect("the program starts"))
+        let child = self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.expect("the program starts");
+        let (pid, (ended, end)) = (Pid::from_child(&child), mpsc::channel::<()>());
+        let watchdog = thread::spawn(move || {
+            let is_late = end.recv_timeout(MAX_RUN) == Err(RecvTimeoutError::Timeout);
+            is_late && kill_process(pid, Signal::KILL).is_ok()
+        });
+        let run = Run::of(&child.wait_with_output().expect("its output"));
+        drop(ended);
+        let is_late = watchdog.join().expect("it watches");
+        let begin: String = run.stderr.chars().take(2000).collect();
+        assert!(!is_late, "{args:?} did not end within {MAX_RUN:?}:\n{begin}");
+        run
     }
 
     /// The same where no more than so many files may be open at once.

@@ -36,6 +36,7 @@ fn i8_commands_mean_the_service_on_the_configuration_of_this_folder() {
         format!("Running (process {}).\n", here.process())
     );
     assert_eq!(sandbox.run(&["sync"]).expect(0).stdout.lines().count(), 1);
+    here.prints("requested");
     assert_eq!((here.lines_with("requested"), other.lines_with("requested")), (1, 0), "only the one here is asked");
     let history = sandbox.run(&["history"]).expect(0).stdout;
     assert!(history.contains("config.json.example.com") && !history.contains("other.json.example.com"), "{history}");
