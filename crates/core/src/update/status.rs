@@ -312,7 +312,11 @@ fn row(node: &Node) -> Option<Row> {
         accepted: ip("accepted_address").zip(whole(node, "accepted")).map(|(ip, at)| Accepted { ip, at }),
         in_doubt: ip("in_doubt"),
         last: took.map(|took| Last { status, took }),
-        state: UpdateState::parse(&text(node, "state")?)?,
+        // A service of another version may still run.
+        state: match text(node, "state")?.as_str() {
+            "retry" | "waiting" => UpdateState::Retrying,
+            key => UpdateState::parse(key).unwrap_or(UpdateState::InDoubt),
+        },
         next: whole(node, "retry_in"),
         failures: whole(node, "failures").and_then(|failures| failures.try_into().ok()).unwrap_or_default(),
         reason: text(node, "reason"),
@@ -374,6 +378,18 @@ mod tests {
         for (place, state) in UpdateState::ALL.into_iter().enumerate() {
             assert_eq!((state as usize, UpdateState::parse(state.key())), (place, Some(state)));
             assert_eq!(UpdateState::ALL.iter().filter(|other| other.word() == state.word()).count(), 1);
+        }
+    }
+
+    #[test]
+    fn i6_a_service_of_another_version_is_understood() {
+        for (key, expected) in
+            [("retry", UpdateState::Retrying), ("waiting", UpdateState::Retrying), ("of later", UpdateState::InDoubt)]
+        {
+            let updates = format!("[{{\"domain\":\"a.example\",\"type\":\"A\",\"state\":\"{key}\"}}]");
+            let text = format!("{{\"configurations\":[],\"errors\":[],\"updates\":{updates}}}");
+            let status = Status::from_text(&text).expect("a status");
+            assert_eq!((status.rows[0].state, status.is_good()), (expected, false), "{key}");
         }
     }
 
