@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ddns_core::net::family::Family;
-use ddns_core::text::json::pretty;
+use ddns_core::text::own_json;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
@@ -20,8 +20,8 @@ fuzz_target!(|text: &str| {
         use_up(state.clone());
         assert_eq!(State::from_text(&state.to_text()), Some(state));
     }
-    if let Some(status) = Status::from_text(text) {
-        assert_eq!(Status::from_text(&pretty(&status.to_json())).as_ref(), Some(&status));
+    if let Some(status) = own_json::read::<Status>(text) {
+        assert_eq!(own_json::read(&own_json::indented(&status)).as_ref(), Some(&status));
         status.summary();
     }
 });

@@ -1,4 +1,4 @@
-//! Texts: JSON with places, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell,
+//! Texts: JSON with places, and of our own, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell,
 //! what may stand on a screen.
 
 pub mod diagnostic;
@@ -8,6 +8,7 @@ pub(crate) mod hex;
 pub mod json;
 pub mod log_format;
 pub mod number;
+pub mod own_json;
 pub mod screen;
 pub mod secrets;
 pub mod shell;

@@ -9,7 +9,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::own_json::indented;
 use ddns_core::text::screen;
+use serde::Serialize;
 
 /// Exit status: the configuration or the command line is wrong; nothing was sent (E7).
 pub(crate) const USAGE: u8 = 2;
@@ -26,6 +28,11 @@ pub(crate) fn say(text: &str) {
 }
 
 /// A value for programs: nothing in it is lost at the gate.
+pub(crate) fn own(value: &impl Serialize) -> String {
+    screen::json(&indented(value)).into_owned()
+}
+
+/// The same.
 pub(crate) fn json(value: &Value) -> String {
     screen::json(&pretty(value)).into_owned()
 }

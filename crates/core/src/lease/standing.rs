@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Why a store cannot be used that went back (J7).
 pub const WENT_BACK: &str = "it went back (was it wiped, or restored from a snapshot?): who held before may still send";
 
 /// What a member does in its group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Not known to the store yet, or not any more.
     Joining,
@@ -25,38 +28,14 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Joining,
-        Self::StandBy,
-        Self::TakingOver,
-        Self::Holder,
-        Self::HandingOver,
-        Self::Unconfirmed,
-        Self::Left,
-    ];
-
     /// Whether what is to be sent is the business of another, or of nobody yet: what the endpoints have is not known.
     pub fn is_standing_by(self) -> bool {
         !matches!(self, Self::Holder | Self::HandingOver)
     }
-
-    /// The word for it: `joining`, `stand-by`, `taking-over`, `holder`, `handing-over`, `unconfirmed`, `left`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Joining => "joining",
-            Self::StandBy => "stand-by",
-            Self::TakingOver => "taking-over",
-            Self::Holder => "holder",
-            Self::HandingOver => "handing-over",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Left => "left",
-        }
-    }
 }
 
 /// A member, as this one sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// What it is called.
     pub member: String,
@@ -65,13 +44,15 @@ pub struct Seen {
     /// `prefer`
     pub prefer: u8,
     /// Whether it holds.
+    #[serde(rename = "holder")]
     pub is_holder: bool,
     /// Whether it is this one.
+    #[serde(rename = "self")]
     pub is_self: bool,
 }
 
 /// How a member stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// What this member is called.
     pub member: String,
@@ -80,15 +61,48 @@ pub struct Standing {
     /// Who holds, as far as this member knows.
     pub holder: Option<String>,
     /// For how long this member has known that holder.
+    #[serde(with = "whole_seconds")]
     pub held_for: Option<Duration>,
     /// How long this member may go on sending without another renewal; none where it may not send.
+    #[serde(with = "whole_seconds")]
     pub lease_left: Option<Duration>,
     /// Who is there, in the order in which they may hold.
     pub members: Vec<Seen>,
     /// Whether the store answers, or why not: a sentence without its full stop.
+    #[serde(rename = "store_error", with = "error_alone")]
     pub store: Result<(), String>,
     /// Whether this member could send, or why not.
+    #[serde(rename = "not_ready", with = "error_alone")]
     pub ready: Result<(), String>,
     /// What somebody should change: another version in the store, a lease shorter than the way to it.
     pub trouble: Option<String>,
+}
+
+/// A time as a number of seconds.
+mod whole_seconds {
+    use super::{Deserialize as _, Duration, Serialize as _};
+    use serde::{Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "as serde hands it over")]
+    pub(super) fn serialize<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.as_secs()).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        Option::deserialize(deserializer).map(|seconds| seconds.map(Duration::from_secs))
+    }
+}
+
+/// What is wrong, or null.
+mod error_alone {
+    use super::{Deserialize as _, Serialize as _};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(result: &Result<(), String>, serializer: S) -> Result<S::Ok, S::Error> {
+        result.as_ref().err().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<(), String>, D::Error> {
+        Option::deserialize(deserializer).map(|why| why.map_or(Ok(()), Err))
+    }
 }

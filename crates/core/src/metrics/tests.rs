@@ -9,7 +9,6 @@ use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
-use crate::update::state::Accepted;
 use crate::update::status::{Row, Status, UpdateState};
 
 const NOW: Now = Now { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
@@ -25,13 +24,15 @@ fn row(domain: &str, state: UpdateState) -> Row {
         endpoint: None,
         address: Some(ip("203.0.113.7")),
         source: Some("public".to_owned()),
-        accepted: Some(Accepted { ip: ip("203.0.113.6"), at: 1_763_170_040 }),
+        accepted: Some(1_763_170_040),
+        accepted_address: Some(ip("203.0.113.6")),
         in_doubt: None,
-        last: None,
         state,
         next: None,
-        failures: 0,
+        failures: None,
         reason: None,
+        last_status: None,
+        last_ms: None,
         is_expired: false,
     }
 }
@@ -110,7 +111,7 @@ fn i3_what_happened_is_counted() {
 fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
     let rows = vec![
         row("a.example", UpdateState::UpToDate),
-        Row { failures: 3, ..row("a.example", UpdateState::Retrying) },
+        Row { failures: Some(3), ..row("a.example", UpdateState::Retrying) },
         Row { accepted: None, ..row("a.example", UpdateState::Stopped) },
         Row { endpoint: Some("https://b".to_owned()), ..row("a.example", UpdateState::UpToDate) },
     ];

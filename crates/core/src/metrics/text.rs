@@ -153,7 +153,7 @@ impl Exposition {
             let count = status.rows.iter().filter(|row| row.state == state).count();
             self.sample("ddns_records", &[("state", state.key())], count);
         }
-        if let Some(oldest) = status.rows.iter().filter_map(|row| row.accepted).map(|accepted| accepted.at).min() {
+        if let Some(oldest) = status.rows.iter().filter_map(|row| row.accepted).min() {
             let help = "When the record was accepted that was accepted longest ago, in seconds since 1970.";
             self.single("ddns_oldest_success_timestamp_seconds", "gauge", help, oldest);
         }
@@ -221,8 +221,7 @@ impl Exposition {
         }
         self.family("ddns_record_address_info", "gauge", "The address that the endpoint accepted last.");
         for series in &domains {
-            let Some(accepted) = series.row.accepted else { continue };
-            let address = accepted.ip.to_string();
+            let Some(address) = series.row.accepted_address.map(|ip| ip.to_string()) else { continue };
             let mut labels = series.labels();
             labels.push(("address", &address));
             self.sample("ddns_record_address_info", &labels, 1);
@@ -265,8 +264,8 @@ impl<'a> Series<'a> {
                 is_good: row.state.is_good(),
                 is_standing_by: row.state == UpdateState::StandBy,
                 is_stopped: row.state == UpdateState::Stopped,
-                failures: row.failures.into(),
-                accepted: row.accepted.map(|accepted| accepted.at),
+                failures: row.failures.unwrap_or(0).into(),
+                accepted: row.accepted,
             };
             let key = (row.domain.as_str(), row.kind.as_str(), row.endpoint.as_deref());
             match places.get(&key) {

@@ -63,12 +63,14 @@ mod tests {
                 address: None,
                 source: None,
                 accepted: None,
+                accepted_address: None,
                 in_doubt: None,
-                last: None,
                 state: UpdateState::UpToDate,
                 next: None,
-                failures: 0,
+                failures: None,
                 reason: None,
+                last_status: None,
+                last_ms: None,
                 is_expired: false,
             };
             let mut rows: Vec<Row> = given.iter().map(|(domain, _)| row(domain)).collect();

@@ -1,36 +1,52 @@
-//! What a running instance, or the cache, knows of every update: as a value, and as the JSON that is sent and shown.
+//! What a running instance, or the cache, knows of every update; its JSON is sent and shown.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::lease::membership::Membership;
-use crate::text::json::{Dialect, Node, Value, parse};
+use crate::text::own_json::lenient;
 use crate::update::outcome::Outcome;
 use crate::update::state::Accepted;
 
 /// How every update stands.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// The process that runs; none where the cache was read.
     pub process: Option<u32>,
     /// Its configuration files.
+    #[serde(rename = "configurations")]
     pub configs: Vec<String>,
     /// Seconds until the next round.
+    #[serde(rename = "next_in")]
     pub next: Option<u64>,
     /// What is wrong with a newer configuration, which is therefore not used; empty where there is none.
     pub errors: Vec<String>,
     /// One for each update, in the order of the configuration.
+    #[serde(rename = "updates")]
     pub rows: Vec<Row>,
     /// How this host stands in its group; none where it is in none.
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub group: Option<Membership>,
 }
 
+/// How a synchronization ended that somebody asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncResult {
+    /// Whether everything is accepted or up to date.
+    pub good: bool,
+    /// What happened, in a sentence.
+    pub text: String,
+}
+
 /// How one update stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The domain.
     pub domain: String,
     /// `A` or `AAAA`.
+    #[serde(rename = "type")]
     pub kind: String,
     /// Where it is sent: the origin, or the address where that is needed; none where no other update has the same domain and
     /// type.
@@ -39,21 +55,27 @@ pub struct Row {
     pub address: Option<IpAddr>,
     /// The source that gave it.
     pub source: Option<String>,
-    /// What the endpoint accepted last; none where it never accepted anything.
-    pub accepted: Option<Accepted>,
+    /// When the endpoint accepted something last, in seconds since the epoch; `None` if it never did.
+    pub accepted: Option<u64>,
+    /// What it accepted then.
+    pub accepted_address: Option<IpAddr>,
     /// An address that was sent without success: the endpoint may have it.
     pub in_doubt: Option<IpAddr>,
-    /// How the last request ended; none where none was sent.
-    pub last: Option<Last>,
     /// How it stands.
     pub state: UpdateState,
     /// In how many seconds it is sent again; `None` if nobody knows.
+    #[serde(rename = "retry_in")]
     pub next: Option<u64>,
-    /// How often it failed in a row.
-    pub failures: u32,
+    /// How often it failed in a row; `None` if the last request did not fail.
+    pub failures: Option<u32>,
     /// Why it stands so: the words of the service, or what happened.
     pub reason: Option<String>,
+    /// The status of the last response; `None` if there was none.
+    pub last_status: Option<u16>,
+    /// How long the last request took, in milliseconds; `None` if none was sent.
+    pub last_ms: Option<u32>,
     /// Whether it was accepted longer ago than `cache_max_age`: the next run sends it again.
+    #[serde(rename = "expired", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_expired: bool,
 }
 
@@ -68,7 +90,8 @@ pub struct Last {
 
 /// How an update stands: one key in JSON, metrics, addresses of the page and its style sheet, one word for people. The worst is
 /// the last one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", from = "String")]
 pub enum UpdateState {
     /// The endpoint accepted this address, and that counts.
     UpToDate,
@@ -136,12 +159,27 @@ impl UpdateState {
     }
 }
 
+/// A service of another version may still run.
+impl From<String> for UpdateState {
+    fn from(key: String) -> Self {
+        match key.as_str() {
+            "retry" | "waiting" => Self::Retrying,
+            key => Self::parse(key).unwrap_or(Self::InDoubt),
+        }
+    }
+}
+
 impl Row {
+    /// What the endpoint accepted last; `None` if it never accepted anything.
+    pub fn accepted(&self) -> Option<Accepted> {
+        Some(Accepted { ip: self.accepted_address?, at: self.accepted? })
+    }
+
     /// Another host of the group sends it, or nobody does yet. One without an address still has none.
     pub fn stand_by(&mut self) {
         if self.state != UpdateState::NoAddress {
             self.state = UpdateState::StandBy;
-            (self.next, self.failures, self.reason) = (None, 0, None);
+            (self.next, self.failures, self.reason) = (None, None, None);
         }
     }
 }
@@ -189,56 +227,6 @@ impl Status {
             && self.rows.iter().all(|row| row.state.is_good())
             && self.group.as_ref().is_none_or(Membership::is_good)
     }
-
-    /// As JSON; `group` is left out where there is none.
-    pub fn to_json(&self) -> Value {
-        let rows = self.rows.iter().map(|row| {
-            let last = |part: fn(Last) -> Option<u64>| number(row.last.and_then(part));
-            let members = [
-                ("domain", Value::string(row.domain.as_str())),
-                ("type", Value::string(row.kind.as_str())),
-                ("endpoint", row.endpoint.as_deref().map_or(Value::Null, Value::string)),
-                ("address", address(row.address)),
-                ("source", row.source.as_deref().map_or(Value::Null, Value::string)),
-                ("accepted", number(row.accepted.map(|accepted| accepted.at))),
-                ("accepted_address", address(row.accepted.map(|accepted| accepted.ip))),
-                ("in_doubt", address(row.in_doubt)),
-                ("state", Value::string(row.state.key())),
-                ("retry_in", number(row.next)),
-                ("failures", number(Some(row.failures.into()).filter(|failures| *failures > 0))),
-                ("reason", row.reason.as_deref().map_or(Value::Null, Value::string)),
-                ("last_status", last(|last| last.status.map(u64::from))),
-                ("last_ms", last(|last| Some(last.took.into()))),
-            ];
-            Value::object(members.into_iter().chain(row.is_expired.then_some(("expired", Value::Bool(true)))))
-        });
-        let members = [
-            ("process", number(self.process.map(u64::from))),
-            ("configurations", Value::list(self.configs.iter().map(|name| Value::string(name.as_str())))),
-            ("next_in", number(self.next)),
-            ("errors", Value::list(self.errors.iter().map(|error| Value::string(error.as_str())))),
-            ("updates", Value::list(rows)),
-        ];
-        Value::object(members.into_iter().chain(self.group.as_ref().map(|group| ("group", group.to_json()))))
-    }
-
-    /// Reads what [`Status::to_json`] made; none where it is something else.
-    pub fn from_text(text: &str) -> Option<Self> {
-        let document = parse(text, Dialect::STRICT).ok()?;
-        let names = list(&document, "configurations")?.iter().map(|name| name.value.text().map(str::to_owned));
-        Some(Self {
-            process: whole(&document, "process").and_then(|process| process.try_into().ok()),
-            configs: names.collect::<Option<_>>()?,
-            next: whole(&document, "next_in"),
-            errors: list(&document, "errors")?
-                .iter()
-                .filter_map(|error| error.value.text())
-                .map(str::to_owned)
-                .collect(),
-            rows: list(&document, "updates")?.iter().map(row).collect::<Option<_>>()?,
-            group: member(&document, "group").and_then(Membership::from_json),
-        })
-    }
 }
 
 /// Why an update failed, in a few words.
@@ -263,73 +251,12 @@ pub fn seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
-fn number(number: Option<u64>) -> Value {
-    number.map_or(Value::Null, |number| Value::Number(number.to_string()))
-}
-
-fn member<'a>(node: &'a Node, name: &str) -> Option<&'a Value> {
-    match &node.value {
-        Value::Object(members) => members.iter().find(|member| member.key == name).map(|member| &member.node.value),
-        _ => None,
-    }
-}
-
-fn list<'a>(node: &'a Node, name: &str) -> Option<&'a [Node]> {
-    match member(node, name)? {
-        Value::Array(items) => Some(items),
-        _ => None,
-    }
-}
-
-fn text(node: &Node, name: &str) -> Option<String> {
-    match member(node, name)? {
-        Value::String(text) => Some(text.clone()),
-        _ => None,
-    }
-}
-
-fn whole(node: &Node, name: &str) -> Option<u64> {
-    match member(node, name)? {
-        Value::Number(text) => text.parse().ok(),
-        _ => None,
-    }
-}
-
-fn address(ip: Option<IpAddr>) -> Value {
-    ip.map_or(Value::Null, |ip| Value::string(ip.to_string()))
-}
-
-fn row(node: &Node) -> Option<Row> {
-    let ip = |name| text(node, name).and_then(|ip| ip.parse().ok());
-    let status = whole(node, "last_status").and_then(|status| status.try_into().ok());
-    let took = whole(node, "last_ms").and_then(|took| took.try_into().ok());
-    Some(Row {
-        domain: text(node, "domain")?,
-        kind: text(node, "type")?,
-        endpoint: text(node, "endpoint"),
-        address: ip("address"),
-        source: text(node, "source"),
-        accepted: ip("accepted_address").zip(whole(node, "accepted")).map(|(ip, at)| Accepted { ip, at }),
-        in_doubt: ip("in_doubt"),
-        last: took.map(|took| Last { status, took }),
-        // A service of another version may still run.
-        state: match text(node, "state")?.as_str() {
-            "retry" | "waiting" => UpdateState::Retrying,
-            key => UpdateState::parse(key).unwrap_or(UpdateState::InDoubt),
-        },
-        next: whole(node, "retry_in"),
-        failures: whole(node, "failures").and_then(|failures| failures.try_into().ok()).unwrap_or_default(),
-        reason: text(node, "reason"),
-        is_expired: member(node, "expired") == Some(&Value::Bool(true)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lease::membership::tests::membership;
     use crate::lease::standing::Role;
-    use crate::text::json::pretty;
+    use crate::text::own_json::{indented, line, read};
 
     fn row(state: UpdateState) -> Row {
         Row {
@@ -338,13 +265,15 @@ mod tests {
             endpoint: Some("https://example.com".to_owned()),
             address: "203.0.113.7".parse().ok(),
             source: Some("default".to_owned()),
-            accepted: "203.0.113.8".parse().ok().map(|ip| Accepted { ip, at: 1_763_170_000 }),
+            accepted: Some(1_763_170_000),
+            accepted_address: "203.0.113.8".parse().ok(),
             in_doubt: "203.0.113.9".parse().ok(),
-            last: Some(Last { status: Some(503), took: 12 }),
             state,
             next: None,
-            failures: 0,
+            failures: None,
             reason: None,
+            last_status: Some(503),
+            last_ms: Some(12),
             is_expired: false,
         }
     }
@@ -353,15 +282,16 @@ mod tests {
     fn what_is_written_reads_back() {
         let mut rows: Vec<Row> = UpdateState::ALL.into_iter().map(row).collect();
         rows[1].is_expired = true;
-        rows[3].last = Some(Last { status: None, took: 0 });
-        rows[6] = Row { address: None, accepted: None, in_doubt: None, last: None, source: None, ..rows[6].clone() };
-        rows[7] = Row { next: Some(12), failures: 3, reason: Some("503".to_owned()), ..rows[7].clone() };
+        (rows[3].last_status, rows[3].last_ms) = (None, Some(0));
+        let none = Row { address: None, in_doubt: None, source: None, last_status: None, ..rows[6].clone() };
+        rows[6] = Row { accepted: None, accepted_address: None, last_ms: None, ..none };
+        rows[7] = Row { next: Some(12), failures: Some(3), reason: Some("503".to_owned()), ..rows[7].clone() };
         let (configs, errors) = (vec!["a \"b\".json".to_owned()], vec!["wrong".to_owned()]);
         let group = Some(membership(Role::StandBy, Some("b")));
         let status = Status { process: Some(7), configs, next: Some(3), errors, rows, group };
-        assert_eq!(Status::from_text(&pretty(&status.to_json())), Some(status));
+        assert_eq!(read(&indented(&status)), Some(status));
         let empty = Status::default();
-        assert_eq!(Status::from_text(&pretty(&empty.to_json())), Some(empty));
+        assert_eq!(read(&indented(&empty)), Some(empty));
         for wrong in [
             "",
             "{}",
@@ -369,14 +299,93 @@ mod tests {
             "{\"configurations\":[1],\"errors\":[],\"updates\":[]}",
             "{\"configurations\":[],\"errors\":[],\"updates\":[{}]}",
         ] {
-            assert_eq!(Status::from_text(wrong), None, "{wrong}");
+            assert_eq!(read::<Status>(wrong), None, "{wrong}");
         }
+    }
+
+    /// Written and read by any version.
+    const TEXT: &str = r#"{
+  "process": 7,
+  "configurations": [
+    "/etc/ddns/config.json"
+  ],
+  "next_in": 221,
+  "errors": [],
+  "updates": [
+    {
+      "domain": "bücher.example",
+      "type": "A",
+      "endpoint": "https://example.com",
+      "address": "203.0.113.7",
+      "source": "default",
+      "accepted": 1763170000,
+      "accepted_address": "203.0.113.8",
+      "in_doubt": "203.0.113.9",
+      "state": "retrying",
+      "retry_in": 12,
+      "failures": 3,
+      "reason": "503: \"no\"",
+      "last_status": 503,
+      "last_ms": 12
+    },
+    {
+      "domain": "b.example",
+      "type": "AAAA",
+      "endpoint": null,
+      "address": null,
+      "source": null,
+      "accepted": 1763170000,
+      "accepted_address": "2001:db8::1",
+      "in_doubt": null,
+      "state": "accepted",
+      "retry_in": null,
+      "failures": null,
+      "reason": null,
+      "last_status": null,
+      "last_ms": null,
+      "expired": true
+    }
+  ],
+  "group": {
+    "name": "home",
+    "member": "a",
+    "role": "stand-by",
+    "holder": "b",
+    "held_for": 10800,
+    "lease_left": null,
+    "members": [
+      {
+        "member": "a",
+        "ready": true,
+        "prefer": 0,
+        "holder": false,
+        "self": true
+      }
+    ],
+    "store_error": "connection refused",
+    "not_ready": null,
+    "trouble": null
+  }
+}
+"#;
+
+    #[test]
+    fn i6_the_text_of_a_status_stays_as_it_is() {
+        let status: Status = read(TEXT).expect("a status");
+        assert_eq!(indented(&status), TEXT);
+        let newer = TEXT.replace("\"name\": \"home\"", "\"colour\": [1.5], \"name\": \"home\"");
+        let newer = newer.replace("\"next_in\"", "\"colour\": {\"a\": null}, \"next_in\"");
+        assert_eq!(read(&newer.replace("\"last_ms\"", "\"colour\": 7, \"last_ms\"")), Some(status.clone()));
+        let group = read(&TEXT.replace("stand-by", "of later")).map(|status: Status| status.group);
+        assert_eq!(group, Some(None), "a group that is not understood is left out");
+        assert!(status.group.is_some());
     }
 
     #[test]
     fn i6_every_state_has_a_place_a_key_and_a_word_of_its_own() {
         for (place, state) in UpdateState::ALL.into_iter().enumerate() {
             assert_eq!((state as usize, UpdateState::parse(state.key())), (place, Some(state)));
+            assert_eq!(line(&state), format!("\"{}\"", state.key()));
             assert_eq!(UpdateState::ALL.iter().filter(|other| other.word() == state.word()).count(), 1);
         }
     }
@@ -388,7 +397,7 @@ mod tests {
         {
             let updates = format!("[{{\"domain\":\"a.example\",\"type\":\"A\",\"state\":\"{key}\"}}]");
             let text = format!("{{\"configurations\":[],\"errors\":[],\"updates\":{updates}}}");
-            let status = Status::from_text(&text).expect("a status");
+            let status: Status = read(&text).expect("a status");
             assert_eq!((status.rows[0].state, status.is_good()), (expected, false), "{key}");
         }
     }

@@ -128,7 +128,7 @@ impl OverviewQuery {
             Sort::Name => one.domain.cmp(&other.domain),
             Sort::State => other.state.cmp(&one.state),
             Sort::Address => address(one).cmp(&address(other)),
-            Sort::Accepted => other.accepted.map(|last| last.at).cmp(&one.accepted.map(|last| last.at)),
+            Sort::Accepted => other.accepted.cmp(&one.accepted),
         };
         match (self.sort, self.is_reverse) {
             (Sort::Written, false) => {}
@@ -160,7 +160,7 @@ pub fn details_link(row: &Row) -> String {
 
 /// The address that an update has, or is to have: the one that was looked up, or the one that was accepted last.
 pub fn address(row: &Row) -> Option<IpAddr> {
-    row.address.or(row.accepted.map(|accepted| accepted.ip))
+    row.address.or(row.accepted_address)
 }
 
 /// What the view shows.
@@ -303,7 +303,7 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
         trouble.count += 1;
         trouble.next = trouble.next.into_iter().chain(row.next).min();
         // The one that failed itself tells more than those that wait for it.
-        if row.failures > 0 && trouble.named.first().is_some_and(|first| first.failures == 0) {
+        if row.failures.is_some() && trouble.named.first().is_some_and(|first| first.failures.is_none()) {
             trouble.named.insert(0, row);
         } else {
             trouble.named.push(row);

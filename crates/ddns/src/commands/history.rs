@@ -8,7 +8,8 @@ use ddns_core::history::record::Record;
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
-use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::text::json::Value;
+use ddns_core::text::own_json;
 use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::status::Status;
@@ -62,11 +63,10 @@ async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHist
     if running.is_empty() {
         note_closed_folder(environment, "history");
     }
-    let mut all = Vec::new();
+    let mut all: Vec<ServiceHistory> = Vec::new();
     for (socket, status) in running {
         let response = request(&socket, Command::History).await.unwrap_or_default();
-        if let Ok(Value::Array(files)) = parse(&response, Dialect::STRICT).map(|node| node.value) {
-            let paths: Vec<PathBuf> = files.iter().filter_map(|file| file.value.text()).map(PathBuf::from).collect();
+        if let Some(paths) = own_json::read(&response) {
             all.push((status, paths));
         }
     }

@@ -8,7 +8,6 @@ use ddns_core::config::validate::Valid;
 use ddns_core::lease::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
-use ddns_core::text::json::Value;
 use ddns_core::update::Update;
 use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::hold::HeldBy;
@@ -22,7 +21,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{complain, fail, json, print, say};
+use crate::output::{complain, fail, own, print, say};
 use crate::sync::Caches;
 use crate::watch::{Services, meant, name, note_closed_folder};
 
@@ -71,7 +70,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     let is_good = all.iter().all(Status::is_good);
     let text = if form.json {
-        json(&Value::list(all.iter().map(Status::to_json)))
+        own(&all)
     } else if all.is_empty() {
         broken(&format!("{silence} {NO_CONFIGURATION}"), 0, form.width)
     } else {
@@ -135,13 +134,15 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                     endpoint: None,
                     address: None,
                     source: None,
-                    accepted: last,
+                    accepted: last.map(|last| last.at),
+                    accepted_address: last.map(|last| last.ip),
                     in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
-                    last: None,
                     state,
                     next,
-                    failures: 0,
+                    failures: None,
                     reason,
+                    last_status: None,
+                    last_ms: None,
                     is_expired: state == UpdateState::Accepted && !matches!(verdict, Some(Verdict::UpToDate(_))),
                 });
             }
@@ -183,8 +184,8 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     // Of very many, those that are not up to date matter.
     let shown = status.rows.iter().filter(|row| !is_long || !row.state.is_good());
     rows.extend(shown.map(|row| {
-        let address = row.address.or(row.accepted.map(|accepted| accepted.ip));
-        let accepted = match row.accepted {
+        let address = row.address.or(row.accepted_address);
+        let accepted = match row.accepted() {
             // The group may know.
             None if row.state == UpdateState::StandBy => "-".to_owned(),
             None => "never".to_owned(),
@@ -249,7 +250,7 @@ fn age(accepted: Accepted, now: u64) -> String {
 
 fn state(row: &Row, now: u64) -> String {
     let mut text = in_words(row) + &last(row);
-    match (row.in_doubt, row.accepted) {
+    match (row.in_doubt, row.accepted()) {
         (Some(sent), Some(accepted)) if sent != accepted.ip => {
             text += &format!("; the endpoint has {} (accepted {}) or {sent}", accepted.ip, age(accepted, now));
         }
@@ -270,12 +271,12 @@ fn state(row: &Row, now: u64) -> String {
 
 /// What is known of its last request: ` (200, 12 ms)`, ` (12 ms, 3 attempts)`.
 fn last(row: &Row) -> String {
-    let took = row.last.map(|last| format!("{} ms", last.took));
+    let took = row.last_ms.map(|took| format!("{took} ms"));
     let parts = match row.state {
-        UpdateState::UpToDate => [row.last.and_then(|last| last.status).map(|status| status.to_string()), took],
+        UpdateState::UpToDate => [row.last_status.map(|status| status.to_string()), took],
         // The reason names the status.
         UpdateState::Retrying | UpdateState::HeldBack | UpdateState::Stopped => {
-            [took, (row.failures > 1).then(|| format!("{} attempts", row.failures))]
+            [took, row.failures.filter(|failures| *failures > 1).map(|failures| format!("{failures} attempts"))]
         }
         _ => [None, None],
     };

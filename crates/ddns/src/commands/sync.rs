@@ -2,8 +2,9 @@
 
 use std::io;
 
-use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::text::own_json::read;
 use ddns_core::text::screen;
+use ddns_core::update::status::SyncResult;
 
 use crate::cli::Given;
 use crate::environment::Environment;
@@ -30,22 +31,14 @@ pub(crate) async fn run(given: Given) -> u8 {
     for (path, status) in services.running {
         let command = if given.has("retry-stopped") { Command::RetryStopped } else { Command::Synchronize };
         let response = request(&path, command).await;
-        let Some((text, is_good)) = response.as_deref().ok().and_then(read) else {
+        let Some(SyncResult { good, text }) = response.as_deref().ok().and_then(read) else {
             let is_hung = response.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
             let how = if is_hung { "does not respond any more" } else { "ended before the synchronization was done" };
             code = fail(&format!("process {} {how}", status.process.unwrap_or_default()));
             continue;
         };
         let head = if given.has("all") { format!("{}: ", name(&status)) } else { String::new() };
-        code = code.max(u8::from(!is_good)).max(print(&format!("{head}{}\n", screen::line(&text))));
+        code = code.max(u8::from(!good)).max(print(&format!("{head}{}\n", screen::line(&text))));
     }
     code
-}
-
-/// The result as a sentence, and whether everything is accepted or up to date.
-fn read(response: &str) -> Option<(String, bool)> {
-    let Value::Object(members) = parse(response, Dialect::STRICT).ok()?.value else { return None };
-    let member = |name: &str| members.iter().find(|member| member.key == name).map(|member| &member.node.value);
-    let text = member("text")?.text()?.to_owned();
-    Some((text, member("good") == Some(&Value::Bool(true))))
 }

@@ -13,8 +13,8 @@ use ddns_core::config::validate::Valid;
 use ddns_core::lease::membership::Membership;
 use ddns_core::schedule::lookups::Schedule;
 use ddns_core::text::duration::duration;
-use ddns_core::text::json::Value;
 use ddns_core::update::outcome::Tally;
+use ddns_core::update::status::SyncResult;
 use tokio::sync::oneshot;
 
 use super::events::{Event, Events};
@@ -275,15 +275,15 @@ pub(super) fn tell(events: &Events) {
 }
 
 /// The same where this host does not send.
-fn standing_by(group: &Membership) -> Value {
+fn standing_by(group: &Membership) -> SyncResult {
     let text = format!("group {}: {}", group.group, group.sentence());
-    Value::object([("good", Value::Bool(group.is_good())), ("text", Value::string(text))])
+    SyncResult { good: group.is_good(), text }
 }
 
 /// The result of a synchronization, for the client that requested it. What waits after a failure was not accepted either.
-fn result(tally: Tally, postponed: usize) -> Value {
+fn result(tally: Tally, postponed: usize) -> SyncResult {
     let waiting = postponed.saturating_sub(tally.failed);
     let waiting = if waiting > 0 { format!(", {waiting} retrying") } else { String::new() };
     let is_good = postponed == 0 && tally.exit_code() == 0;
-    Value::object([("good", Value::Bool(is_good)), ("text", Value::string(format!("{tally}{waiting}")))])
+    SyncResult { good: is_good, text: format!("{tally}{waiting}") }
 }

@@ -11,8 +11,9 @@ use ddns_core::config::validate::Valid;
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::{LaneKey, Pause};
 use ddns_core::text::duration::duration;
-use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::own_json::indented;
 use ddns_core::update::state::State;
+use ddns_core::update::status::SyncResult;
 use tokio::sync::oneshot;
 
 use super::control::{Control, ControlRequest};
@@ -62,14 +63,14 @@ pub(super) struct Handover {
 /// Whoever waits for a synchronization to end.
 pub(super) enum Waiting {
     Control(ControlRequest),
-    Page(oneshot::Sender<Value>),
+    Page(oneshot::Sender<SyncResult>),
 }
 
 impl Waiting {
     /// With how it ended.
-    pub(super) fn respond(self, result: Value) {
+    pub(super) fn respond(self, result: SyncResult) {
         match self {
-            Self::Control(request) => request.respond(pretty(&result)),
+            Self::Control(request) => request.respond(indented(&result)),
             Self::Page(done) => {
                 let _ = done.send(result);
             }

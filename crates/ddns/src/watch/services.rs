@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::own_json;
 use ddns_core::update::status::Status;
 use rustix::process::getuid;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -158,7 +159,7 @@ async fn how_it_stands(path: &Path) -> Asked {
         talk(stream, Command::Status).await
     };
     match timeout(PATIENCE, asked).await {
-        Ok(Ok(text)) => Status::from_text(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
+        Ok(Ok(text)) => own_json::read(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
         // Its line for new connections is full.
         Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Asked::Silent(None),
         Ok(Err(_)) => Asked::Nobody,

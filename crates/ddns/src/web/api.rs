@@ -35,7 +35,7 @@ pub(super) fn description() -> Reply {
 pub(super) async fn status(site: &Site) -> Reply {
     match site.status().await {
         // As `ddns status --json` has it: a list of services.
-        Some(status) => Reply::json(200, &Value::list([status.to_json()])),
+        Some(status) => Reply::own(200, &[status]),
         None => gone(),
     }
 }
@@ -47,7 +47,7 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
         Some(_) => return error(400, "`retry_stopped` is `true` or `false`"),
     };
     match site.synchronize(retry_stopped).await {
-        Some(result) => Reply::json(200, &result),
+        Some(result) => Reply::own(200, &result),
         None => gone(),
     }
 }

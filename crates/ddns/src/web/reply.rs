@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::own_json::indented;
 use ddns_core::web::form;
 use ddns_core::web::visit::{Turned, Visit};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
@@ -17,6 +18,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use maud::Markup;
+use serde::Serialize;
 
 use super::events::EventStream;
 use super::site::Site;
@@ -148,6 +150,11 @@ impl Reply {
     }
 
     /// A value for programs.
+    pub(super) fn own(status: u16, value: &impl Serialize) -> Self {
+        Self::new(status, "application/json", indented(value).into())
+    }
+
+    /// The same.
     pub(super) fn json(status: u16, value: &Value) -> Self {
         Self::new(status, "application/json", pretty(value).into())
     }

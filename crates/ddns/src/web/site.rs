@@ -10,9 +10,8 @@ use std::sync::Arc;
 use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::web::Web;
 use ddns_core::net::family::Family;
-use ddns_core::text::json::Value;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::status::Status;
+use ddns_core::update::status::{Status, SyncResult};
 use ddns_core::web::access::{password, token};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::mask::mask;
@@ -34,7 +33,7 @@ pub(crate) enum Ask {
     /// How every update stands.
     Status(oneshot::Sender<Status>),
     /// To synchronize now, also what services refused for good if so wanted; the response comes when that is done.
-    Synchronize { retry_stopped: bool, done: oneshot::Sender<Value> },
+    Synchronize { retry_stopped: bool, done: oneshot::Sender<SyncResult> },
     /// A warning for the log.
     Warn(String),
     /// The updates that are wanted, with their requests.
@@ -197,7 +196,7 @@ impl Site {
     }
 
     /// Synchronizes; how it ended.
-    pub(super) async fn synchronize(&self, retry_stopped: bool) -> Option<Value> {
+    pub(super) async fn synchronize(&self, retry_stopped: bool) -> Option<SyncResult> {
         self.ask(|done| Ask::Synchronize { retry_stopped, done }).await
     }
 

@@ -1,6 +1,5 @@
 use super::*;
 use crate::lease::membership::tests::membership;
-use crate::update::state::Accepted;
 
 fn row(domain: &str, ip: &str, state: UpdateState) -> Row {
     let address: Option<IpAddr> = ip.parse().ok();
@@ -10,20 +9,22 @@ fn row(domain: &str, ip: &str, state: UpdateState) -> Row {
         endpoint: None,
         address,
         source: address.map(|_| "public".to_owned()),
-        accepted: address.map(|ip| Accepted { ip, at: 1_794_000_000 + domain.len() as u64 }),
+        accepted: address.map(|_| 1_794_000_000 + domain.len() as u64),
+        accepted_address: address,
         in_doubt: None,
-        last: None,
         state,
         next: None,
-        failures: 0,
+        failures: None,
         reason: None,
+        last_status: None,
+        last_ms: None,
         is_expired: false,
     }
 }
 
 fn retry(domain: &str, why: &str, seconds: u64) -> Row {
     let row = row(domain, "203.0.113.7", UpdateState::Retrying);
-    Row { next: Some(seconds), failures: 3, reason: Some(why.to_owned()), ..row }
+    Row { next: Some(seconds), failures: Some(3), reason: Some(why.to_owned()), ..row }
 }
 
 fn query(text: &str) -> OverviewQuery {
@@ -36,7 +37,7 @@ fn i1_trouble_comes_first_and_once_for_the_same_reason() {
     let rows = vec![
         row("home.example", "203.0.113.7", UpdateState::UpToDate),
         retry("a.example", "503", 42),
-        Row { failures: 0, ..retry("b.example", "503", 7) },
+        Row { failures: None, ..retry("b.example", "503", 7) },
         row("c.example", "", UpdateState::NoAddress),
         row("d.example", "2001:db8::7", UpdateState::Stopped),
         row("e.example", "2001:db8::7", UpdateState::Sending),

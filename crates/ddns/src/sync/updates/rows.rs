@@ -108,23 +108,26 @@ impl Updates<'_> {
             },
         };
         let failures = match queue.stage(job) {
-            Stage::WaitingToRetry if !is_waiting => queue.retry(job).map_or(0, |retry| retry.failures),
-            _ => 0,
+            Stage::WaitingToRetry if !is_waiting => queue.retry(job).map(|retry| retry.failures),
+            _ => None,
         };
+        let last = self.ended.get(own as usize).copied().flatten();
         Row {
             domain: domain.to_string(),
             kind: family.record_type().to_owned(),
             endpoint: None,
             address: ip,
             source: self.source(at, family).filter(|_| ip.is_some()),
-            accepted: entry.accepted,
+            accepted: entry.accepted.map(|accepted| accepted.at),
+            accepted_address: entry.accepted.map(|accepted| accepted.ip),
             // What is being sent for the first time is not in doubt yet.
             in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
-            last: self.ended.get(own as usize).copied().flatten(),
             state,
             next,
             failures,
             reason: why,
+            last_status: last.and_then(|last| last.status),
+            last_ms: last.map(|last| last.took),
             is_expired: false,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ddns_core::net::family::Family;
 use ddns_core::schedule::lookups;
-use ddns_core::text::json::{Value, pretty};
+use ddns_core::text::own_json::indented;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::status::Status;
 
@@ -48,11 +48,11 @@ impl EventLoop<'_, '_> {
     /// Answers a client on the control socket.
     fn answer(&mut self, request: ControlRequest, now: Duration) {
         match request.command {
-            Command::Status => request.respond(pretty(&self.status().to_json())),
+            Command::Status => request.respond(indented(&self.status())),
             Command::History => {
                 self.history.save();
-                let paths = self.history.paths().into_iter().map(|path| Value::string(path.display().to_string()));
-                request.respond(pretty(&Value::list(paths)));
+                let paths: Vec<String> = self.history.paths().iter().map(|path| path.display().to_string()).collect();
+                request.respond(indented(&paths));
             }
             command @ (Command::Synchronize | Command::RetryStopped) => {
                 if command == Command::RetryStopped {

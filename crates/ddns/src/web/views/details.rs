@@ -88,7 +88,7 @@ impl DetailsModel<'_> {
                     }
                     dt { "Accepted" }
                     dd {
-                        @match row.accepted {
+                        @match row.accepted() {
                             Some(accepted) => { span.mono { (accepted.ip) } ", " (time(&self.clock.when(accepted.at))) }
                             None if row.state == UpdateState::StandBy => span.soft { "–" },
                             None => span.soft { "never" },
@@ -97,7 +97,7 @@ impl DetailsModel<'_> {
                     @if let Some(ip) = row.in_doubt { dt { "In doubt" } dd { span.mono { (ip) } span.soft { " was sent; the endpoint may have it" } } }
                     @if let Some(endpoint) = &row.endpoint { dt { "Endpoint" } dd { code { (endpoint) } } }
                     dt { "Last response" }
-                    dd { (last(row.last)) }
+                    dd { (last(row)) }
                     @if let Some(decided) = &self.decided { dt { "Decided by" } dd { (prose(decided)) } }
                 }
             }

@@ -1,7 +1,7 @@
 //! The first view.
 
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::{Last, Row, Status, UpdateState};
+use ddns_core::update::status::{Row, Status, UpdateState};
 use ddns_core::web::overview::{Current, Overview, OverviewQuery, PER_PAGE, Sort, Trouble, address, details_link};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
@@ -127,7 +127,7 @@ impl OverviewModel<'_> {
 
     /// Which address the endpoint has meanwhile.
     fn held(&self, row: &Row) -> Markup {
-        let Some(accepted) = row.accepted else {
+        let Some(accepted) = row.accepted() else {
             return html! { @if row.address.is_some() { "The endpoint has accepted no address yet." } };
         };
         html! {
@@ -231,8 +231,8 @@ impl OverviewModel<'_> {
                 }
                 td { (state(row.state)) (next(row)) }
                 td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
-                td { @match row.accepted { Some(accepted) => (time(&self.clock.when(accepted.at))), None if row.state == UpdateState::StandBy => "–", None => "never" } }
-                td { (last(row.last)) }
+                td { @match row.accepted { Some(at) => (time(&self.clock.when(at))), None if row.state == UpdateState::StandBy => "–", None => "never" } }
+                td { (last(row)) }
                 @if let Some(days) = days { td { (strip(days, &self.clock)) } }
             }
         }
@@ -246,12 +246,12 @@ fn next(row: &Row) -> Markup {
     }
 }
 
-pub(super) fn last(last: Option<Last>) -> Markup {
+pub(super) fn last(row: &Row) -> Markup {
     html! {
-        @match last {
-            None => span.soft { "–" },
-            Some(Last { status: Some(status), took }) => { (status) " in " (grouped(took as usize)) " ms" }
-            Some(Last { status: None, .. }) => span.soft { "none came" },
+        @match (row.last_ms, row.last_status) {
+            (None, _) => span.soft { "–" },
+            (Some(took), Some(status)) => { (status) " in " (grouped(took as usize)) " ms" }
+            (Some(_), None) => span.soft { "none came" },
         }
     }
 }
@@ -263,9 +263,9 @@ pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
     html! {
         @match row.state {
             UpdateState::Retrying => {
-                @if row.failures == 0 { "Waits for its endpoint. " }
+                @if row.failures.is_none() { "Waits for its endpoint. " }
                 (response(reason))
-                @if row.failures > 1 { " It failed " (row.failures) " times in a row." }
+                @if let Some(failures) = row.failures.filter(|failures| *failures > 1) { " It failed " (failures) " times in a row." }
                 " Next try in " (next) "."
             }
             UpdateState::HeldBack => { "Due, but " (reason) ". It is sent in " (next) "." }

@@ -10,8 +10,7 @@ use ddns_core::history::record::{HistoryEvent, Record};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
-use ddns_core::update::state::Accepted;
-use ddns_core::update::status::{Last, Row, Status, UpdateState};
+use ddns_core::update::status::{Row, Status, UpdateState};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::{OverviewQuery, overview};
 use ddns_core::web::when::Clock;
@@ -47,13 +46,15 @@ fn row(domain: &str, address: &str, state: UpdateState) -> Row {
         endpoint: None,
         address: found,
         source: found.map(|ip| if ip.is_ipv4() { "public" } else { "default" }.to_owned()),
-        accepted: found.map(|ip| Accepted { ip, at: NOW - 78_540 }),
+        accepted: found.map(|_| NOW - 78_540),
+        accepted_address: found,
         in_doubt: None,
-        last: Some(Last { status: Some(200), took: 112 }),
         state,
         next: None,
-        failures: 0,
+        failures: None,
         reason: None,
+        last_status: Some(200),
+        last_ms: Some(112),
         is_expired: false,
     }
 }
@@ -67,18 +68,28 @@ fn status() -> Status {
         rows.push(row(&format!("{name}.example.com"), "2001:db8:5a0:1200::7", UpdateState::UpToDate));
     }
     let mut nas = row("nas.example.com", "2001:db8:5a0:1200::7", UpdateState::Retrying);
-    (nas.next, nas.failures, nas.reason) = (Some(42), 3, Some("503".to_owned()));
-    nas.accepted = ip("2001:db8:5a0:1200::5").map(|ip| Accepted { ip, at: NOW - 3 * DAY });
-    nas.last = Some(Last { status: Some(503), took: 1_204 });
+    (nas.next, nas.failures, nas.reason) = (Some(42), Some(3), Some("503".to_owned()));
+    (nas.accepted, nas.accepted_address) = (Some(NOW - 3 * DAY), ip("2001:db8:5a0:1200::5"));
+    (nas.last_status, nas.last_ms) = (Some(503), Some(1_204));
     rows.push(nas);
     rows.push(Row {
         reason: Some("badauth".to_owned()),
-        last: Some(Last { status: Some(200), took: 87 }),
+        last_ms: Some(87),
         ..row("old.example.net", "203.0.113.7", UpdateState::Stopped)
     });
-    let none = Row { accepted: None, last: None, ..row("lan.example.org", "", UpdateState::NoAddress) };
+    let none = Row {
+        accepted: None,
+        accepted_address: None,
+        last_ms: None,
+        ..row("lan.example.org", "", UpdateState::NoAddress)
+    };
     rows.push(Row { kind: "AAAA".to_owned(), ..none });
-    rows.push(Row { accepted: None, last: None, ..row("new.example.org", "203.0.113.7", UpdateState::Sending) });
+    rows.push(Row {
+        accepted: None,
+        accepted_address: None,
+        last_ms: None,
+        ..row("new.example.org", "203.0.113.7", UpdateState::Sending)
+    });
     Status {
         process: Some(7),
         configs: vec!["config.json".to_owned()],
