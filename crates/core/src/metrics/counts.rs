@@ -40,8 +40,12 @@ pub struct Counts {
 }
 
 /// The outcomes that are counted.
-pub(super) const OUTCOMES: [HistoryEvent; 4] =
-    [HistoryEvent::Accepted, HistoryEvent::Unchanged, HistoryEvent::Failed, HistoryEvent::Stopped];
+pub(super) const OUTCOMES: [(HistoryEvent, &str); 4] = [
+    (HistoryEvent::Accepted, "accepted"),
+    (HistoryEvent::Unchanged, "unchanged"),
+    (HistoryEvent::Failed, "failed"),
+    (HistoryEvent::Stopped, "stopped"),
+];
 
 impl Default for Counts {
     fn default() -> Self {
@@ -84,7 +88,7 @@ impl Counts {
 
     fn settle(&mut self, settled: &Settled, now: Duration) {
         let event = HistoryEvent::of(&settled.outcome);
-        if let Some(at) = OUTCOMES.iter().position(|known| *known == event) {
+        if let Some(at) = OUTCOMES.iter().position(|(known, _)| *known == event) {
             self.outcomes[at] += 1;
         }
         self.retries += u64::from(settled.attempt > 1);

@@ -3,12 +3,16 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use serde::{Deserialize, Serialize};
+
 /// An address family, and with it the type of its records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Family {
     /// `ipv4`, `index4`, record type `A`.
+    #[serde(rename = "A")]
     V4,
     /// `ipv6`, `index6`, record type `AAAA`.
+    #[serde(rename = "AAAA")]
     V6,
 }
 
