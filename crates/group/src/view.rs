@@ -1,6 +1,7 @@
 //! The group as the store shows it: who holds, and who is there. The keys and their texts.
 
-use ddns_core::text::json::{Dialect, Value, parse, push_string};
+use ddns_core::text::own_json::{line, read};
+use serde::{Deserialize, Serialize};
 
 /// The layout of the keys. A group with another one is not touched.
 pub const VERSION: &str = "1";
@@ -78,10 +79,16 @@ pub struct Holder {
 impl Holder {
     /// The text of a holder's key.
     pub fn text(member: &str, lease: LeaseId) -> String {
-        let mut text = String::from("{\"member\":");
-        push_string(&mut text, member);
-        text + &format!(",\"lease\":\"{lease}\"}}")
+        line(&HolderText { member: member.to_owned(), lease: lease.to_string() })
     }
+}
+
+/// Who holds, as the key has it.
+#[derive(Serialize, Deserialize)]
+struct HolderText {
+    member: String,
+    #[serde(default)]
+    lease: String,
 }
 
 /// A member, as its key has it.
@@ -100,7 +107,7 @@ pub struct MemberView {
 }
 
 /// What a member says of itself in its key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberEntry {
     /// What it is called.
     pub member: String,
@@ -113,23 +120,8 @@ pub struct MemberEntry {
 impl MemberEntry {
     /// The text of its key.
     pub fn text(&self) -> String {
-        let mut text = String::from("{\"member\":");
-        push_string(&mut text, &self.member);
-        text + &format!(",\"ready\":{},\"prefer\":{}}}", self.ready, self.prefer)
+        line(self)
     }
-
-    /// Reads what [`MemberEntry::text`] made; none where it is something else.
-    pub fn read(text: &str) -> Option<Self> {
-        let node = parse(text, Dialect::IN_TEXT).ok()?;
-        let member = name_in(&node.value)?;
-        let Value::Bool(ready) = *node.value.member("ready")? else { return None };
-        let Value::Number(prefer) = node.value.member("prefer")? else { return None };
-        Some(Self { member, ready, prefer: prefer.parse().ok()? })
-    }
-}
-
-fn name_in(value: &Value) -> Option<String> {
-    value.member("member")?.text().map(str::to_owned)
 }
 
 /// The whole picture at one revision of the store.
@@ -175,14 +167,13 @@ impl View {
         match (name, lease) {
             ("version", _) => self.version = Some(value.clone()),
             ("holder", lease) => {
-                let document = parse(value, Dialect::IN_TEXT).ok();
-                let member = document.and_then(|node| name_in(&node.value)).unwrap_or_default();
+                let member = read(value).map_or_else(String::new, |holder: HolderText| holder.member);
                 // One without a lease was put by hand: nobody holds as long as it is there.
                 self.holder = Some(Holder { member, lease: lease.unwrap_or(LeaseId(0)), created: *created });
             }
             (_, Some(lease)) if name.strip_prefix("members/").and_then(LeaseId::parse) == Some(*lease) => {
                 self.members.retain(|member| member.lease != *lease);
-                if let Some(MemberEntry { member, ready, prefer }) = MemberEntry::read(value) {
+                if let Some(MemberEntry { member, ready, prefer }) = read(value) {
                     self.members.push(MemberView { member, lease: *lease, ready, prefer, created: *created });
                 }
             }
@@ -223,6 +214,23 @@ mod tests {
 
     fn pair(key: String, value: &str, lease: i64, created: i64) -> KeyValue {
         KeyValue { key, value: value.to_owned(), lease: Some(LeaseId(lease)).filter(|lease| lease.0 != 0), created }
+    }
+
+    /// As a member of a former version wrote them, and reads them.
+    #[test]
+    fn j1_the_texts_of_keys_stay_as_they_are() {
+        let (holder, member) = (r#"{"member":"a \"ü\"","lease":"1f"}"#, r#"{"member":"b","ready":false,"prefer":200}"#);
+        assert_eq!(Holder::text("a \"ü\"", LeaseId(31)), holder);
+        let entry = MemberEntry { member: "b".to_owned(), ready: false, prefer: 200 };
+        assert_eq!(entry.text(), member);
+        let keys = Keys::new("home");
+        for more in ["", r#""colour":{"a":[1.5]},"#] {
+            let [holder, member] = [holder, member].map(|text| text.replacen('{', &format!("{{{more}"), 1));
+            let all = [pair(keys.holder(), &holder, 31, 7), pair(keys.member(LeaseId(32)), &member, 32, 8)];
+            let view = View::new(&keys, 9, &all);
+            assert_eq!(view.holder.clone().map(|holder| holder.member).as_deref(), Some("a \"ü\""));
+            assert_eq!(view.entry(LeaseId(32)).as_ref(), Some(&entry));
+        }
     }
 
     #[test]

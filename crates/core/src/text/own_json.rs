@@ -5,6 +5,23 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+/// An object that has no type of its own: its members, by their names; behind a `;` those that are left out where they are `None`.
+#[macro_export]
+macro_rules! object {
+    ($($name:ident: $value:expr),+ $(,)? $(; $($some:ident: $option:expr),+ $(,)?)?) => {{
+        #[allow(non_camel_case_types, non_snake_case, reason = "names are those of JSON")]
+        let object = {
+            #[derive(::serde::Serialize)]
+            struct Object<$($name,)+ $($($some),+)?> {
+                $($name: $name,)+
+                $($(#[serde(skip_serializing_if = "Option::is_none")] $some: Option<$some>),+)?
+            }
+            Object { $($name: $value,)+ $($($some: $option),+)? }
+        };
+        object
+    }};
+}
+
 /// A value as indented text, with a line end.
 pub fn indented(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
