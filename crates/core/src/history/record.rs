@@ -238,17 +238,15 @@ pub struct RecordWriter {
     last: Option<SharedText>,
 }
 
-/// What stands before a domain.
-const DOMAIN: &str = ",\"domain\":\"";
-
 /// What the last line had in common with the one that comes, perhaps.
 #[derive(Debug)]
 struct SharedText {
     key: (u64, HistoryEvent, Family, IpAddr, Option<IpAddr>, Option<u16>),
     endpoint: Option<Rc<str>>,
-    /// What stands before the domain, and between the domain and the time that it took.
-    head: String,
-    tail: String,
+    /// Without the domain, and without the time that it took.
+    line: String,
+    /// Where the domain begins.
+    place: usize,
 }
 
 impl RecordWriter {
@@ -266,14 +264,15 @@ impl RecordWriter {
         let Settled { family, ip, previous, outcome, .. } = settled;
         let key = (at, HistoryEvent::of(outcome), *family, *ip, *previous, outcome.status());
         let is_same = |last: &SharedText| last.key == key && last.endpoint == settled.endpoint;
-        let SharedText { head, tail, .. } = match &mut self.last {
+        let SharedText { line, place, .. } = match &mut self.last {
             Some(last) if is_same(last) => last,
             last => last.insert(SharedText::new(key, settled.endpoint.clone())),
         };
         out.reserve(LIKELY);
-        out.push_str(head);
+        out.push_str(&line[..*place]);
         push_escaped(out, settled.domain.as_str());
-        out.push_str(tail);
+        out.push_str(line[*place..].trim_end_matches('}'));
+        out.push_str(",\"ms\":");
         push_number(out, milliseconds(settled));
         out.push_str("}\n");
     }
@@ -285,9 +284,9 @@ impl SharedText {
         let (domain, to) = (Some(String::new()), endpoint.as_deref().map(str::to_owned));
         let (address, new) = (Some(ip), Record::new(at, event, Some(family)));
         let line = Record { domain, endpoint: to, address, previous, status, ..new }.to_line();
-        let (head, tail) = line.split_once(DOMAIN).unwrap_or_default();
-        let tail = tail.trim_end_matches('}').to_owned() + ",\"ms\":";
-        Self { key, endpoint, head: head.to_owned() + DOMAIN, tail }
+        // Nothing before the domain is empty.
+        let place = line.as_bytes().windows(2).position(|two| two == b"\"\"").map_or(0, |at| at + 1);
+        Self { key, endpoint, line, place }
     }
 }
 
