@@ -8,7 +8,6 @@ pub(crate) mod report;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use ddns_core::text::diagnostic::Diagnostic;
-use ddns_core::text::json::{Value, pretty};
 use ddns_core::text::own_json::indented;
 use ddns_core::text::screen;
 use serde::Serialize;
@@ -28,13 +27,8 @@ pub(crate) fn say(text: &str) {
 }
 
 /// A value for programs: nothing in it is lost at the gate.
-pub(crate) fn own(value: &impl Serialize) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     screen::json(&indented(value)).into_owned()
-}
-
-/// The same.
-pub(crate) fn json(value: &Value) -> String {
-    screen::json(&pretty(value)).into_owned()
 }
 
 /// Prints what a command was asked for. A closed pipe is no reason to complain.

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use serde::{Serialize, Serializer};
+
 /// One address of one interface, as the system describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalAddress {
@@ -56,13 +58,19 @@ pub struct Flags {
     pub down: bool,
 }
 
-/// How long an address lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How long an address lasts: a number of seconds, `"forever"` or null in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Lifetime {
     /// Without an end.
+    #[serde(serialize_with = "forever")]
     Forever,
     /// Seconds from now.
     Seconds(u32),
     /// The system does not report it.
     Unknown,
+}
+
+fn forever<S: Serializer>(to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str("forever")
 }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::text::json::push_string;
+use crate::object;
+use crate::text::own_json::line;
 
 /// How important a line of the log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -201,17 +202,7 @@ impl LogFormat {
         match self {
             Self::Short if level == Level::Info => message.to_owned(),
             Self::Short => format!("{}: {message}", level.as_str().to_ascii_lowercase()),
-            Self::Json => {
-                let mut line = String::from("{");
-                let members = [("time", time.text), ("level", level.as_str()), ("name", NAME), ("message", message)];
-                for (at, (key, value)) in members.into_iter().enumerate() {
-                    line += if at == 0 { "" } else { "," };
-                    push_string(&mut line, key);
-                    line.push(':');
-                    push_string(&mut line, value);
-                }
-                line + "}"
-            }
+            Self::Json => line(&object! { time: time.text, level: level.as_str(), name: NAME, message: message }),
             Self::Pieces(pieces) => {
                 let mut line = String::new();
                 for piece in pieces {

@@ -32,6 +32,11 @@ pub fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
+/// A JSON text as it is, to be a part of another.
+pub fn as_is(text: String) -> Option<impl Serialize> {
+    RawValue::from_string(text).ok()
+}
+
 /// What a text says; `None` if it says something else.
 pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use serde::Serialize;
+
 use crate::config::Config;
 use crate::config::fields::Field;
 use crate::config::files::FileContents;
@@ -9,6 +11,7 @@ use crate::config::lint::{lint, sent_twice};
 use crate::config::named_files::named_in;
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
+use crate::object;
 use crate::text::diagnostic::{Diagnostic, Place, Severity, without_repeats};
 use crate::text::json::{Dialect, Member, Span, Value, parse};
 
@@ -59,20 +62,17 @@ impl Spot {
 
 impl Finding {
     /// For the API.
-    pub fn to_json(&self) -> Value {
-        let number = |number: usize| Value::Number(number.to_string());
-        let text = |text: Option<&str>| text.map_or(Value::Null, Value::string);
-        let spot = |of: fn(&Spot) -> usize| self.spot.as_ref().map_or(Value::Null, |spot| number(of(spot)));
-        Value::object([
-            ("severity", Value::string(self.severity.name())),
-            ("line", spot(|spot| spot.line)),
-            ("column", spot(|spot| spot.column)),
-            ("length", spot(|spot| spot.length)),
-            ("message", Value::string(&self.message)),
-            ("hint", text(self.hint.as_deref())),
-            ("field", text(self.field.map(|field| field.name))),
-            ("help", text(self.field.map(|field| field.help))),
-        ])
+    pub fn json(&self) -> impl Serialize {
+        object! {
+            severity: self.severity.name(),
+            line: self.spot.map(|spot| spot.line),
+            column: self.spot.map(|spot| spot.column),
+            length: self.spot.map(|spot| spot.length),
+            message: &self.message,
+            hint: &self.hint,
+            field: self.field.map(|field| field.name),
+            help: self.field.map(|field| field.help),
+        }
     }
 }
 
@@ -224,7 +224,7 @@ mod tests {
     fn i2_a_finding_for_the_api_has_the_help_of_its_field() {
         let (_, findings) = check("c", "{\"ttl\": \"x\"}", &Surroundings::default());
         let about_ttl = findings.iter().find(|finding| finding.field.is_some()).expect("about ttl");
-        let json = crate::text::json::pretty(&about_ttl.to_json());
+        let json = crate::text::own_json::indented(&about_ttl.json());
         for part in ["\"line\": 1", "\"column\": 9", "\"length\": 3", "\"field\": \"ttl\"", "The value of"] {
             assert!(json.contains(part), "{json}");
         }

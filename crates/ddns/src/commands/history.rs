@@ -8,7 +8,6 @@ use ddns_core::history::record::Record;
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
-use ddns_core::text::json::Value;
 use ddns_core::text::own_json;
 use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
@@ -136,11 +135,10 @@ fn show_all(all: &[ServiceHistory], filter: &Filter, form: ReportFormat) -> io::
     let mut code = 0;
     for (at, (service, paths)) in all.iter().enumerate() {
         if form.json {
-            let configs = Value::list(service.configs.iter().map(|name| Value::string(name.as_str())));
-            let process = service.process.map_or_else(|| "null".to_owned(), |process| process.to_string());
+            let (process, configs) = (own_json::line(&service.process), json(&service.configs));
             let mut out = BufWriter::new(io::stdout().lock());
             let begin = if at == 0 { "[" } else { "," };
-            write!(out, "{begin}\n{{\"process\": {process}, \"configurations\": {}, \"records\": ", json(&configs))?;
+            write!(out, "{begin}\n{{\"process\": {process}, \"configurations\": {configs}, \"records\": ")?;
             show_json(records(paths, filter)?, &mut out)?;
             write!(out, "}}{}", if at + 1 == all.len() { "\n]\n" } else { "" })?;
         } else {

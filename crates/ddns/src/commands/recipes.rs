@@ -3,9 +3,10 @@
 use std::io;
 
 use ddns_core::net::family::Family;
+use ddns_core::object;
 use ddns_core::recipe::{self, CERTAINTIES, KINDS, Question, Recipe};
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
-use ddns_core::text::json::Value;
+use serde::Serialize;
 
 use crate::cli::Given;
 use crate::load::read_text;
@@ -22,7 +23,7 @@ pub(crate) fn run(given: &Given) -> u8 {
     let is_json = given.has("json");
     match (given.word(), given.second()) {
         (Some("show"), Some(name)) => match load(name) {
-            Ok(recipe) if is_json => print(&json(&whole(&recipe))),
+            Ok(recipe) if is_json => print(&json(&programmatic(&recipe, true))),
             Ok(recipe) => print(&page(&recipe, width_of(io::stdout()))),
             Err(wrong) => complain(&wrong),
         },
@@ -46,7 +47,7 @@ pub(crate) fn load(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
 fn list(word: Option<&str>, is_json: bool) -> u8 {
     let recipes: Vec<Recipe> = recipe::built_in().filter(|it| word.is_none_or(|word| it.matches(word))).collect();
     if is_json {
-        return print(&json(&Value::list(recipes.iter().map(|recipe| Value::object(summary(recipe))))));
+        return print(&json(&recipes.iter().map(|recipe| programmatic(recipe, false)).collect::<Vec<_>>()));
     }
     if recipes.is_empty() {
         let near = word.and_then(|word| nearest(word, recipe::names()));
@@ -69,37 +70,26 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
     print(&(text + "`ddns recipes show NAME` explains one, `ddns init --recipe NAME` uses it.\n"))
 }
 
-/// What `--json` has for each recipe.
-fn summary(recipe: &Recipe) -> Vec<(&'static str, Value)> {
-    vec![
-        ("name", Value::string(&recipe.name)),
-        ("title", Value::string(&recipe.title)),
-        ("kind", Value::string(recipe.kind)),
-        ("about", Value::string(&recipe.about)),
-        ("documentation", Value::string(&recipe.documentation)),
-        ("certainty", Value::string(recipe.certainty)),
-    ]
-}
-
-/// What `show --json` has.
-fn whole(recipe: &Recipe) -> Value {
-    let texts = |texts: &[String]| Value::list(texts.iter().map(Value::string));
-    let question = |question: &Question| {
-        Value::object([
-            ("name", Value::string(&question.name)),
-            ("ask", Value::string(&question.ask)),
-            ("help", Value::string(&question.help)),
-            ("secret", Value::Bool(question.secret)),
-            ("default", question.default.as_ref().map_or(Value::Null, Value::string)),
-        ])
+/// What `--json` has of a recipe: in a list, or the whole of it.
+fn programmatic(recipe: &Recipe, is_whole: bool) -> impl Serialize {
+    let question = |it: &Question| {
+        let (name, ask, help, default) = (it.name.clone(), it.ask.clone(), it.help.clone(), it.default.clone());
+        object! { name: name, ask: ask, help: help, secret: it.secret, default: default }
     };
-    let mut members = summary(recipe);
-    members.push(("sources", texts(&recipe.sources)));
-    members.push(("rules", texts(&recipe.rules)));
-    members.push(("families", Value::list(families(recipe).iter().map(|family| Value::string(family.to_lowercase())))));
-    members.push(("notify", Value::Bool(recipe.has_notification())));
-    members.push(("questions", Value::list(recipe.questions.iter().map(question))));
-    Value::object(members)
+    let families = || families(recipe).iter().map(|family| family.to_lowercase()).collect::<Vec<_>>();
+    object! {
+        name: &recipe.name,
+        title: &recipe.title,
+        kind: recipe.kind,
+        about: &recipe.about,
+        documentation: &recipe.documentation,
+        certainty: recipe.certainty;
+        sources: is_whole.then_some(&recipe.sources),
+        rules: is_whole.then_some(&recipe.rules),
+        families: is_whole.then(families),
+        notify: is_whole.then(|| recipe.has_notification()),
+        questions: is_whole.then(|| recipe.questions.iter().map(question).collect::<Vec<_>>()),
+    }
 }
 
 fn families(recipe: &Recipe) -> Vec<String> {

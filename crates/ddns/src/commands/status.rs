@@ -21,7 +21,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{complain, fail, own, print, say};
+use crate::output::{complain, fail, json, print, say};
 use crate::sync::Caches;
 use crate::watch::{Services, meant, name, note_closed_folder};
 
@@ -70,7 +70,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     let is_good = all.iter().all(Status::is_good);
     let text = if form.json {
-        own(&all)
+        json(&all)
     } else if all.is_empty() {
         broken(&format!("{silence} {NO_CONFIGURATION}"), 0, form.width)
     } else {

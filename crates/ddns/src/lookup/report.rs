@@ -5,8 +5,9 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::config::Config;
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::{Lifetime, LocalAddress, Scope};
+use ddns_core::object;
 use ddns_core::text::duration::seconds;
-use ddns_core::text::json::Value;
+use serde::Serialize;
 
 use super::{Lookup, Query, local_addresses, look_up_all, shared};
 use crate::http::Client;
@@ -45,47 +46,44 @@ impl LookupReport {
     }
 
     /// For programs.
-    pub(crate) fn json(&self) -> Value {
-        let string = |text: &dyn ToString| Value::string(text.to_string());
+    pub(crate) fn json(&self) -> impl Serialize {
         let local = self.local().iter().map(|address| {
-            Value::object([
-                ("interface", string(&address.interface)),
-                ("ip", string(&address.ip)),
-                ("prefix", Value::Number(address.prefix.to_string())),
-                ("scope", Value::string(scope(address.scope))),
-                ("flags", Value::list(flags(address).into_iter().map(Value::string))),
-                ("valid", lifetime_json(address.valid)),
-                ("preferred", lifetime_json(address.preferred)),
-                ("private", Value::Bool(is_private(address.ip))),
-                ("verdict", Value::string(address.unusable().unwrap_or("usable"))),
-            ])
+            object! {
+                interface: &address.interface,
+                ip: address.ip,
+                prefix: address.prefix,
+                scope: scope(address.scope),
+                flags: flags(address),
+                valid: address.valid,
+                preferred: address.preferred,
+                private: is_private(address.ip),
+                verdict: address.unusable().unwrap_or("usable"),
+            }
         });
         let all = self.lists.iter().flat_map(|list| list.lookup.attempts.iter().map(move |one| (list.family, one)));
         let sources = all.map(|(family, attempt)| {
             let (ip, why) = match &attempt.result {
-                Ok(choice) => (string(&choice.ip), &choice.why),
-                Err(why) => (Value::Null, why),
+                Ok(choice) => (Some(choice.ip), &choice.why),
+                Err(why) => (None, why),
             };
-            Value::object([
-                ("family", string(&family)),
-                ("source", string(&attempt.source)),
-                ("ip", ip),
-                ("why", string(why)),
-                ("ms", Value::Number(attempt.took.as_millis().to_string())),
-            ])
+            object! {
+                family: family.to_string(),
+                source: &attempt.source,
+                ip: ip,
+                why: why,
+                ms: attempt.took.as_millis(),
+            }
         });
         let chosen = Family::ALL.map(|family| {
             let first = self.lists.iter().find(|list| list.family == family).and_then(|list| list.lookup.found());
-            let value = first.map_or(Value::Null, |(source, choice)| {
-                Value::object([("ip", string(&choice.ip)), ("source", string(&source)), ("why", string(&choice.why))])
-            });
-            (family.record_type(), value)
+            first.map(|(source, choice)| object! { ip: choice.ip, source: source, why: &choice.why })
         });
-        Value::object([
-            ("local", Value::list(local)),
-            ("sources", Value::list(sources)),
-            ("chosen", Value::object(chosen)),
-        ])
+        let [a, aaaa] = chosen;
+        object! {
+            local: local.collect::<Vec<_>>(),
+            sources: sources.collect::<Vec<_>>(),
+            chosen: object! { A: a, AAAA: aaaa },
+        }
     }
 }
 
@@ -172,12 +170,4 @@ fn flags(row: &LocalAddress) -> Vec<&'static str> {
         (flags.down, "down"),
     ];
     all.into_iter().filter(|(is_set, _)| *is_set).map(|(_, name)| name).collect()
-}
-
-fn lifetime_json(lifetime: Lifetime) -> Value {
-    match lifetime {
-        Lifetime::Forever => Value::string("forever"),
-        Lifetime::Seconds(seconds) => Value::Number(seconds.to_string()),
-        Lifetime::Unknown => Value::Null,
-    }
 }

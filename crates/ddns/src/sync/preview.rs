@@ -1,13 +1,15 @@
 //! An update as somebody may see it before it is sent: what is to be done about it, and its request.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use ddns_core::callback::{Batch as Request, Callback, Moment, Redacted, Subject, curl};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::{Proxies, Route};
-use ddns_core::text::json::Value;
+use ddns_core::object;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::plan::Verdict;
+use serde::{Serialize, Serializer};
 
 use super::Sync;
 use crate::http::USER_AGENT;
@@ -40,23 +42,17 @@ impl Preview {
     }
 
     /// For programs, as `ddns preview --json` has it.
-    pub(crate) fn to_json(&self, now: u64) -> Value {
-        let text = |text: Option<&str>| text.map_or(Value::Null, Value::string);
-        let request = self.request.as_ref().and_then(|request| request.as_ref().ok());
-        let (address, source) = match &self.address {
-            Some((ip, source)) => (Value::string(ip.to_string()), text(source.as_deref())),
-            None => (Value::Null, Value::Null),
-        };
-        Value::object([
-            ("domain", Value::string(&self.domain)),
-            ("type", Value::string(self.family.record_type())),
-            ("address", address),
-            ("source", source),
-            ("verdict", Value::string(word(self.verdict.as_ref(), self.request.as_ref()))),
-            ("reason", Value::string(self.sentence(now))),
-            ("request", request.map_or(Value::Null, request_json)),
-            ("curl", text(self.curl.as_deref())),
-        ])
+    pub(crate) fn json(&self, now: u64) -> impl Serialize {
+        object! {
+            domain: &self.domain,
+            r#type: self.family,
+            address: self.address.as_ref().map(|(ip, _)| ip),
+            source: self.address.as_ref().and_then(|(_, source)| source.as_ref()),
+            verdict: word(self.verdict.as_ref(), self.request.as_ref()),
+            reason: self.sentence(now),
+            request: self.request.as_ref().and_then(|request| request.as_ref().ok()).map(request_json),
+            curl: &self.curl,
+        }
     }
 }
 
@@ -74,15 +70,23 @@ pub(crate) fn word(verdict: Option<&Verdict>, request: Option<&Result<Redacted, 
 }
 
 /// A request for programs.
-pub(crate) fn request_json(request: &Redacted) -> Value {
-    let headers = request.headers.iter().map(|(name, value)| (name.as_ref(), Value::string(value)));
-    Value::object([
-        ("method", Value::string(request.method.as_str())),
-        ("url", Value::string(request.url.to_string())),
-        ("headers", Value::object(headers)),
-        ("body", request.body.as_ref().map_or(Value::Null, Value::string)),
-        ("proxy", request.proxy.as_ref().map_or(Value::Null, |proxy| Value::string(&proxy.address))),
-    ])
+pub(crate) fn request_json(request: &Redacted) -> impl Serialize {
+    object! {
+        method: request.method.as_str(),
+        url: request.url.to_string(),
+        headers: Headers(&request.headers),
+        body: &request.body,
+        proxy: request.proxy.as_ref().map(|proxy| &proxy.address),
+    }
+}
+
+/// In their order.
+struct Headers<'a>(&'a [(Cow<'static, str>, String)]);
+
+impl Serialize for Headers<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// A part of all updates.

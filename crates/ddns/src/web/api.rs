@@ -3,7 +3,7 @@
 use ddns_core::config::validate::Surroundings;
 use ddns_core::history;
 use ddns_core::history::filter::RecordKind;
-use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::object;
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
@@ -12,7 +12,6 @@ use super::history_queries;
 use super::reply::{PageRequest, Reply};
 use super::site::{Site, Wanted};
 use crate::clock::unix_time;
-use crate::sync::preview::Preview;
 
 /// How many items an answer has, if no other number is asked for; and how many at most.
 const USUAL: usize = 100;
@@ -20,7 +19,7 @@ const MAX_ITEMS: usize = 1000;
 
 /// What is wrong, for programs.
 pub(super) fn error(status: u16, why: &str) -> Reply {
-    Reply::json(status, &Value::object([("error", Value::string(why))]))
+    Reply::json(status, &object! { error: why })
 }
 
 fn gone() -> Reply {
@@ -35,7 +34,7 @@ pub(super) fn description() -> Reply {
 pub(super) async fn status(site: &Site) -> Reply {
     match site.status().await {
         // As `ddns status --json` has it: a list of services.
-        Some(status) => Reply::own(200, &[status]),
+        Some(status) => Reply::json(200, &[status]),
         None => gone(),
     }
 }
@@ -47,7 +46,7 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
         Some(_) => return error(400, "`retry_stopped` is `true` or `false`"),
     };
     match site.synchronize(retry_stopped).await {
-        Some(result) => Reply::own(200, &result),
+        Some(result) => Reply::json(200, &result),
         None => gone(),
     }
 }
@@ -75,7 +74,7 @@ pub(super) async fn preview(site: &Site, request: &PageRequest) -> Reply {
     let filter = ListFilter { search: request.queried("domain").unwrap_or_default(), ..ListFilter::default() };
     let Some(previews) = site.previews(Wanted { filter, update: None, skip, take }).await else { return gone() };
     let now = unix_time().seconds;
-    Reply::json(200, &Value::list(previews.shown.iter().map(|preview| Preview::to_json(preview, now))))
+    Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>())
 }
 
 /// What happened, the newest first.
@@ -93,10 +92,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
     let filter = history::filter::Filter { domain, since, kind, ..Default::default() };
     match history_queries::newest(site, filter, limit).await {
-        Ok(records) => {
-            let values = records.iter().filter_map(|record| parse(&record.to_line(), Dialect::STRICT).ok());
-            Reply::json(200, &Value::list(values.map(|node| node.value)))
-        }
+        Ok(records) => Reply::json(200, &records),
         Err(why) => error(503, &format!("the history cannot be read ({why})")),
     }
 }
@@ -107,13 +103,10 @@ pub(super) async fn config(site: &Site) -> Reply {
     let mut files = Vec::new();
     for number in 0..configured.names.len() {
         let Some(name) = configured.local_file(number) else { continue };
-        let text = match site.masked(name).await {
-            Ok(text) => ("text", Value::string(text)),
-            Err(why) => ("error", Value::string(why)),
-        };
-        files.push(Value::object([("file", Value::Number(number.to_string())), ("name", Value::string(name)), text]));
+        let (text, error) = site.masked(name).await.map_or_else(|why| (None, Some(why)), |text| (Some(text), None));
+        files.push(object! { file: number, name: name; text: text, error: error });
     }
-    Reply::json(200, &Value::list(files))
+    Reply::json(200, &files)
 }
 
 /// `skip` and `limit` of a list.
@@ -131,12 +124,8 @@ fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
 pub(super) async fn judge(site: &Site, request: &PageRequest) -> Reply {
     let Ok(text) = String::from_utf8(request.body.clone()) else { return error(400, "the text is not UTF-8") };
-    let checked = site.aside(move || {
-        let (_, findings) = check("the text", &text, &Surroundings::default());
-        Value::object([
-            ("valid", Value::Bool(!has_errors(&findings))),
-            ("findings", Value::list(findings.iter().map(Finding::to_json))),
-        ])
-    });
-    checked.await.map_or_else(gone, |value| Reply::json(200, &value))
+    let checked = site.aside(move || check("the text", &text, &Surroundings::default()).1);
+    let Some(findings) = checked.await else { return gone() };
+    let shown: Vec<_> = findings.iter().map(Finding::json).collect();
+    Reply::json(200, &object! { valid: !has_errors(&findings), findings: shown })
 }

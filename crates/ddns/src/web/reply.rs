@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
-use ddns_core::text::json::{Value, pretty};
 use ddns_core::text::own_json::indented;
 use ddns_core::web::form;
 use ddns_core::web::visit::{Turned, Visit};
@@ -150,13 +149,8 @@ impl Reply {
     }
 
     /// A value for programs.
-    pub(super) fn own(status: u16, value: &impl Serialize) -> Self {
+    pub(super) fn json(status: u16, value: &impl Serialize) -> Self {
         Self::new(status, "application/json", indented(value).into())
-    }
-
-    /// The same.
-    pub(super) fn json(status: u16, value: &Value) -> Self {
-        Self::new(status, "application/json", pretty(value).into())
     }
 
     /// The same, written before.

@@ -2,12 +2,16 @@
 
 use ddns_core::address::observation::doubtful;
 use ddns_core::config::listing::SettingRow;
+use ddns_core::net::family::Family;
+use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
-use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
 use ddns_core::text::screen;
+use serde::Serialize;
 
 use super::{CheckReport, Online};
+use crate::http::ProbeStep;
+use crate::lookup::Lookup;
 use crate::output::json;
 use crate::output::layout::{broken, complaint, folded};
 
@@ -65,35 +69,31 @@ impl CheckReport {
     }
 
     pub(super) fn json(&self) -> String {
-        let mut settings = Vec::new();
-        for (name, sections) in &self.listings {
-            let file = || if name.is_empty() { Value::Null } else { Value::string(name) };
-            for section in sections {
-                settings.extend(section.rows.iter().map(|row| {
-                    let entry = section.entry.map_or(Value::Null, |entry| Value::Number(entry.to_string()));
-                    Value::object([
-                        ("file", file()),
-                        ("entry", entry),
-                        ("field", Value::string(row.name)),
-                        ("value", Value::string(&row.value)),
-                        ("origin", Value::string(&row.origin)),
-                    ])
-                }));
+        let rows = self.listings.iter().flat_map(|(name, sections)| {
+            let file = Some(name).filter(|name| !name.is_empty());
+            let rows = sections.iter().flat_map(|section| section.rows.iter().map(move |row| (section.entry, row)));
+            rows.map(move |(entry, SettingRow { name, value, origin, .. })| {
+                object! { file: file, entry: entry, field: name, value: value, origin: origin }
+            })
+        });
+        let of = |severity| -> Vec<_> {
+            let meant = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity);
+            let one = |Diagnostic { place, message, hint, .. }: &Diagnostic| {
+                let place = place.to_string().trim_end_matches(": ").to_owned();
+                object! { place: place, message: message.clone(), hint: hint.clone() }
+            };
+            meant.map(one).collect()
+        };
+        let (settings, errors, warnings) = (rows.collect::<Vec<_>>(), of(Severity::Error), of(Severity::Warning));
+        match &self.online {
+            None => json(&object! { settings: settings, errors: errors, warnings: warnings }),
+            Some(online) => {
+                let (addresses, origins) = (online.addresses_json(), online.origins_json());
+                json(
+                    &object! { settings: settings, errors: errors, warnings: warnings, addresses: addresses, origins: origins },
+                )
             }
         }
-        let of = |severity| {
-            let meant = self.diagnostics.iter().filter(move |diagnostic| diagnostic.severity == severity);
-            Value::list(meant.map(diagnostic_json))
-        };
-        let mut members = vec![
-            ("settings", Value::list(settings)),
-            ("errors", of(Severity::Error)),
-            ("warnings", of(Severity::Warning)),
-        ];
-        if let Some(online) = &self.online {
-            members.extend(online.json());
-        }
-        json(&Value::object(members))
     }
 }
 
@@ -172,43 +172,25 @@ impl Online {
         text
     }
 
-    fn json(&self) -> [(&'static str, Value); 2] {
-        let addresses = self.addresses.iter().map(|(family, lookup)| {
-            let (address, source) = match lookup.found() {
-                Some((source, choice)) => (Value::string(choice.ip.to_string()), Value::string(source)),
-                None => (Value::Null, Value::Null),
-            };
-            let failed = lookup.failed().map(|(source, why)| Value::string(format!("{source}: {why}")));
-            Value::object([
-                ("type", Value::string(family.record_type())),
-                ("address", address),
-                ("source", source),
-                ("failed", Value::list(failed)),
-            ])
-        });
-        let origins = self.origins.iter().map(|(origin, steps)| {
-            let steps = steps.iter().map(|step| {
-                let (ok, detail) = match &step.result {
-                    Ok(detail) => (true, detail),
-                    Err(why) => (false, why),
-                };
-                Value::object([
-                    ("step", Value::string(step.name)),
-                    ("ok", Value::Bool(ok)),
-                    ("detail", Value::string(detail)),
-                ])
-            });
-            Value::object([("origin", Value::string(origin)), ("steps", Value::list(steps))])
-        });
-        [("addresses", Value::list(addresses)), ("origins", Value::list(origins))]
+    fn addresses_json(&self) -> Vec<impl Serialize> {
+        let address = |(family, lookup): &(Family, Lookup)| {
+            let (found, failed) = (lookup.found(), lookup.failed().map(|(source, why)| format!("{source}: {why}")));
+            object! {
+                r#type: *family,
+                address: found.map(|(_, choice)| choice.ip),
+                source: found.map(|(source, _)| source.to_owned()),
+                failed: failed.collect::<Vec<_>>(),
+            }
+        };
+        self.addresses.iter().map(address).collect()
     }
-}
 
-fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
-    let place = diagnostic.place.to_string();
-    Value::object([
-        ("place", Value::string(place.trim_end_matches(": "))),
-        ("message", Value::string(&diagnostic.message)),
-        ("hint", diagnostic.hint.as_ref().map_or(Value::Null, Value::string)),
-    ])
+    fn origins_json(&self) -> Vec<impl Serialize> {
+        let step = |ProbeStep { name, result }: &ProbeStep| {
+            let detail = result.as_ref().unwrap_or_else(|why| why).clone();
+            object! { step: *name, ok: result.is_ok(), detail: detail }
+        };
+        let steps = |steps: &[ProbeStep]| steps.iter().map(step).collect::<Vec<_>>();
+        self.origins.iter().map(|(origin, all)| object! { origin: origin, steps: steps(all) }).collect()
+    }
 }

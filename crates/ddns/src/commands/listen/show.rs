@@ -3,8 +3,11 @@
 
 use std::net::SocketAddr;
 
-use ddns_core::text::json::{Dialect, Value, parse, pretty};
+use ddns_core::object;
+use ddns_core::text::json::{Dialect, Node, parse, pretty};
+use ddns_core::text::own_json::{self, as_is};
 use ddns_core::text::screen;
+use serde::Serialize;
 
 use super::options::ListenOptions;
 use crate::cli::ReportFormat;
@@ -27,8 +30,7 @@ pub(super) fn beginning(address: SocketAddr, options: &ListenOptions, form: Repo
     let first = format!("ddns --dns callback --no-cache --{field} home.example.com");
     let second = format!("--id '{origin}/update?name=__DOMAIN__&ip=__IP__'");
     if form.json {
-        let call = Value::string(format!("{first} {second}"));
-        return line(&Value::object([("listening", Value::string(origin)), ("call", call)]));
+        return line(&object! { listening: origin, call: format!("{first} {second}") });
     }
     let responses = format!("It responds with {}; Ctrl-C ends it.", statuses.join(", then "));
     let responses = broken(&responses, 0, form.width);
@@ -63,13 +65,8 @@ pub(super) fn request(request: &Received, response: &ReceiverResponse, number: u
 /// What came and is not a request.
 pub(super) fn refusal(refusal: &InvalidRequest, form: ReportFormat) -> String {
     if form.json {
-        let status = refusal.status.map_or(Value::Null, |status| Value::Number(status.to_string()));
-        return line(&Value::object([
-            ("time", Value::string(timestamp())),
-            ("from", Value::string(refusal.from.to_string())),
-            ("refused", Value::string(refusal.why.as_str())),
-            ("status", status),
-        ]));
+        let InvalidRequest { from, status, why } = refusal;
+        return line(&object! { time: timestamp(), from: from, refused: why, status: status });
     }
     let response = refusal.status.map(|status| format!("; it got {}", with_reason(status))).unwrap_or_default();
     let text = format!("{}{response}", refusal.why);
@@ -83,35 +80,29 @@ fn json(
     path: &str,
     query: &[(String, String)],
 ) -> String {
-    let pairs = |pairs: &[(String, String)]| {
-        let pair = |(name, value): &(String, String)| {
-            Value::object([("name", Value::string(name.as_str())), ("value", Value::string(value.as_str()))])
-        };
-        Value::list(pairs.iter().map(pair))
-    };
+    let pair = |(name, value): &(String, String)| object! { name: name.clone(), value: value.clone() };
+    let pairs = |pairs: &[(String, String)]| pairs.iter().map(pair).collect::<Vec<_>>();
     let body = String::from_utf8_lossy(&request.body);
-    let mut members = vec![
-        ("number", Value::Number(number.to_string())),
-        ("time", Value::string(timestamp())),
-        ("from", Value::string(request.from.to_string())),
-        ("method", Value::string(request.method.as_str())),
-        ("target", Value::string(request.target.as_str())),
-        ("path", Value::string(path)),
-        ("query", pairs(query)),
-        ("headers", pairs(&request.headers)),
-        ("body", Value::string(&*body)),
-    ];
-    if let Ok(document) = parse(&body, Dialect::STRICT) {
-        members.push(("json", document.value));
-    }
-    members.push(("status", Value::Number(response.status.to_string())));
-    line(&Value::object(members))
+    // On one line, with the digits it came with. Inside of a string there is no line end, so that all of them can go.
+    let one_line = |document: Node| as_is(pretty(&document.value).lines().map(str::trim_start).collect());
+    line(&object! {
+        number: number,
+        time: timestamp(),
+        from: request.from,
+        method: &request.method,
+        target: &request.target,
+        path: path,
+        query: pairs(query),
+        headers: pairs(&request.headers),
+        body: &body;
+        json: parse(&body, Dialect::STRICT).ok().and_then(one_line),
+        status: Some(response.status),
+    })
 }
 
-/// A value on one line. Inside of a string there is no line end, so that those of the indented form can go.
-fn line(value: &Value) -> String {
-    let text: String = pretty(value).lines().map(str::trim_start).collect();
-    screen::json(&text).into_owned() + "\n"
+/// A value on one line.
+fn line(value: &impl Serialize) -> String {
+    screen::json(&own_json::line(value)).into_owned() + "\n"
 }
 
 fn timestamp() -> String {
@@ -210,7 +201,7 @@ mod tests {
         let line = "a\u{1b}[2J\r\n\t\u{202e}b\u{9b}c\u{7f}\u{200b}ä…";
         let text = broken_hard(line, 3, WIDE);
         assert_eq!(text, "   a\\u{1b}[2J\\r\\n\\t\\u{202e}b\\u{9b}c\\u{7f}\\u{200b}ä…\n");
-        let json = super::line(&Value::string(line));
+        let json = super::line(&line);
         assert_eq!(json, "\"a\\u001b[2J\\r\\n\\t\\u202eb\\u009bc\\u007f\\u200bä…\"\n");
     }
 

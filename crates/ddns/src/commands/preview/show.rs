@@ -4,11 +4,12 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
 use ddns_core::notify::NotifyEvent;
+use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::text::json::Value;
 use ddns_core::text::number::grouped;
 use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
+use serde::Serialize;
 
 use super::{FamilyUpdates, PreviewItem, Sample};
 use crate::cli::{Given, ReportFormat};
@@ -54,8 +55,10 @@ pub(super) fn text(batches: &[FamilyUpdates<'_>], notices: &[Sample<'_>], option
     let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_sent(domain)));
     let text = if options.form.json {
         let items = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
-        let updates = items.map(|(batch, domain)| json(batch, &batch.item(domain, now), options, now));
-        output::json(&Value::list(updates.chain(notices.iter().map(notice_json))))
+        let items: Vec<_> = items.map(|(batch, domain)| (batch, batch.item(domain, now))).collect();
+        let updates = items.iter().map(|(batch, item)| PreviewJson::Update(json(batch, item, options, now)));
+        let notices = notices.iter().map(|notice| PreviewJson::Notice(notice_json(notice)));
+        output::json(&updates.chain(notices).collect::<Vec<_>>())
     } else if options.curl {
         commands(batches, options, now)
     } else {
@@ -178,15 +181,14 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
 }
 
 /// The same for programs.
-fn notice_json(sample: &Sample<'_>) -> Value {
-    let events = sample.notification.on.iter().map(|event| Value::string(event.as_str()));
-    Value::object([
-        ("notification", Value::Number((sample.number + 1).to_string())),
-        ("on", Value::list(events)),
-        ("event", Value::string(sample.event.as_str())),
-        ("message", Value::string(&sample.message)),
-        ("request", sample.request.as_ref().map_or(Value::Null, preview::request_json)),
-    ])
+fn notice_json(sample: &Sample<'_>) -> impl Serialize {
+    object! {
+        notification: sample.number + 1,
+        on: sample.notification.on.iter().map(NotifyEvent::as_str).collect::<Vec<_>>(),
+        event: sample.event.as_str(),
+        message: &sample.message,
+        request: sample.request.as_ref().ok().map(preview::request_json),
+    }
 }
 
 /// What would be done about an update, and why.
@@ -271,31 +273,30 @@ fn command(batch: &FamilyUpdates<'_>, request: &Redacted, width: usize) -> Strin
     curl::quoted(&curl::words(request, &batch.entry.ssl), (width < WIDE).then_some(width))
 }
 
+/// One item of the list for programs.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PreviewJson<U, N> {
+    Update(U),
+    Notice(N),
+}
+
 /// One update for programs.
-fn json(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, options: &PreviewOptions, now: u64) -> Value {
-    let (address, source) = match batch.lookup.found() {
-        Some((source, choice)) => (Value::string(item.ip.unwrap_or(choice.ip).to_string()), Value::string(source)),
-        None => (Value::Null, Value::Null),
-    };
+fn json(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, options: &PreviewOptions, now: u64) -> impl Serialize {
+    let found = batch.lookup.found();
     let failed = || batch.lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();
-    let why = batch.lookup.found().map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone());
     let request = item.request.as_ref().and_then(|request| request.as_ref().ok());
-    let mut members = vec![
-        ("domain", Value::string(item.domain.to_string())),
-        ("type", Value::string(batch.family.record_type())),
-        ("address", address),
-        ("source", source),
-        ("why", Value::string(why)),
-        ("verdict", Value::string(preview::word(item.verdict.as_ref(), item.request.as_ref()))),
-        ("reason", Value::string(sentence(batch, item, now))),
-        ("request", request.map_or(Value::Null, preview::request_json)),
-    ];
-    if item.is_example {
-        members.push(("example", Value::Bool(true)));
+    let curl = || request.filter(|_| !item.is_example).map(|request| command(batch, request, WIDE));
+    object! {
+        domain: item.domain.to_string(),
+        r#type: batch.family,
+        address: found.map(|(_, choice)| item.ip.unwrap_or(choice.ip)),
+        source: found.map(|(source, _)| source),
+        why: found.map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone()),
+        verdict: preview::word(item.verdict.as_ref(), item.request.as_ref()),
+        reason: sentence(batch, item, now),
+        request: request.map(preview::request_json);
+        example: item.is_example.then_some(true),
+        curl: options.curl.then(curl),
     }
-    if options.curl {
-        let request = request.filter(|_| !item.is_example);
-        members.push(("curl", request.map_or(Value::Null, |request| Value::string(command(batch, request, WIDE)))));
-    }
-    Value::object(members)
 }
