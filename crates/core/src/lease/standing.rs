@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Why a store cannot be used that went back (J7).
 pub const WENT_BACK: &str = "it went back (was it wiped, or restored from a snapshot?): who held before may still send";
@@ -61,48 +61,36 @@ pub struct Standing {
     /// Who holds, as far as this member knows.
     pub holder: Option<String>,
     /// For how long this member has known that holder.
-    #[serde(with = "whole_seconds")]
+    #[serde(serialize_with = "whole_seconds", deserialize_with = "of_seconds")]
     pub held_for: Option<Duration>,
     /// How long this member may go on sending without another renewal; none where it may not send.
-    #[serde(with = "whole_seconds")]
+    #[serde(serialize_with = "whole_seconds", deserialize_with = "of_seconds")]
     pub lease_left: Option<Duration>,
     /// Who is there, in the order in which they may hold.
     pub members: Vec<Seen>,
     /// Whether the store answers, or why not: a sentence without its full stop.
-    #[serde(rename = "store_error", with = "error_alone")]
+    #[serde(rename = "store_error", serialize_with = "error_alone", deserialize_with = "of_error")]
     pub store: Result<(), String>,
     /// Whether this member could send, or why not.
-    #[serde(rename = "not_ready", with = "error_alone")]
+    #[serde(rename = "not_ready", serialize_with = "error_alone", deserialize_with = "of_error")]
     pub ready: Result<(), String>,
     /// What somebody should change: another version in the store, a lease shorter than the way to it.
     pub trouble: Option<String>,
 }
 
-/// A time as a number of seconds.
-mod whole_seconds {
-    use super::{Deserialize as _, Duration, Serialize as _};
-    use serde::{Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "as serde hands it over")]
-    pub(super) fn serialize<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-        time.map(|time| time.as_secs()).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-        Option::deserialize(deserializer).map(|seconds| seconds.map(Duration::from_secs))
-    }
+#[expect(clippy::ref_option, reason = "as serde hands it over")]
+fn whole_seconds<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs()).serialize(to)
 }
 
-/// What is wrong, or null.
-mod error_alone {
-    use super::{Deserialize as _, Serialize as _};
-    use serde::{Deserializer, Serializer};
+fn of_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    Option::deserialize(from).map(|seconds| seconds.map(Duration::from_secs))
+}
 
-    pub(super) fn serialize<S: Serializer>(result: &Result<(), String>, serializer: S) -> Result<S::Ok, S::Error> {
-        result.as_ref().err().serialize(serializer)
-    }
+fn error_alone<S: Serializer>(result: &Result<(), String>, to: S) -> Result<S::Ok, S::Error> {
+    result.as_ref().err().serialize(to)
+}
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<(), String>, D::Error> {
-        Option::deserialize(deserializer).map(|why| why.map_or(Ok(()), Err))
-    }
+fn of_error<'de, D: Deserializer<'de>>(from: D) -> Result<Result<(), String>, D::Error> {
+    Option::deserialize(from).map(|why| why.map_or(Ok(()), Err))
 }
