@@ -22,11 +22,11 @@ pub struct Membership {
 impl<'de> Deserialize<'de> for Membership {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Name {
+        struct GroupName {
             name: String,
         }
         let text = <&RawValue>::deserialize(deserializer)?.get();
-        let Name { name } = serde_json::from_str(text).map_err(D::Error::custom)?;
+        let GroupName { name } = serde_json::from_str(text).map_err(D::Error::custom)?;
         Ok(Self { group: name, standing: serde_json::from_str(text).map_err(D::Error::custom)? })
     }
 }

@@ -1,6 +1,6 @@
 //! JSON with places: every value knows where it stands in its text.
 //!
-//! One reader for all JSON of the program: configuration files (with comments and trailing commas), `token` documents
+//! One reader for all JSON that others write: configuration files (with comments and trailing commas), `token` documents
 //! (with placeholders outside quotes), lists in the environment, and the cache. It keeps what a body must keep (the
 //! order of keys, every digit of numbers) and what an error must name (line and column). It knows nothing of fields.
 
