@@ -214,7 +214,7 @@ impl Maker<'_, '_> {
     fn min_interval(&mut self) -> Duration {
         let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
         duration::parse(text).filter(|interval| *interval <= MAX_MIN_INTERVAL).unwrap_or_else(|| {
-            let allowed = Field::of(Key::MinInterval).allowed();
+            let allowed = Field::of(Key::MinInterval).allowed;
             let message = format!("`min_interval` must be {allowed}, and at most 30 days, not `{text}`");
             self.reader.wrong_whole(Key::MinInterval, message, None);
             Duration::ZERO

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::fields::{FILE, SubField, Visibility, part};
 use crate::text::json::{Member, Value};
 
 /// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
@@ -58,9 +59,9 @@ impl std::fmt::Debug for FileContents {
 }
 
 /// The path, where a value is `{"file": "path"}`.
-pub(super) fn path_of(value: &Value) -> Option<&str> {
+pub(crate) fn path_of(value: &Value) -> Option<&str> {
     match value {
-        Value::Object(members) if members.len() == 1 && members[0].key == "file" => members[0].node.value.text(),
+        Value::Object(members) if members.len() == 1 && members[0].key == FILE[0].name => members[0].node.value.text(),
         _ => None,
     }
 }
@@ -74,11 +75,14 @@ pub(crate) fn is_path(text: &str) -> bool {
         && !text.contains("---")
 }
 
-/// Whether a member of `web` or `group` may be seen: what is none of `parts`, an address with a user in it, and what is not
-/// the path that it should be, may be a password.
-pub(super) fn is_shown(member: &Member, files: &FileContents, parts: &[&str], paths: &[&str]) -> bool {
-    let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
-    parts.contains(&key) && if paths.contains(&key) { files.may_show(text) } else { !text.contains('@') }
+/// Whether a member of an object with parts may be seen: one that is none of them may be a password.
+pub(crate) fn is_shown(member: &Member, files: &FileContents, parts: &'static [SubField]) -> bool {
+    let text = member.node.value.text().unwrap_or_default();
+    match part(parts, &member.key).map(|part| part.shown) {
+        Some(Visibility::Path) => files.may_show(text),
+        Some(Visibility::WithoutUser) => !text.contains('@'),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -4,25 +4,13 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use super::fields::Key;
-use super::files::{self, FileContents};
-use super::raw::Setting;
+use super::fields::{Field, Key, part};
+use super::files::FileContents;
 use super::read::SettingReader;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
-use crate::text::diagnostic::{Severity, nearest};
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value};
 use crate::text::secrets::MASK;
-
-/// The members of `group`.
-pub(crate) const PARTS: [&str; 10] =
-    ["store", "name", "lease", "member", "prefer", "ca", "certificate", "key", "user", "password_file"];
-
-/// Those that name files.
-pub(super) const PATHS: [&str; 4] = ["ca", "certificate", "key", "password_file"];
-
-/// Those whose files are for their owner.
-pub(super) const SECRET_PATHS: [&str; 2] = ["key", "password_file"];
 
 /// The port of etcd where none is written.
 const PORT: u16 = 2379;
@@ -125,18 +113,6 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The files that these members of a `group` name.
-pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
-    let members = setting.node.value.members().unwrap_or_default().iter();
-    let paths = members.filter(|member| names.contains(&member.key.as_str()));
-    paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
-}
-
-/// Whether a member of `group` may be seen.
-pub(crate) fn is_shown(member: &Member, files: &FileContents) -> bool {
-    files::is_shown(member, files, &PARTS, &PATHS)
-}
-
 /// `group`; `None` if it is not set or wrong.
 pub(super) fn group(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Group> {
     let setting = reader.setting(Key::Group)?;
@@ -190,24 +166,17 @@ impl GroupReader<'_, '_, '_> {
     }
 
     fn wrong(&mut self, at: Span, message: &str, hint: &str) {
-        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-        self.reader.note(Severity::Error, Key::Group, at, message, hint);
+        self.reader.wrong_part(Key::Group, at, message, hint);
     }
 
     fn refuse_unknown(&mut self) {
-        for Member { key, key_span, .. } in self.members {
-            if PARTS.contains(&key.as_str()) {
-                continue;
-            }
-            let hint = match key.as_str() {
-                "password" => "put the password into a file and name it in `password_file`".to_owned(),
-                "cert" => "did you mean `certificate`?".to_owned(),
-                _ => match nearest(key, PARTS) {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => format!("use `{}`", PARTS.join("`, `")),
-                },
+        for member in self.members.iter().filter(|member| part(Field::of(Key::Group).parts, &member.key).is_none()) {
+            let hint = match member.key.as_str() {
+                "password" => Some("put the password into a file and name it in `password_file`"),
+                "cert" => Some("did you mean `certificate`?"),
+                _ => None,
             };
-            self.wrong(*key_span, &format!("`group`: `{key}` is not a part of it"), &hint);
+            self.reader.wrong_name(Key::Group, member, hint);
         }
     }
 
@@ -286,16 +255,8 @@ impl GroupReader<'_, '_, '_> {
 
     fn path(&mut self, name: &str) -> Option<(Node, String)> {
         let node = self.get(name)?;
-        if self.reader.setting(Key::Group).is_some_and(Setting::is_fetched) {
-            let message = format!("`group.{name}` names a file, which a fetched configuration may not");
-            self.wrong(node.span, &message, "put the configuration into a local file");
-            return None;
-        }
-        let path = node.value.text().filter(|path| !path.trim().is_empty()).map(str::to_owned);
-        if path.is_none() {
-            self.wrong(node.span, &format!("`group.{name}` must be the path of a file"), "");
-        }
-        path.map(|path| (node, path))
+        let path = self.reader.path(Key::Group, name, &node, "put the configuration into a local file")?.to_owned();
+        Some((node, path))
     }
 
     fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {

@@ -4,14 +4,14 @@
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
 use super::entry::combine::combine;
-use super::fields::{FIELDS, Field, FieldScope, Key, Kind};
-use super::files::{FileContents, path_of};
+use super::fields::{FIELDS, Field, FieldScope, FieldUse, Key, Kind, SubField, Visibility, part, used_by};
+use super::files::{FileContents, is_shown, path_of};
 use super::layers::Layers;
+use super::notify;
 use super::raw::{FileLayers, Origin, Raw, Setting};
 use super::read::SettingReader;
 use super::validate::Surroundings;
-use super::value::{document, domain_name, form_members, is_empty_token, is_off, own_names};
-use super::{group, notify, web};
+use super::value::{document, domain_name, form_members, is_empty_token, is_off, members, own_names};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::ProxyItem;
@@ -51,11 +51,11 @@ pub fn listing(written: Option<&FileLayers>, around: &Surroundings, all: bool) -
     let entries = written.and_then(|written| written.entries.as_ref());
     let section = |entry: Option<usize>, raw: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
         let layers = around.layers(raw, file);
-        let fields = FIELDS.iter().filter(|field| field.kind != Kind::Objects && is_meant(field));
+        let fields = FIELDS.iter().filter(|field| field.kind != Kind::Entries && is_meant(field));
         Section { entry, rows: fields.filter_map(|field| row(field, &layers, &lines, &around.files, all)).collect() }
     };
     let Some(entries) = entries else { return vec![section(None, &empty, &|_| true)] };
-    let whole = section(None, &empty, &|field| field.scope == FieldScope::File);
+    let whole = section(None, &empty, &|field| field.scope != FieldScope::Entry);
     let each = entries.iter().enumerate().map(|(at, (raw, _))| {
         section(Some(at), raw, &|field| field.scope == FieldScope::Entry || raw.get(field.key).is_some())
     });
@@ -73,10 +73,11 @@ struct LineEnds(Vec<usize>);
 
 impl LineEnds {
     fn of(written: &FileLayers) -> Self {
-        let layers = std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw));
-        let mut origins = layers.flat_map(Raw::origins);
-        let document =
-            origins.find_map(|origin| if let Origin::File(document) = origin { Some(document) } else { None });
+        let mut settings = written.layers().flat_map(Raw::settings);
+        let document = settings.find_map(|(_, setting)| match &setting.origin {
+            Origin::File(document) => Some(document),
+            _ => None,
+        });
         Self(document.map(|document| document.text.match_indices('\n').map(|(at, _)| at).collect()).unwrap_or_default())
     }
 
@@ -120,10 +121,10 @@ fn notify(setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> Strin
     let shown = objects.iter().map(|object| {
         let own = notify::own(object, setting);
         let layers = Layers(vec![&own]);
-        let set = notify::fields().filter_map(|field| Some((field, own.get(field.key)?)));
+        let set = used_by(FieldUse::Notify).filter_map(|field| Some((field, own.get(field.key)?)));
         let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, files, true)));
         let conditions = object.value.members().unwrap_or_default().iter();
-        let conditions = conditions.filter(|member| matches!(member.key.as_str(), "on" | "after"));
+        let conditions = conditions.filter(|member| part(Field::of(Key::Notify).parts, &member.key).is_some());
         let conditions = conditions.map(|member| (member.key.as_str(), words(&member.node.value)));
         let all: Vec<String> = conditions.chain(fields).map(|(name, value)| format!("{name} {value}")).collect();
         all.join(", ")
@@ -142,35 +143,37 @@ fn words(value: &Value) -> String {
 /// A value as it may be seen.
 fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents, is_notice: bool) -> String {
     let node = &setting.node;
-    match (field.key, &node.value) {
-        (Key::Id, Value::String(text)) => outline(text, &variables(layers, is_notice)),
-        (Key::Endpoint, Value::String(text)) => outline_literal(text),
-        (Key::Token, _) => token(node, layers, is_notice),
-        (Key::Headers, _) => headers(layers, is_notice),
-        (Key::Extra, _) => extra(layers, files),
-        (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
-        (Key::Proxy, _) => joined(field.key, layers, proxy),
-        (Key::Group, Value::Object(members)) => parts(members, |member| group::is_shown(member, files)),
-        (Key::Web, Value::Object(members)) => parts(members, |member| web::is_shown(member, files)),
-        (Key::Web, value @ Value::String(text)) if text.contains('{') => match web::members(value) {
-            Some(members) => parts(&members, |member| web::is_shown(member, files)),
-            None => MASK.to_owned(),
-        },
-        (Key::Sign, _) => joined(field.key, layers, |node| secret(&node.value, files)),
-        _ if field.secret => MASK.to_owned(),
-        (_, Value::Array(_) | Value::Object(_) | Value::String(_)) if field.kind == Kind::Domains => {
+    match (field.shown, &node.value) {
+        (Visibility::Url, Value::String(text)) => outline(text, &variables(layers, is_notice)),
+        (Visibility::BaseUrl, Value::String(text)) => outline_literal(text),
+        (Visibility::Body, _) => token(node, layers, is_notice),
+        (Visibility::Headers, _) => headers(layers, is_notice),
+        (Visibility::Never, _) if field.kind == Kind::Values => extra(layers, files),
+        (Visibility::Never, _) => joined(field.key, layers, |node| secret(&node.value, files)),
+        (Visibility::Sources, _) => joined(field.key, layers, source),
+        (Visibility::Proxies, _) => joined(field.key, layers, proxy),
+        (Visibility::Parts | Visibility::PlainOrParts, value) if value.members().is_some() || holds_object(value) => {
+            members(value).map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
+        }
+        _ if field.shown.is_secret() => MASK.to_owned(),
+        (Visibility::Domains, Value::Array(_) | Value::Object(_) | Value::String(_)) => {
             joined(field.key, layers, |node| domain(node, files))
         }
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
-        (Key::Expect | Key::Combine, value @ Value::Object(_)) => on_one_line(value),
+        (Visibility::Deep, value @ Value::Object(_)) => on_one_line(value),
         (_, value) => plain(value),
     }
 }
 
+fn holds_object(value: &Value) -> bool {
+    value.text().is_some_and(|text| text.contains('{'))
+}
+
 /// An object, with a mask for each member that may not be seen.
-fn parts(members: &[Member], is_shown: impl Fn(&Member) -> bool) -> String {
+fn parts(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> String {
+    let is_shown = |member: &Member| is_shown(member, files, parts);
     let shown = |member: &Member| if is_shown(member) { member.node.value.clone() } else { Value::string(MASK) };
     on_one_line(&Value::object(members.iter().map(|member| (member.key.as_str(), shown(member)))))
 }

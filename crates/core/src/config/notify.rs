@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::entry::Maker;
-use super::fields::{FIELDS, Field, Key};
+use super::fields::{FIELDS, Field, FieldUse, Key, RequestPart, names, used, used_by};
 use super::layers::{Layers, Surroundings};
 use super::raw::{Origin, Raw, Setting, Start};
 use super::read::SettingReader;
@@ -13,41 +13,17 @@ use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Span, Value};
 
-/// The fields of an entry that a notification has, too.
-const FIELDS_OF: [Key; 12] = [
-    Key::Id,
-    Key::Endpoint,
-    Key::Token,
-    Key::Method,
-    Key::Headers,
-    Key::Format,
-    Key::Extra,
-    Key::Sign,
-    Key::Expect,
-    Key::Proxy,
-    Key::Ssl,
-    Key::Timeout,
-];
-
-/// The fields that it inherits.
-pub(crate) const INHERITED: [Key; 3] = [Key::Proxy, Key::Ssl, Key::Timeout];
-
 /// How many notifications a configuration may have.
 const MAX_NOTIFICATIONS: usize = 20;
 
 /// The limit of `after`, in failures in a row; more is a typing mistake.
 const MAX_FAILURES: u32 = 1000;
 
-/// The fields of a notification, by name.
-pub(super) fn fields() -> impl Iterator<Item = &'static Field> {
-    FIELDS_OF.iter().map(|key| Field::of(*key))
-}
-
 /// What a notification sets of the fields of an entry.
 pub(super) fn own(node: &Node, setting: &Setting) -> Raw {
     let mut own = Raw::default();
     for member in node.value.members().unwrap_or_default() {
-        if let Some(field) = fields().find(|field| field.name == member.key) {
+        if let Some(field) = used(FieldUse::Notify, &member.key) {
             own.set(field.key, member.node.clone(), setting.origin.clone());
         }
     }
@@ -79,7 +55,7 @@ pub(super) fn notify(
                        accepted, so it tells of no change and counts no failures of runs before";
         reader.warn_whole(Key::Notify, message, "leave `cache` on");
     }
-    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(&INHERITED));
+    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(RequestPart::Way));
     let objects = objects.iter();
     objects.filter_map(|node| notification(node, setting, &inherited, around, diagnostics)).collect()
 }
@@ -99,7 +75,7 @@ fn notification(
         match member.key.as_str() {
             "on" => conditions.on = notes.on(&member.node).unwrap_or(conditions.on),
             "after" => conditions.after = notes.after(&member.node).unwrap_or(conditions.after),
-            name if fields().all(|field| field.name != name) => notes.unknown(member),
+            name if used(FieldUse::Notify, name).is_none() => notes.unknown(member),
             _ => {}
         }
     }
@@ -204,7 +180,10 @@ impl Notes<'_> {
             "url" | "address" | "webhook" => Some("id"),
             "body" | "data" | "json" | "payload" => Some("token"),
             "events" | "when" | "event" => Some("on"),
-            _ => nearest(key, fields().map(|field| field.name).chain(["on", "after"])),
+            _ => {
+                let own = names(Field::of(Key::Notify).parts);
+                nearest(key, used_by(FieldUse::Notify).map(|field| field.name).chain(own))
+            }
         };
         let message = format!("`notify`: unknown field `{key}`: it has no effect");
         self.note(Severity::Warning, &place, &message, near.map(|near| format!("did you mean `{near}`?")));

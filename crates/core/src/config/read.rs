@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Field, Key, Kind};
+use super::fields::{Field, Key, Kind, names, quoted};
 use super::layers::Layers;
 use super::raw::Setting;
 use super::value::{self, is_blank};
-use crate::text::diagnostic::Severity;
+use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
@@ -55,6 +55,35 @@ impl<'a> SettingReader<'a> {
         }
     }
 
+    /// Notes an error at a part of an object, without what stands there; an empty hint is none.
+    pub(super) fn wrong_part(&mut self, key: Key, at: Span, message: &str, hint: &str) {
+        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.note(Severity::Error, key, at, message, hint);
+    }
+
+    /// Notes a member of an object that is none of its parts; with the nearest one, or `hint` where that knows better.
+    pub(super) fn wrong_name(&mut self, key: Key, member: &Member, hint: Option<&str>) {
+        let Field { name, parts, .. } = Field::of(key);
+        let near = || nearest(&member.key, names(parts)).map(|near| format!("did you mean `{near}`?"));
+        let hint = hint.map(str::to_owned).or_else(near).unwrap_or_else(|| format!("use {}", quoted(parts, ", ")));
+        self.wrong_part(key, member.key_span, &format!("`{name}`: `{}` is not a part of it", member.key), &hint);
+    }
+
+    /// The path that a part of an object is; `local` is the way out where it came over the network.
+    pub(super) fn path<'n>(&mut self, key: Key, name: &str, node: &'n Node, local: &str) -> Option<&'n str> {
+        let of = Field::of(key).name;
+        if self.setting(key).is_some_and(Setting::is_fetched) {
+            let message = format!("`{of}.{name}` names a file, which a fetched configuration may not");
+            self.wrong_part(key, node.span, &message, local);
+            return None;
+        }
+        let path = node.value.text().filter(|path| !path.trim().is_empty());
+        if path.is_none() {
+            self.wrong_part(key, node.span, &format!("`{of}.{name}` must be the path of a file"), "");
+        }
+        path
+    }
+
     /// A file that came over the network must not say which files of this host are written or trusted.
     pub(super) fn refuse_fetched_path(&mut self, key: Key) {
         let is_path = |setting: &Setting| {
@@ -68,15 +97,17 @@ impl<'a> SettingReader<'a> {
 
     fn wrong_type(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
-        let message = format!("`{}` must be {}, not {}", field.name, field.allowed(), at.value.kind());
+        let message = format!("`{}` must be {}, not {}", field.name, field.allowed, at.value.kind());
         self.wrong(key, at, message, None);
     }
 
     fn wrong_value(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
         let message = match at.value.text() {
-            Some(text) if !field.secret => format!("`{}` must be {}, not `{text}`", field.name, field.allowed()),
-            _ => format!("`{}` must be {}", field.name, field.allowed()),
+            Some(text) if !field.shown.is_secret() => {
+                format!("`{}` must be {}, not `{text}`", field.name, field.allowed)
+            }
+            _ => format!("`{}` must be {}", field.name, field.allowed),
         };
         self.wrong(key, at, message, None);
     }
@@ -158,7 +189,7 @@ impl<'a> SettingReader<'a> {
         let node = &setting.node;
         // Places inside of a text mean nothing in the file: the whole string is the place.
         let at_node = |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(item.at(node.span))).collect();
-        let is_object = |text: &str| takes_objects(key) && text.trim_start().starts_with('{');
+        let is_object = |text: &str| Field::of(key).kind.has_objects() && text.trim_start().starts_with('{');
         match &node.value {
             Value::Array(items) if items.is_empty() => default(),
             Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
@@ -189,7 +220,7 @@ impl<'a> SettingReader<'a> {
                 }
             },
             Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => vec![Cow::Borrowed(node)],
-            Value::Object(_) if takes_objects(key) => vec![Cow::Borrowed(node)],
+            Value::Object(_) if Field::of(key).kind.has_objects() => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);
                 Vec::new()
@@ -218,7 +249,7 @@ impl<'a> SettingReader<'a> {
             match &item.value {
                 Value::String(_) => true,
                 Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => true,
-                Value::Object(_) if takes_objects(key) => true,
+                Value::Object(_) if Field::of(key).kind.has_objects() => true,
                 other => {
                     let message =
                         format!("`{}[{}]` must be a string, not {}", Field::of(key).name, at - 1, other.kind());
@@ -306,11 +337,6 @@ impl<'a> SettingReader<'a> {
             }
         }
     }
-}
-
-/// Whether an item of a list may be an object: a domain (H9), or the file of a secret (H13).
-fn takes_objects(key: Key) -> bool {
-    Field::of(key).kind == Kind::Domains || key == Key::Sign
 }
 
 /// What counts where nothing is set; `None` if that is nothing.

@@ -126,7 +126,7 @@ fn level(reader: &mut SettingReader<'_>) -> Option<Level> {
     let name = reader.digits(Key::LogLevel)?;
     let level = Level::parse(name);
     if level.is_none() {
-        let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());
+        let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed);
         reader.wrong_whole(Key::LogLevel, message, None);
     }
     level
@@ -153,7 +153,7 @@ fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
             )
         }
         Some(_) => format!("`interval` is longer than {} days", MAX_INTERVAL.as_secs() / 86_400),
-        None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed()),
+        None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed),
     };
     let hint = "changes of this host's own addresses are noticed at once, whatever the interval";
     reader.wrong_whole(Key::Interval, message, interval.map(|_| hint.to_owned()));

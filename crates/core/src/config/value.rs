@@ -153,6 +153,17 @@ pub(super) fn form_members(node: &Node) -> Option<Cow<'_, [Member]>> {
     }
 }
 
+/// The members of an object, or of a text that holds one: options and variables hold texts alone.
+pub(super) fn members(value: &Value) -> Option<Vec<Member>> {
+    match value {
+        Value::Object(members) => Some(members.clone()),
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            parse(text, Dialect::IN_TEXT).ok()?.value.members().map(<[Member]>::to_vec)
+        }
+        _ => None,
+    }
+}
+
 /// Name and value of a header that is written as one line: `Name: value`.
 pub fn header(line: &str) -> Option<(&str, &str)> {
     line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))
@@ -192,7 +203,7 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
     let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
-        Kind::List | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
+        Kind::List | Kind::Secrets | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
         // What is empty is a body only in a string (B7), and a placeholder outside quotes is possible only there.
         Kind::Document => json()
             .ok()
@@ -203,10 +214,10 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
             flag(text).map(Value::Bool).or(object)
         }
         Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
-        Kind::Object | Kind::Callbacks => json().ok(),
+        Kind::Values | Kind::Object | Kind::Callbacks => json().ok(),
         Kind::Headers => headers(text).ok().map(Value::Object),
         Kind::ObjectOrText => json().ok().filter(|json| json.members().is_some()),
-        Kind::Text | Kind::Objects => None,
+        Kind::Text | Kind::Word | Kind::Entries => None,
     };
     meant.unwrap_or_else(|| value.clone())
 }

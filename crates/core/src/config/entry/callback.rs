@@ -50,7 +50,7 @@ impl Maker<'_, '_> {
         let word = self.reader.text(Key::Method)?;
         let method = Method::parse(&word);
         if method.is_none() {
-            let message = format!("`method` must be {}, not `{word}`", Field::of(Key::Method).allowed());
+            let message = format!("`method` must be {}, not `{word}`", Field::of(Key::Method).allowed);
             self.reader.wrong_whole(Key::Method, message, None);
         }
         if method == Some(Method::Get) && has_body {
@@ -100,7 +100,7 @@ impl Maker<'_, '_> {
             let place = Node { span: item.span, value: Value::Null };
             let Some(value) = self.resolved(Key::Sign, &place, item.value.clone(), "`sign`") else { continue };
             let Value::String(text) = value else {
-                let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed(), value.kind());
+                let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed, value.kind());
                 self.reader.wrong(Key::Sign, &place, message, None);
                 continue;
             };
@@ -124,7 +124,7 @@ impl Maker<'_, '_> {
         let word = self.reader.text(Key::Format)?;
         let format = Format::parse(&word);
         if format.is_none() {
-            let message = format!("`format` must be {}, not `{word}`", Field::of(Key::Format).allowed());
+            let message = format!("`format` must be {}, not `{word}`", Field::of(Key::Format).allowed);
             self.reader.wrong_whole(Key::Format, message, None);
         }
         format
@@ -285,7 +285,7 @@ impl Maker<'_, '_> {
             Ok(Some(body)) => return Some(body),
             Ok(None) => {
                 let kind = document.value.kind();
-                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed());
+                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed);
                 self.reader.wrong_whole(Key::Token, message, None);
             }
             Err(node) => {

@@ -1,6 +1,6 @@
 //! `combine`: several updates in one request (H7).
 
-use super::super::fields::Key;
+use super::super::fields::{Field, Key, quoted};
 use super::super::read::SettingReader;
 use super::Maker;
 use crate::callback::{Callback, Combine};
@@ -39,7 +39,7 @@ pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
                 reader.wrong(Key::Combine, &at(&member.node), format!("`combine.{name}` must be {what}"), None);
             }
             (name, _) => {
-                let hint = "use `families`, `domains` and `missing`".to_owned();
+                let hint = format!("use {}", quoted(Field::of(Key::Combine).parts, " and "));
                 let message = format!("`combine`: `{name}` is not a part of it");
                 reader.wrong(Key::Combine, &at(&member.node), message, Some(hint));
             }

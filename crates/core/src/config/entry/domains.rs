@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::fields::{Field, Key};
+use super::super::fields::{Field, Key, names, quoted};
 use super::Maker;
 use crate::callback::Callback;
 use crate::net::family::Family;
@@ -21,9 +21,6 @@ pub(super) struct Domains {
     pub(super) extra: Vec<(Domain, Vec<Member>)>,
     pub(super) interface_ids: HashMap<Domain, InterfaceId>,
 }
-
-/// The fields of a domain that is written as an object.
-const OWN_FIELDS: [&str; 3] = ["name", "extra", "interface_id"];
 
 impl Maker<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
@@ -78,7 +75,8 @@ impl Maker<'_, '_> {
     fn name_of<'n>(&mut self, key: Key, item: &Node, members: &'n [Member]) -> Option<Cow<'n, Node>> {
         let field = Field::of(key).name;
         let Some(member) = members.iter().find(|member| member.key == "name") else {
-            let hint = "a domain is a string, or an object with `name`, `extra`, `interface_id`".to_owned();
+            let parts = quoted(Field::of(key).parts, ", ");
+            let hint = format!("a domain is a string, or an object with {parts}");
             self.reader.wrong(key, item, format!("`{field}`: a domain has no `name`"), Some(hint));
             return None;
         };
@@ -117,7 +115,8 @@ impl Maker<'_, '_> {
                     }
                 },
                 (other, _) => {
-                    let hint = nearest(other, OWN_FIELDS).map(|near| format!("did you mean `{near}`?"));
+                    let hint =
+                        nearest(other, names(Field::of(key).parts)).map(|near| format!("did you mean `{near}`?"));
                     let message = format!("`{field}`: unknown field `{other}` of {domain}: it has no effect");
                     self.reader.note(Severity::Warning, key, member.key_span, &message, hint);
                 }

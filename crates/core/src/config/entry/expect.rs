@@ -2,18 +2,18 @@
 
 use std::ops::RangeInclusive;
 
-use super::super::fields::{Field, Key};
+use super::super::fields::{Field, Key, quoted};
 use super::Maker;
 use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
 use crate::text::duration;
 use crate::text::json::{Member, Node, Value, pretty};
 
 /// A part of `expect` that is wrong: where, why, and the way out.
-type ExpectMistake = (Node, String, &'static str);
+type ExpectMistake = (Node, String, String);
 
 /// A place that is wrong, without what stands there.
-fn wrong<T>(at: &Node, message: impl Into<String>, hint: &'static str) -> Result<T, ExpectMistake> {
-    Err((Node { span: at.span, value: Value::Null }, message.into(), hint))
+fn wrong<T>(at: &Node, message: impl Into<String>, hint: impl Into<String>) -> Result<T, ExpectMistake> {
+    Err((Node { span: at.span, value: Value::Null }, message.into(), hint.into()))
 }
 
 impl Maker<'_, '_> {
@@ -29,7 +29,7 @@ impl Maker<'_, '_> {
             if word.eq_ignore_ascii_case("dyndns2") {
                 return Some(Expect::Dyndns2);
             }
-            let message = format!("`expect` must be {}, not `{word}`", Field::of(Key::Expect).allowed());
+            let message = format!("`expect` must be {}, not `{word}`", Field::of(Key::Expect).allowed);
             self.reader.wrong_whole(Key::Expect, message, None);
             return None;
         }
@@ -37,8 +37,7 @@ impl Maker<'_, '_> {
         match conditions(&node) {
             Ok(conditions) => Some(Expect::Conditions(conditions)),
             Err((at, message, hint)) => {
-                let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-                self.reader.wrong(Key::Expect, &at, message, hint);
+                self.reader.wrong_part(Key::Expect, at.span, &message, &hint);
                 None
             }
         }
@@ -62,7 +61,7 @@ fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
             "reject" => &mut all.reject,
             "accept" => all.accept.insert(Vec::new()),
             _ => {
-                let hint = "use `stop`, `wait`, `reject` and `accept`";
+                let hint = format!("use {}", quoted(Field::of(Key::Expect).parts, " and "));
                 return wrong(&member.node, format!("`expect`: `{name}` is not a part of it"), hint);
             }
         };
