@@ -118,8 +118,8 @@ pub(super) fn group(reader: &mut SettingReader<'_>, files: &FileContents) -> Opt
     let setting = reader.setting(Key::Group)?;
     let Value::Object(members) = &setting.node.value else {
         let message = format!("`group` must be an object, not {}", setting.node.value.kind());
-        let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}".to_owned();
-        reader.wrong_whole(Key::Group, message, Some(hint));
+        let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}";
+        reader.wrong_whole(Key::Group, message, hint);
         return None;
     };
     GroupReader { members, reader, files }.read()
@@ -160,13 +160,13 @@ impl GroupReader<'_, '_, '_> {
         if node.is_none() {
             let example = if name == "store" { "etcd://10.0.0.1:2379,10.0.0.2:2379" } else { "home" };
             let hint = format!("e.g. \"{name}\": \"{example}\"");
-            self.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), Some(hint));
+            self.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), &hint);
         }
         node
     }
 
     fn wrong(&mut self, at: Span, message: &str, hint: &str) {
-        self.reader.wrong_part(Key::Group, at, message, hint);
+        self.reader.wrong(Key::Group, at, message, hint);
     }
 
     fn refuse_unknown(&mut self) {
@@ -272,7 +272,7 @@ impl GroupReader<'_, '_, '_> {
                 _ => continue,
             };
             let message = format!("`group.{has}` is set, but `group.{lacks}` is not: they belong together");
-            self.reader.wrong_whole(Key::Group, message, None);
+            self.reader.wrong_whole(Key::Group, message, "");
         }
     }
 

@@ -29,44 +29,41 @@ impl<'a> SettingReader<'a> {
         self.layers.get(key)
     }
 
-    /// Notes an error at a part of a setting.
-    pub(super) fn wrong(&mut self, key: Key, at: &Node, message: impl Into<String>, hint: Option<String>) {
-        self.note(Severity::Error, key, at.span, &message.into(), hint);
+    /// Notes an error at a part of a setting; an empty hint is none.
+    pub(super) fn wrong(&mut self, key: Key, at: Span, message: impl AsRef<str>, hint: &str) {
+        self.note(Severity::Error, key, at, message.as_ref(), hint);
     }
 
     /// Notes what is wrong or hardly meant at a part of a setting.
-    pub(super) fn note(&mut self, severity: Severity, key: Key, span: Span, message: &str, hint: Option<String>) {
+    pub(super) fn note(&mut self, severity: Severity, key: Key, at: Span, message: &str, hint: &str) {
         let Some(setting) = self.setting(key) else { return };
-        let mut hint = hint;
-        self.diagnostics.add(severity, span, message, &mut || (setting.place(Field::of(key), span), hint.take()));
+        let hint = || Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.diagnostics.add(severity, at, message, &mut || (setting.place(Field::of(key), at), hint()));
     }
 
     /// Notes an error at a whole setting.
-    pub(super) fn wrong_whole(&mut self, key: Key, message: impl Into<String>, hint: Option<String>) {
+    pub(super) fn wrong_whole(&mut self, key: Key, message: impl AsRef<str>, hint: &str) {
         if let Some(setting) = self.setting(key) {
-            self.wrong(key, &setting.node, message, hint);
+            self.wrong(key, setting.node.span, message, hint);
         }
     }
 
     /// Notes a warning about a whole setting.
-    pub(super) fn warn_whole(&mut self, key: Key, message: impl Into<String>, hint: &str) {
+    pub(super) fn warn_whole(&mut self, key: Key, message: impl AsRef<str>, hint: &str) {
         if let Some(setting) = self.setting(key) {
-            self.note(Severity::Warning, key, setting.node.span, &message.into(), Some(hint.to_owned()));
+            self.note(Severity::Warning, key, setting.node.span, message.as_ref(), hint);
         }
-    }
-
-    /// Notes an error at a part of an object, without what stands there; an empty hint is none.
-    pub(super) fn wrong_part(&mut self, key: Key, at: Span, message: &str, hint: &str) {
-        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-        self.note(Severity::Error, key, at, message, hint);
     }
 
     /// Notes a member of an object that is none of its parts; with the nearest one, or `hint` where that knows better.
     pub(super) fn wrong_name(&mut self, key: Key, member: &Member, hint: Option<&str>) {
         let Field { name, parts, .. } = Field::of(key);
-        let near = || nearest(&member.key, names(parts)).map(|near| format!("did you mean `{near}`?"));
-        let hint = hint.map(str::to_owned).or_else(near).unwrap_or_else(|| format!("use {}", quoted(parts, ", ")));
-        self.wrong_part(key, member.key_span, &format!("`{name}`: `{}` is not a part of it", member.key), &hint);
+        let hint = match (hint, nearest(&member.key, names(parts))) {
+            (Some(hint), _) => hint.to_owned(),
+            (None, None) => format!("use {}", quoted(parts, ", ")),
+            (None, near) => did_you_mean(near),
+        };
+        self.wrong(key, member.key_span, format!("`{name}`: `{}` is not a part of it", member.key), &hint);
     }
 
     /// The path that a part of an object is; `local` is the way out where it came over the network.
@@ -74,12 +71,12 @@ impl<'a> SettingReader<'a> {
         let of = Field::of(key).name;
         if self.setting(key).is_some_and(Setting::is_fetched) {
             let message = format!("`{of}.{name}` names a file, which a fetched configuration may not");
-            self.wrong_part(key, node.span, &message, local);
+            self.wrong(key, node.span, message, local);
             return None;
         }
         let path = node.value.text().filter(|path| !path.trim().is_empty());
         if path.is_none() {
-            self.wrong_part(key, node.span, &format!("`{of}.{name}` must be the path of a file"), "");
+            self.wrong(key, node.span, format!("`{of}.{name}` must be the path of a file"), "");
         }
         path
     }
@@ -91,14 +88,14 @@ impl<'a> SettingReader<'a> {
         };
         if self.setting(key).is_some_and(is_path) {
             let message = format!("`{}` names a file, which a fetched configuration may not", Field::of(key).name);
-            self.wrong_whole(key, message, Some("set it with an option or in the environment".to_owned()));
+            self.wrong_whole(key, message, "set it with an option or in the environment");
         }
     }
 
     fn wrong_type(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
         let message = format!("`{}` must be {}, not {}", field.name, field.allowed, at.value.kind());
-        self.wrong(key, at, message, None);
+        self.wrong(key, at.span, message, "");
     }
 
     fn wrong_value(&mut self, key: Key, at: &Node) {
@@ -109,7 +106,16 @@ impl<'a> SettingReader<'a> {
             }
             _ => format!("`{}` must be {}", field.name, field.allowed),
         };
-        self.wrong(key, at, message, None);
+        self.wrong(key, at.span, message, "");
+    }
+
+    /// What a word means; notes that it means nothing.
+    pub(super) fn or_wrong<T>(&mut self, key: Key, word: &str, meant: Option<T>) -> Option<T> {
+        if meant.is_none() {
+            let Field { name, allowed, .. } = Field::of(key);
+            self.wrong_whole(key, format!("`{name}` must be {allowed}, not `{word}`"), "");
+        }
+        meant
     }
 
     pub(super) fn is_set(&self, key: Key) -> bool {
@@ -198,13 +204,13 @@ impl<'a> SettingReader<'a> {
                 Err(error) => {
                     let name = Field::of(key).name;
                     let message = format!("`{name}` starts like a JSON object but is not one: {}", error.message);
-                    self.wrong(key, node, message, None);
+                    self.wrong(key, node.span, message, "");
                     Vec::new()
                 }
             },
             Value::String(text) if text.matches([',', ';']).count() >= MAX_VALUES => {
                 let (name, most) = (Field::of(key).name, grouped(MAX_VALUES));
-                self.wrong(key, node, format!("`{name}` has more than {most} items"), None);
+                self.wrong(key, node.span, format!("`{name}` has more than {most} items"), "");
                 Vec::new()
             }
             Value::String(text) => match value::list(text) {
@@ -215,7 +221,7 @@ impl<'a> SettingReader<'a> {
                 Err(error) => {
                     let name = Field::of(key).name;
                     let message = format!("`{name}` starts like a JSON list but is not one: {}", error.message);
-                    self.wrong(key, node, message, None);
+                    self.wrong(key, node.span, message, "");
                     Vec::new()
                 }
             },
@@ -236,7 +242,7 @@ impl<'a> SettingReader<'a> {
             return items;
         }
         let message = format!("`{}` has {} items; {MAX_ITEMS} are possible", Field::of(key).name, grouped(items.len()));
-        self.wrong_whole(key, message, None);
+        self.wrong_whole(key, message, "");
         Vec::new()
     }
 
@@ -253,7 +259,7 @@ impl<'a> SettingReader<'a> {
                 other => {
                     let message =
                         format!("`{}[{}]` must be a string, not {}", Field::of(key).name, at - 1, other.kind());
-                    self.wrong(key, item, message, None);
+                    self.wrong(key, item.span, message, "");
                     false
                 }
             }
@@ -268,8 +274,8 @@ impl<'a> SettingReader<'a> {
             Value::Object(members) => members.clone(),
             Value::String(text) => {
                 let members = value::headers(text).unwrap_or_else(|why| {
-                    let hint = "write `Name: value` on a line for each header, or a JSON object".to_owned();
-                    self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), Some(hint));
+                    let hint = "write `Name: value` on a line for each header, or a JSON object";
+                    self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), hint);
                     Vec::new()
                 });
                 let span = setting.node.span;
@@ -294,7 +300,7 @@ impl<'a> SettingReader<'a> {
                 Err(error) => {
                     let (name, at) = (Field::of(key).name, error.span.start + 1);
                     let message = format!("`{name}` is not JSON: at character {at}, {}", error.message);
-                    self.wrong(key, &setting.node, message, None);
+                    self.wrong(key, setting.node.span, message, "");
                     return Vec::new();
                 }
             },
@@ -332,11 +338,16 @@ impl<'a> SettingReader<'a> {
             }
             Err(error) => {
                 let message = format!("`{name}` is not JSON: at character {}, {}", error.span.start + 1, error.message);
-                self.wrong(key, &setting.node, message, None);
+                self.wrong(key, setting.node.span, message, "");
                 None
             }
         }
     }
+}
+
+/// The hint at a name that was meant; empty where none is near.
+pub(super) fn did_you_mean(near: Option<&str>) -> String {
+    near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// What counts where nothing is set; `None` if that is nothing.

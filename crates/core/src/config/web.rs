@@ -92,8 +92,8 @@ pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Optio
             Value::String(text) if !text.trim_start().starts_with('{') => {
                 let Some(address) = listen_address(text, PORT) else {
                     let message = format!("`web` must be {}, not `{text}`", Field::of(Key::Web).allowed);
-                    let hint = "such as 127.0.0.1:9876, [::1]:9876, or a port alone".to_owned();
-                    reader.wrong_whole(Key::Web, message, Some(hint));
+                    let hint = "such as 127.0.0.1:9876, [::1]:9876, or a port alone";
+                    reader.wrong_whole(Key::Web, message, hint);
                     return None;
                 };
                 listen = listen.or(Some(address));
@@ -141,13 +141,13 @@ impl WebReader<'_, '_> {
         }
         if web.certificate.is_some() != web.key.is_some() {
             let message = "`web.certificate` and `web.key` belong together: one of them is missing";
-            self.reader.wrong_whole(Key::Web, message, None);
+            self.reader.wrong_whole(Key::Web, message, "");
         }
         web
     }
 
     fn wrong(&mut self, at: &Node, message: &str, hint: &str) {
-        self.reader.wrong_part(Key::Web, at.span, message, hint);
+        self.reader.wrong(Key::Web, at.span, message, hint);
     }
 
     /// The items of a list, or of one string with separators.
