@@ -108,7 +108,7 @@ pub enum Visibility {
 impl Visibility {
     /// Whether the value may be a key: a message shows neither it nor its line.
     pub fn is_secret(self) -> bool {
-        !matches!(self, Self::Plain | Self::Deep | Self::Domains | Self::PlainOrParts)
+        !matches!(self, Self::Plain | Self::Deep | Self::Domains)
     }
 }
 

@@ -155,6 +155,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
         (Visibility::Parts | Visibility::PlainOrParts, value) if value.members().is_some() || holds_object(value) => {
             members(value).map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
         }
+        (Visibility::PlainOrParts, value) => plain(value),
         _ if field.shown.is_secret() => MASK.to_owned(),
         (Visibility::Domains, Value::Array(_) | Value::Object(_) | Value::String(_)) => {
             joined(field.key, layers, |node| domain(node, files))
