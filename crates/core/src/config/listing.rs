@@ -11,13 +11,13 @@ use super::notify;
 use super::raw::{FileLayers, Origin, Raw, Setting};
 use super::read::SettingReader;
 use super::validate::Surroundings;
-use super::value::{document, domain_name, form_members, is_empty_token, is_off, members, own_names};
+use super::value::{document, domain_name, is_empty_token, is_off, members, own_names};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::ProxyItem;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Member, Node, Value, is_placeholder_name, pretty, push_string};
+use crate::text::json::{Dialect, Member, Node, Value, is_placeholder_name, pretty};
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
@@ -114,7 +114,7 @@ fn row(
 /// Notifications: each as the fields that it has, in an order of ours.
 fn notify(setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
     let mut wrong = Diagnostics::default();
-    let objects = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.objects(Key::Notify);
+    let objects = reader(layers, &mut wrong).objects(Key::Notify);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
@@ -153,7 +153,8 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
         (Visibility::Sources, _) => joined(field.key, layers, source),
         (Visibility::Proxies, _) => joined(field.key, layers, proxy),
         (Visibility::Parts | Visibility::PlainOrParts, value) if value.members().is_some() || holds_object(value) => {
-            members(value).map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
+            members(value, Dialect::IN_TEXT)
+                .map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
         }
         (Visibility::PlainOrParts, value) => plain(value),
         _ if field.shown.is_secret() => MASK.to_owned(),
@@ -198,11 +199,15 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// Reads settings; what is wrong with them is for `validate` to say.
+fn reader<'a>(layers: &Layers<'a>, wrong: &'a mut Diagnostics) -> SettingReader<'a> {
+    SettingReader { layers: Layers(layers.0.clone()), diagnostics: wrong }
+}
+
 /// The items of a list, read as [`super::validate`] reads them.
 fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> String {
     let mut unused = Diagnostics::default();
-    let items = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
-    let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
+    let items: Vec<String> = reader(layers, &mut unused).list(key).iter().map(|item| redacted(item)).collect();
     items.join(", ")
 }
 
@@ -252,7 +257,7 @@ fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
             Err(_) => None,
         },
         _ if is_empty_token(&node.value) => return String::new(),
-        Format::Form => match (form_members(node), &node.value) {
+        Format::Form => match (members(&node.value, Dialect::TOKEN), &node.value) {
             (Some(members), _) => Body::form(&members, &variables, unknown).ok(),
             (None, Value::String(text)) => Some(Body::form_text(text, &variables, unknown)),
             (None, _) => None,
@@ -265,7 +270,7 @@ fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
 /// Names, and what may be seen of the values.
 fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
     let mut wrong = Diagnostics::default();
-    let members = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.headers(Key::Headers);
+    let members = reader(layers, &mut wrong).headers(Key::Headers);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
@@ -283,8 +288,7 @@ fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
 
 /// The members of `extra`, where it is an object or a text that holds one, and there are not too many.
 fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
-    let mut unused = Diagnostics::default();
-    let node = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
+    let node = reader(layers, &mut Diagnostics::default()).object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
     let is_right = members.len() <= Variables::MAX_EXTRA;
     is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
@@ -297,16 +301,9 @@ fn extra(layers: &Layers<'_>, files: &FileContents) -> String {
 
 /// An object of strings, on one line.
 fn object(members: impl Iterator<Item = (String, String)>) -> String {
-    let mut out = String::from("{");
-    for (at, (key, value)) in members.enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        push_string(&mut out, &key);
-        out.push(':');
-        push_string(&mut out, &value);
-    }
-    out + "}"
+    let quoted = |text: &str| on_one_line(&Value::string(text));
+    let members: Vec<String> = members.map(|(key, value)| format!("{}:{}", quoted(&key), quoted(&value))).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// The placeholders that have names.
@@ -322,7 +319,7 @@ fn variables(layers: &Layers<'_>, is_notice: bool) -> Variables {
 
 fn of_updates(layers: &Layers<'_>) -> Variables {
     let mut unused = Diagnostics::default();
-    let mut reader = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
+    let mut reader = reader(layers, &mut unused);
     // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
     let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
     let mut variables = Variables::default().with_zones(zones).with_combine(combine(&mut reader));

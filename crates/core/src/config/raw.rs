@@ -285,10 +285,9 @@ impl RawReader<'_> {
                     }
                 }
                 other => {
-                    let message = format!(
-                        "`log` must be an object with `level`, `file`, `format`, `datefmt`, not {}",
-                        other.kind()
-                    );
+                    let inside = FIELDS.iter().filter_map(|field| field.name.strip_prefix("log."));
+                    let parts: Vec<String> = inside.map(|name| format!("`{name}`")).collect();
+                    let message = format!("`log` must be an object with {}, not {}", parts.join(", "), other.kind());
                     self.wrong(member.node.span, message);
                 }
             }

@@ -141,25 +141,14 @@ pub(super) fn is_empty_token(value: &Value) -> bool {
     }
 }
 
-/// The members of a form that is written as an object, or as a text that holds one: options and variables hold texts alone.
-pub(super) fn form_members(node: &Node) -> Option<Cow<'_, [Member]>> {
-    match &node.value {
+/// The members of an object, or of a text that holds one: options and variables hold texts alone.
+pub(super) fn members(value: &Value, dialect: Dialect) -> Option<Cow<'_, [Member]>> {
+    match value {
         Value::Object(members) => Some(Cow::Borrowed(members)),
-        Value::String(text) if text.trim_start().starts_with('{') => match parse(text, Dialect::TOKEN).ok()?.value {
+        Value::String(text) if text.trim_start().starts_with('{') => match parse(text, dialect).ok()?.value {
             Value::Object(members) => Some(Cow::Owned(members)),
             _ => None,
         },
-        _ => None,
-    }
-}
-
-/// The members of an object, or of a text that holds one: options and variables hold texts alone.
-pub(super) fn members(value: &Value) -> Option<Vec<Member>> {
-    match value {
-        Value::Object(members) => Some(members.clone()),
-        Value::String(text) if text.trim_start().starts_with('{') => {
-            parse(text, Dialect::IN_TEXT).ok()?.value.members().map(<[Member]>::to_vec)
-        }
         _ => None,
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
         },
         kind if kind.is_list() => {
             let values = values(parser, &option)?;
-            if matches!(field.key, Key::Ipv4 | Key::Ipv6)
+            if field.kind == Kind::Domains
                 && let Some(error) = values.iter().find_map(|value| no_domain(&option, value))
             {
                 return Err(error);

@@ -1,14 +1,14 @@
 //! The callback of an entry: `id`, `endpoint`, `method`, `headers`, `token`, and the values of placeholders.
 
 use super::super::fields::{Field, Key};
-use super::super::value::{document, form_members, is_empty_token, own_names};
+use super::super::value::{document, is_empty_token, members, own_names};
 use super::Maker;
 use super::combine::combine;
 use crate::callback::{
     Body, Callback, Format, Header, Method, SIGNATURE_HEADERS, SigningKey, Target, TargetError, Variables,
 };
 use crate::text::diagnostic::Severity;
-use crate::text::json::{Node, Value, is_placeholder_name};
+use crate::text::json::{Dialect, Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
 
 /// How many headers a callback may add; servers refuse more.
@@ -233,7 +233,7 @@ impl Maker<'_, '_> {
     }
 
     fn form_body(&mut self, node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
-        let form = form_members(node);
+        let form = members(&node.value, Dialect::TOKEN);
         let members = match (&form, &node.value) {
             (Some(members), _) => members,
             (None, Value::String(text)) => return Some(Body::form_text(text, variables, unknown)),
