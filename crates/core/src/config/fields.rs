@@ -218,7 +218,8 @@ pub enum SubKind {
     Events,
 }
 
-/// A row of an object inside of a field.
+/// A row of an object inside of a field. Where it may stand and what part it has in a request is said by the field; the page sets it where it
+/// sets the field, unless it is a path.
 #[derive(Debug, Clone, Copy)]
 pub struct SubField {
     /// The name in the object.
