@@ -131,14 +131,18 @@ struct GroupReader<'a, 'b, 'r> {
     files: &'r FileContents,
 }
 
-impl GroupReader<'_, '_, '_> {
+impl<'a> GroupReader<'a, '_, '_> {
     fn read(mut self) -> Option<Group> {
         let before = self.reader.diagnostics.errors();
         self.refuse_unknown();
-        let (store, name) = (self.store(), self.needed("name").and_then(|node| self.name(&node, "name")));
+        let store = self.store();
+        self.needed("name");
+        let name = self.name("name", "the same on all hosts of the group");
         let lease = self.lease();
-        let member = self.get("member").and_then(|node| self.name(&node, "member"));
-        let prefer = self.prefer();
+        let member = self.name("member", "another on each host");
+        let number = |node: &Node| digits(node)?.parse().ok().filter(|number| *number <= MAX_PREFER);
+        let must = &format!("a whole number from 0 to {MAX_PREFER}");
+        let prefer = self.part("prefer", number, [must, "the host with the highest one sends as long as it can"]);
         let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
         let login = self.login();
         self.refuse_halves([("certificate", "key"), ("user", "password_file")]);
@@ -146,16 +150,23 @@ impl GroupReader<'_, '_, '_> {
             self.refuse_without_tls();
         }
         (self.reader.diagnostics.errors() == before).then_some(())?;
-        Some(Group { store: store?, name: name?, lease, member, prefer, ca, identity: certificate.zip(key), login })
+        let (prefer, identity) = (prefer.unwrap_or_default(), certificate.zip(key));
+        Some(Group { store: store?, name: name?, lease, member, prefer, ca, identity, login })
     }
 
     /// A part that is set; where it is written twice, the last.
-    fn get(&self, name: &str) -> Option<Node> {
+    fn get(&self, name: &str) -> Option<&'a Node> {
         let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
-        self.members.iter().rev().find(set).map(|member| member.node.clone())
+        self.members.iter().rev().find(set).map(|member| &member.node)
     }
 
-    fn needed(&mut self, name: &str) -> Option<Node> {
+    /// What a part means; `None` if it is not set, or wrong.
+    fn part<T>(&mut self, name: &str, read: impl Fn(&Node) -> Option<T>, must: [&str; 2]) -> Option<T> {
+        let node = self.get(name)?;
+        self.reader.part(Key::Group, name, node.span, read(node), must)
+    }
+
+    fn needed(&mut self, name: &str) -> Option<&'a Node> {
         let node = self.get(name);
         if node.is_none() {
             let example = if name == "store" { "etcd://10.0.0.1:2379,10.0.0.2:2379" } else { "home" };
@@ -198,19 +209,18 @@ impl GroupReader<'_, '_, '_> {
     }
 
     /// A name of a group or a member.
-    fn name(&mut self, node: &Node, part: &str) -> Option<String> {
-        let name = node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned);
-        if name.is_none() {
-            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
-            let hint = if part == "name" { "the same on all hosts of the group" } else { "another on each host" };
-            self.wrong(node.span, &message, hint);
-        }
-        name
+    fn name(&mut self, part: &str, hint: &str) -> Option<String> {
+        let must = &format!("letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
+        self.part(
+            part,
+            |node| node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned),
+            [must, hint],
+        )
     }
 
     fn lease(&mut self) -> Duration {
         let Some(node) = self.get("lease") else { return DEFAULT_LEASE };
-        let lease = digits(&node).and_then(duration::parse);
+        let lease = digits(node).and_then(duration::parse);
         let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
         let shown = lease.map(duration::duration).unwrap_or_default();
         match lease {
@@ -221,47 +231,32 @@ impl GroupReader<'_, '_, '_> {
         DEFAULT_LEASE
     }
 
-    fn prefer(&mut self) -> u8 {
-        let Some(node) = self.get("prefer") else { return 0 };
-        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= MAX_PREFER);
-        if number.is_none() {
-            let message = format!("`group.prefer` must be a whole number from 0 to {MAX_PREFER}");
-            self.wrong(node.span, &message, "the host with the highest one sends as long as it can");
-        }
-        number.unwrap_or_default()
-    }
-
     /// The text of the file that a part names.
     fn file(&mut self, name: &str) -> Option<FileText> {
-        let (node, path) = self.path(name)?;
-        match self.files.text(&path) {
-            Ok(text) => Some(FileText { path, text }),
-            Err(why) => self.unread(&node, name, &path, &why),
-        }
+        let text = |files: &FileContents, path: &str| files.text(path);
+        self.in_file(name, text).map(|(path, text)| FileText { path, text })
     }
 
     fn login(&mut self) -> Option<(String, Password)> {
-        let user = self.get("user");
-        let is_user = |text: &str| !text.trim().is_empty();
-        if let Some(node) = user.as_ref().filter(|node| !node.value.text().is_some_and(is_user)) {
-            self.wrong(node.span, "`group.user` must be the name of a user of the store", "");
-        }
-        let (node, path) = self.path("password_file")?;
-        match self.files.line(&path) {
-            Ok(line) => Some((user?.value.text()?.to_owned(), Password(line.to_owned()))),
-            Err(why) => self.unread(&node, "password_file", &path, &why),
-        }
+        let text = |node: &Node| node.value.text().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let user = self.part("user", text, ["the name of a user of the store", ""]);
+        let (_, line) = self.in_file("password_file", |files, path| files.line(path).map(str::to_owned))?;
+        Some((user?, Password(line)))
     }
 
-    fn path(&mut self, name: &str) -> Option<(Node, String)> {
+    /// The path that a part is, and what the file holds.
+    fn in_file(
+        &mut self,
+        name: &str,
+        read: impl Fn(&FileContents, &str) -> Result<String, String>,
+    ) -> Option<(String, String)> {
         let node = self.get(name)?;
-        let path = self.reader.path(Key::Group, name, &node, "put the configuration into a local file")?.to_owned();
-        Some((node, path))
-    }
-
-    fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {
-        self.wrong(node.span, &format!("`group.{name}`: {} {why}", self.files.shown(path)), "");
-        None
+        let path = self.reader.path(Key::Group, name, node, "put the configuration into a local file")?;
+        let text = read(self.files, path);
+        if let Err(why) = &text {
+            self.wrong(node.span, &format!("`group.{name}`: {} {why}", self.files.shown(path)), "");
+        }
+        Some((path.to_owned(), text.ok()?))
     }
 
     fn refuse_halves(&mut self, pairs: [(&str, &str); 2]) {

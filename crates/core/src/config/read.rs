@@ -66,19 +66,25 @@ impl<'a> SettingReader<'a> {
         self.wrong(key, member.key_span, format!("`{name}`: `{}` is not a part of it", member.key), &hint);
     }
 
+    /// What a part of an object means; notes what it must be where that is nothing.
+    pub(super) fn part<T>(&mut self, key: Key, name: &str, at: Span, meant: Option<T>, must: [&str; 2]) -> Option<T> {
+        if meant.is_none() {
+            let [what, hint] = must;
+            self.wrong(key, at, format!("`{}.{name}` must be {what}", Field::of(key).name), hint);
+        }
+        meant
+    }
+
     /// The path that a part of an object is; `local` is the way out where it came over the network.
     pub(super) fn path<'n>(&mut self, key: Key, name: &str, node: &'n Node, local: &str) -> Option<&'n str> {
-        let of = Field::of(key).name;
         if self.setting(key).is_some_and(Setting::is_fetched) {
+            let of = Field::of(key).name;
             let message = format!("`{of}.{name}` names a file, which a fetched configuration may not");
             self.wrong(key, node.span, message, local);
             return None;
         }
         let path = node.value.text().filter(|path| !path.trim().is_empty());
-        if path.is_none() {
-            self.wrong(key, node.span, format!("`{of}.{name}` must be the path of a file"), "");
-        }
-        path
+        self.part(key, name, node.span, path, ["the path of a file", ""])
     }
 
     /// A file that came over the network must not say which files of this host are written or trusted.

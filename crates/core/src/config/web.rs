@@ -122,14 +122,16 @@ impl WebReader<'_, '_> {
         for member in node.value.members().unwrap_or_default() {
             let Member { key, node, .. } = member;
             match key.as_str() {
-                "listen" => match node.value.text().and_then(|text| listen_address(text, PORT)) {
-                    Some(listen) => web.listen = listen,
-                    None => self.wrong(node, "`web.listen` must be an address of this host", "such as 127.0.0.1:9876"),
-                },
-                "allow_edit" => match &node.value {
-                    Value::Bool(flag) => web.allow_edit = *flag,
-                    _ => self.wrong(node, "`web.allow_edit` must be `true` or `false`", ""),
-                },
+                "listen" => {
+                    let listen = node.value.text().and_then(|text| listen_address(text, PORT));
+                    let must = ["an address of this host", "such as 127.0.0.1:9876"];
+                    web.listen = self.reader.part(Key::Web, key, node.span, listen, must).unwrap_or(web.listen);
+                }
+                "allow_edit" => {
+                    let flag = if let Value::Bool(flag) = node.value { Some(flag) } else { None };
+                    let flag = self.reader.part(Key::Web, key, node.span, flag, ["`true` or `false`", ""]);
+                    web.allow_edit = flag.unwrap_or_default();
+                }
                 "hosts" => web.hosts = self.list(node, key, "a host name, without a port", host),
                 "proxies" => web.proxies = self.list(node, key, "an address or a network", Network::parse),
                 "password_file" => web.password = self.file(node, key),
@@ -146,10 +148,6 @@ impl WebReader<'_, '_> {
         web
     }
 
-    fn wrong(&mut self, at: &Node, message: &str, hint: &str) {
-        self.reader.wrong(Key::Web, at.span, message, hint);
-    }
-
     /// The items of a list, or of one string with separators.
     fn list<T>(&mut self, node: &Node, name: &str, what: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
         let items = match &node.value {
@@ -157,14 +155,9 @@ impl WebReader<'_, '_> {
             Value::String(text) => list(text).unwrap_or_default(),
             _ => vec![node.clone()],
         };
-        let mut good = Vec::new();
-        for item in &items {
-            match item.value.text().map(str::trim).and_then(read) {
-                Some(value) => good.push(value),
-                None => self.wrong(node, &format!("`web.{name}` must be {what}, or a list of them"), ""),
-            }
-        }
-        good
+        let must = format!("{what}, or a list of them");
+        let values = items.iter().map(|item| item.value.text().map(str::trim).and_then(read));
+        values.filter_map(|value| self.reader.part(Key::Web, name, node.span, value, [&must, ""])).collect()
     }
 
     fn file(&mut self, node: &Node, name: &str) -> Option<SecretFile> {

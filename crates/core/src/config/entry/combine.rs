@@ -43,7 +43,7 @@ pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
                         continue;
                     }
                 };
-                reader.wrong(Key::Combine, member.node.span, format!("`combine.{name}` must be {what}"), "");
+                reader.part::<()>(Key::Combine, name, member.node.span, None, [what, ""]);
             }
         }
     }
