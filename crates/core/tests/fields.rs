@@ -8,8 +8,8 @@ use ddns_core::config::Config;
 use ddns_core::config::fields::{
     EditRight, FIELDS, Field, FieldScope, FieldUse, Key, Kind, RequestPart, SubField, SubKind, Visibility,
 };
+use ddns_core::config::files::{named_in, secret_in};
 use ddns_core::config::listing::listing;
-use ddns_core::config::named_files::{named_in, secret_in};
 use ddns_core::config::raw::{self, Document, FileLayers};
 use ddns_core::config::validate::{Surroundings, validate};
 use ddns_core::net::family::Family;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
+use super::files::{named, named_in};
 use super::group::group;
-use super::named_files::{named, named_in};
 use super::notify::notify;
 use super::raw::{FileLayers, Raw, Start};
 use super::read::SettingReader;
