@@ -41,7 +41,7 @@ impl Row {
     }
 
     fn is_for(&self, what: FieldUse) -> bool {
-        self.parts.last().map_or(self.field.uses, |part| part.uses).contains(&what)
+        self.parts.last().map_or(self.field.is_for(what), |part| part.is_for(what))
     }
 
     /// An object, the field of a configuration, in which the row has this value.

@@ -141,11 +141,11 @@ pub enum RequestPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldUse {
     /// The key of the cache: where it changes, updates are sent again (E3). The encoding itself is in `callback::key`.
-    CacheKey,
+    CacheKey = 1,
     /// A recipe may fill it. It fills nothing that runs a program, names a file or belongs to the host.
-    Recipe,
+    Recipe = 2,
     /// A notification has it, too (I5).
-    Notify,
+    Notify = 4,
 }
 
 /// One row of the table.
@@ -174,7 +174,7 @@ pub struct Field {
     /// What part it has in a request.
     pub request: RequestPart,
     /// What else takes it.
-    pub uses: &'static [FieldUse],
+    uses: u8,
     /// What its objects consist of.
     pub parts: &'static [SubField],
     /// How the value is called in help texts.
@@ -231,7 +231,7 @@ pub struct SubField {
     /// What of it may be seen.
     pub shown: Visibility,
     /// What else takes it.
-    pub uses: &'static [FieldUse],
+    uses: u8,
     /// What its objects consist of.
     pub parts: &'static [SubField],
     /// One line for editors; empty where the name says it.
@@ -250,6 +250,11 @@ impl Field {
         FIELDS.iter().find(|field| field.name == name)
     }
 
+    /// Whether something takes it.
+    pub fn is_for(&self, what: FieldUse) -> bool {
+        self.uses & what as u8 != 0
+    }
+
     /// Whether an option, typed without its dashes, sets it. Its name, with `_` for a dot too, is what users of other clients
     /// have in their scripts.
     pub fn is_set_by(&self, typed: &str) -> bool {
@@ -259,9 +264,16 @@ impl Field {
     }
 }
 
+impl SubField {
+    /// Whether something takes it.
+    pub fn is_for(&self, what: FieldUse) -> bool {
+        self.uses & what as u8 != 0
+    }
+}
+
 /// The fields that something takes.
 pub fn used_by(what: FieldUse) -> impl Iterator<Item = &'static Field> {
-    FIELDS.iter().filter(move |field| field.uses.contains(&what))
+    FIELDS.iter().filter(move |field| field.is_for(what))
 }
 
 /// The field of a name, where something takes it.
@@ -300,7 +312,7 @@ macro_rules! parts {
             kind: SubKind::$kind,
             is_needed: parts!(@needed $needed),
             shown: Visibility::$shown,
-            uses: &[$(FieldUse::$use),*],
+            uses: 0 $(| FieldUse::$use as u8)*,
             parts: $parts,
             help: concat!($($help)?),
         }),*]
@@ -393,7 +405,7 @@ macro_rules! fields {
             shown: Visibility::$shown,
             edit: EditRight::$edit,
             request: RequestPart::$request,
-            uses: &[$(FieldUse::$use),*],
+            uses: 0 $(| FieldUse::$use as u8)*,
             parts: $parts,
             value: $value,
             default: $default,

@@ -45,7 +45,7 @@ impl RecipeReader<'_> {
         let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
         let entry = filled(used_by(FieldUse::Recipe), &[]);
         let domain = filled(iter::empty(), Field::of(Key::Ipv4).parts);
-        let both = used_by(FieldUse::Recipe).filter(|field| field.uses.contains(&FieldUse::Notify));
+        let both = used_by(FieldUse::Recipe).filter(|field| field.is_for(FieldUse::Notify));
         let notification = filled(both, Field::of(Key::Notify).parts);
         let mut parts = vec![(&recipe.config, Each::Once, &entry), (&recipe.domain, Each::Record, &domain)];
         parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once, &entry)));
@@ -106,7 +106,7 @@ impl RecipeReader<'_> {
 
 /// The names that a recipe may fill, of fields and of parts.
 fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubField]) -> Vec<&'static str> {
-    let parts = parts.iter().filter(|part| part.uses.contains(&FieldUse::Recipe)).map(|part| part.name);
+    let parts = parts.iter().filter(|part| part.is_for(FieldUse::Recipe)).map(|part| part.name);
     let mut names: Vec<&str> = fields.map(|field| field.name).chain(parts).collect();
     names.sort_unstable();
     names
