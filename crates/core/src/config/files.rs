@@ -108,7 +108,7 @@ fn named_by(layer: &Raw, kinds: &[SubKind]) -> Vec<String> {
         match &setting.node.value {
             _ if setting.is_fetched() => {}
             // Options and variables hold texts alone.
-            Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
+            Value::String(text) if text.contains('{') => {
                 if let Ok(node) = parse(text, Dialect::IN_TEXT) {
                     collect(field, &node, kinds, &mut paths);
                 }
