@@ -4,6 +4,8 @@
 //! value, who may set it and who takes it all come from here; a test fails when a generated file drifts, and another one looks at
 //! what each column does. What a value means is decided in `validate`.
 
+use crate::text::json::Value;
+
 /// What a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -106,9 +108,13 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// Whether the value may be a key: a message shows neither it nor its line.
-    pub fn is_secret(self) -> bool {
-        !matches!(self, Self::Plain | Self::Deep | Self::Domains)
+    /// Whether a value may hold a key: a message shows neither it nor its line.
+    pub fn is_secret(self, value: &Value) -> bool {
+        match self {
+            Self::Plain | Self::Deep | Self::Domains => false,
+            Self::PlainOrParts => value.members().is_some() || value.text().is_some_and(|text| text.contains('{')),
+            _ => true,
+        }
     }
 }
 

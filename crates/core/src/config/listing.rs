@@ -152,12 +152,12 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
         (Visibility::Never, _) => joined(field.key, layers, |node| secret(&node.value, files)),
         (Visibility::Sources, _) => joined(field.key, layers, source),
         (Visibility::Proxies, _) => joined(field.key, layers, proxy),
-        (Visibility::Parts | Visibility::PlainOrParts, value) if value.members().is_some() || holds_object(value) => {
-            members(value, Dialect::IN_TEXT)
-                .map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
+        (Visibility::Parts, Value::Object(members)) => parts(members, files, field.parts),
+        (Visibility::PlainOrParts, value) if field.shown.is_secret(value) => {
+            let members = members(value, Dialect::IN_TEXT);
+            members.map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
         }
-        (Visibility::PlainOrParts, value) => plain(value),
-        _ if field.shown.is_secret() => MASK.to_owned(),
+        (shown, value) if shown.is_secret(value) => MASK.to_owned(),
         (Visibility::Domains, Value::Array(_) | Value::Object(_) | Value::String(_)) => {
             joined(field.key, layers, |node| domain(node, files))
         }
@@ -167,10 +167,6 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
         (Visibility::Deep, value @ Value::Object(_)) => on_one_line(value),
         (_, value) => plain(value),
     }
-}
-
-fn holds_object(value: &Value) -> bool {
-    value.text().is_some_and(|text| text.contains('{'))
 }
 
 /// An object, with a mask for each member that may not be seen.

@@ -45,7 +45,9 @@ impl Setting {
     /// The place of a part of the value, for a message.
     pub fn place(&self, field: &Field, span: Span) -> Place {
         match &self.origin {
-            Origin::File(document) => Place::in_file(&document.name, &document.text, span, !field.shown.is_secret()),
+            Origin::File(document) => {
+                Place::in_file(&document.name, &document.text, span, !field.shown.is_secret(&self.node.value))
+            }
             Origin::Environment(name) => Place::Environment(name.clone()),
             Origin::Option(name) => Place::Option(name.clone()),
         }

@@ -107,7 +107,7 @@ impl<'a> SettingReader<'a> {
     fn wrong_value(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
         let message = match at.value.text() {
-            Some(text) if !field.shown.is_secret() => {
+            Some(text) if !field.shown.is_secret(&at.value) => {
                 format!("`{}` must be {}, not `{text}`", field.name, field.allowed)
             }
             _ => format!("`{}` must be {}", field.name, field.allowed),

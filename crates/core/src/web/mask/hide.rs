@@ -145,10 +145,10 @@ impl Hider<'_> {
                     if is_shown { self.open(&member.node) } else { self.everything(&member.node) }
                 }
             }
-            // An object in a text may have any members.
-            (Visibility::PlainOrParts, Value::String(text)) if text.contains('{') => self.everything(node),
             (Visibility::Deep, _) => self.open(node),
-            (Visibility::Plain | Visibility::PlainOrParts, _) => self.public(node),
+            (Visibility::Plain, _) => self.public(node),
+            // An object in a text may have any members.
+            (Visibility::PlainOrParts, value) if !of.shown.is_secret(value) => self.public(node),
             (Visibility::Url, _) => self.leaf(node, |text| hidden_in_address(text, true)),
             (Visibility::BaseUrl, _) => self.leaf(node, |text| hidden_in_address(text, false)),
             (Visibility::Body, Value::String(_)) => self.body(node, format),
