@@ -18,7 +18,6 @@ fuzz_target!(|text: &str| {
         Err(wrong) => return wrong.iter().for_each(|wrong| drop(wrong.shown())),
     };
     template(&recipe);
-    recipe.unknown_fields();
     let domain = |name| Domain::parse(name).expect("a domain");
     let domains = |family| match recipe.takes(family) {
         true => vec![domain("example.com"), domain("*.example.com")],

@@ -12,7 +12,6 @@ pub mod interview;
 pub mod layers;
 pub mod lint;
 pub mod listing;
-pub mod named_files;
 pub(crate) mod notify;
 pub mod raw;
 mod read;

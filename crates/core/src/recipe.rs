@@ -20,7 +20,6 @@ pub use page::{page, template};
 pub use write::Filled;
 
 use crate::callback::Method;
-use crate::config::fields::FIELDS;
 use crate::net::family::Family;
 use crate::text::json::Member;
 
@@ -152,13 +151,6 @@ impl Recipe {
     pub fn matches(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         [self.name.as_str(), &self.title, self.kind, &self.about].iter().any(|text| text.to_lowercase().contains(&word))
-    }
-
-    /// The fields that it fills and that no configuration has.
-    pub fn unknown_fields(&self) -> Vec<&str> {
-        let members = self.own.iter().chain(&self.both).chain([&self.config]).flatten();
-        let is_known = |key: &str| FIELDS.iter().any(|field| field.name == key);
-        members.map(|member| member.key.as_str()).filter(|key| !is_known(key)).collect()
     }
 
     /// Whether an answer goes into `id` as it was typed.

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ddns_core::config::fields::{FIELDS, Field, FieldScope, Key};
+use ddns_core::config::files;
 use ddns_core::config::files::FileContents;
-use ddns_core::config::named_files;
 use ddns_core::config::raw::{self, Document, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::config::{Cache, starter};
@@ -66,7 +66,7 @@ pub(crate) async fn examine(
     let mut diagnostics = Vec::new();
     let mut around = around(options, environment, &mut diagnostics);
     let named_outside: Vec<String> =
-        [&around.options, &around.environment].into_iter().flat_map(named_files::named).collect();
+        [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
     read_files(&mut around.files, named_outside, environment);
     let files = files_here(named, environment, &mut diagnostics);
     if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&diagnostics) {
@@ -83,7 +83,7 @@ pub(crate) async fn examine(
                 documents.push(document.clone());
                 let written = raw::read(&document).map_err(|error| vec![error]);
                 written.and_then(|written| {
-                    read_files(&mut around.files, named_files::named_in(&written), environment);
+                    read_files(&mut around.files, files::named_in(&written), environment);
                     validate(&document.name, Some(written), &around)
                 })
             }
@@ -177,7 +177,7 @@ pub(crate) fn set_up_target(settings: &CliSettings, environment: &Environment) -
 pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -> LoadResult {
     let mut diagnostics = Vec::new();
     let mut around = around(starter::completed(&settings.options), environment, &mut diagnostics);
-    let named: Vec<String> = [&around.options, &around.environment].into_iter().flat_map(named_files::named).collect();
+    let named: Vec<String> = [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
     read_files(&mut around.files, named, environment);
     validate(OUTSIDE, None, &around).map(|valid| vec![valid])
 }

@@ -21,7 +21,7 @@ use crate::net::family::Family;
 use crate::net::proxy::{Proxies, ProxyError, ProxyItem, Route, System};
 use crate::text::diagnostic::{Place, Severity};
 use crate::text::duration;
-use crate::text::json::{Node, Span, Value};
+use crate::text::json::{Span, Value};
 
 /// `cache_max_age` for services of dyndns2, where none is set (H4).
 const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
@@ -104,18 +104,18 @@ impl Maker<'_, '_> {
 
     /// A value, or the line of the file that it names (H13); `None` if there is no line: that is among the errors then.
     /// `at` is the place, `what` begins the message.
-    fn resolved(&mut self, key: Key, at: &Node, value: Value, what: &str) -> Option<Value> {
+    fn resolved(&mut self, key: Key, at: Span, value: Value, what: &str) -> Option<Value> {
         let Some(path) = path_of(&value) else { return Some(value) };
         if self.reader.setting(key).is_some_and(Setting::is_fetched) {
             let message = format!("{what} names a file, which a fetched configuration may not");
-            self.reader.wrong(key, at, message, Some("put it into a local file".to_owned()));
+            self.reader.wrong(key, at, message, "put it into a local file");
             return None;
         }
         match self.files.line(path) {
             Ok(line) => Some(Value::string(line)),
             Err(why) => {
-                let hint = "`file` is the path of a file that holds the value on one line".to_owned();
-                self.reader.wrong(key, at, format!("{what}: {} {why}", self.files.shown(path)), Some(hint));
+                let hint = "`file` is the path of a file that holds the value on one line";
+                self.reader.wrong(key, at, format!("{what}: {} {why}", self.files.shown(path)), hint);
                 None
             }
         }
@@ -153,7 +153,7 @@ impl Maker<'_, '_> {
             other => format!("`{name}` must be the string `callback`, not {}", other.kind()),
         };
         let hint = format!("set `{name}` to `callback` and `id` to the address of your endpoint");
-        self.reader.wrong(Key::Dns, node, message, Some(hint));
+        self.reader.wrong(Key::Dns, node.span, message, &hint);
     }
 
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
@@ -165,8 +165,8 @@ impl Maker<'_, '_> {
             match ProxyItem::parse(node.value.text().unwrap_or_default()) {
                 Ok(item) => items.push(item),
                 Err(why) => {
-                    let hint = Some(format!("{}, DIRECT, SYSTEM", ProxyError::FORMS));
-                    self.reader.wrong(Key::Proxy, node, format!("`proxy` {why}"), hint);
+                    let hint = format!("{}, DIRECT, SYSTEM", ProxyError::FORMS);
+                    self.reader.wrong(Key::Proxy, node.span, format!("`proxy` {why}"), &hint);
                 }
             }
         }
@@ -214,9 +214,9 @@ impl Maker<'_, '_> {
     fn min_interval(&mut self) -> Duration {
         let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
         duration::parse(text).filter(|interval| *interval <= MAX_MIN_INTERVAL).unwrap_or_else(|| {
-            let allowed = Field::of(Key::MinInterval).allowed();
+            let allowed = Field::of(Key::MinInterval).allowed;
             let message = format!("`min_interval` must be {allowed}, and at most 30 days, not `{text}`");
-            self.reader.wrong_whole(Key::MinInterval, message, None);
+            self.reader.wrong_whole(Key::MinInterval, message, "");
             Duration::ZERO
         })
     }
@@ -253,11 +253,11 @@ impl Maker<'_, '_> {
                 Ok(source) if fetched && source.runs_a_program() => {
                     let message =
                         format!("`{name}`: {source} would run a program, which a fetched configuration may not");
-                    self.reader.wrong(key, item, message, Some("put `cmd:` and `shell:` into a local file".to_owned()));
+                    self.reader.wrong(key, item.span, message, "put `cmd:` and `shell:` into a local file");
                 }
                 Ok(source) => sources.push(source),
                 Err(why) => {
-                    self.reader.wrong(key, item, format!("`{name}`: {why}"), Some(format!("use one of {FORMS}")));
+                    self.reader.wrong(key, item.span, format!("`{name}`: {why}"), &format!("use one of {FORMS}"));
                 }
             }
         }

@@ -1,59 +1,24 @@
-//! The one table of everything that can be set.
+//! The one table of everything that can be set, objects inside of fields included.
 //!
-//! Names of options and environment variables, their help, the JSON schema and the configuration reference all come
-//! from here; a test fails when a generated file drifts. What a value means is decided in `validate`.
+//! Names of options and environment variables, their help, the JSON schema, the configuration reference, what may be seen of a
+//! value, who may set it and who takes it all come from here; a test fails when a generated file drifts, and another one looks at
+//! what each column does. What a value means is decided in `validate`.
 
-/// A field. The order is that of [`FIELDS`] and of the reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "each is described in the table")]
-pub enum Key {
-    Dns,
-    Id,
-    Endpoint,
-    Token,
-    Method,
-    Headers,
-    Format,
-    Ipv4,
-    Ipv6,
-    Index4,
-    Index6,
-    Ttl,
-    Line,
-    Extra,
-    Zone,
-    Sign,
-    Proxy,
-    Ssl,
-    Cache,
-    CacheMaxAge,
-    Timeout,
-    MinInterval,
-    Expect,
-    Combine,
-    Concurrency,
-    Interval,
-    Web,
-    Group,
-    Debug,
-    LogLevel,
-    LogFile,
-    LogFormat,
-    LogDatefmt,
-    Notify,
-    Providers,
-    Schema,
-}
+use crate::text::json::Value;
 
 /// What a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A string.
     Text,
+    /// One of its words.
+    Word,
     /// A JSON object, or a string that holds a JSON document.
     Document,
     /// A list of strings, or one string with separators.
     List,
+    /// The same; each may be in a file of its own.
+    Secrets,
     /// A list of domains, one domain, or one string with separators.
     Domains,
     /// A list of sources, one source, or `false`.
@@ -68,16 +33,18 @@ pub enum Kind {
     FlagOrText,
     /// A whole number, or a string with a meaning of its own (`auto`, `90s`).
     WholeOrText,
-    /// An object of scalars.
+    /// An object of scalars; each may be in a file of its own.
+    Values,
+    /// An object with parts.
     Object,
     /// An object of strings, or lines of the form `Name: value`.
     Headers,
-    /// An object, or a string with a meaning of its own (`dyndns2`).
+    /// An object with parts, or a string with a meaning of its own (`dyndns2`).
     ObjectOrText,
-    /// A boolean, an object, or a string with a meaning of its own (an address).
+    /// A boolean, an object with parts, or a string with a meaning of its own (an address).
     FlagObjectOrText,
     /// A list of objects.
-    Objects,
+    Entries,
     /// A list of objects, or one object.
     Callbacks,
 }
@@ -85,7 +52,12 @@ pub enum Kind {
 impl Kind {
     /// Whether it is a list, which options add to.
     pub fn is_list(self) -> bool {
-        matches!(self, Self::List | Self::Domains | Self::Sources)
+        matches!(self, Self::List | Self::Secrets | Self::Domains | Self::Sources)
+    }
+
+    /// Whether an item of the list may be an object: a domain (H9), or the file of a secret (H13).
+    pub(super) fn has_objects(self) -> bool {
+        matches!(self, Self::Domains | Self::Secrets)
     }
 }
 
@@ -94,8 +66,92 @@ impl Kind {
 pub enum FieldScope {
     /// Inside or outside of `providers`.
     Entry,
-    /// Events of `providers` only: it holds for the whole file.
+    /// Outside of `providers` only: it holds for the whole file.
     File,
+    /// The same; inside it is no mistake.
+    FileOrEntry,
+}
+
+/// What of a value may be seen, in listings, messages and on the page (G2, I2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    /// All of it, unless it is an object.
+    Plain,
+    /// All of it, objects included.
+    Deep,
+    /// An address without its keys; placeholders are filled in.
+    Url,
+    /// An address without its keys.
+    BaseUrl,
+    /// Names, placeholders, and what is no string or number.
+    Body,
+    /// Names, and values that are known to be no keys.
+    Headers,
+    /// Addresses without user and password.
+    Proxies,
+    /// Addresses without their keys, and the names of programs.
+    Sources,
+    /// Names, and what their parts say.
+    Domains,
+    /// Nothing but the path of a file that holds it.
+    Never,
+    /// What was read as a file, or looks like a path: the secret itself may stand there by mistake.
+    Path,
+    /// All of it, unless there is a user in it.
+    WithoutUser,
+    /// What its parts say.
+    Parts,
+    /// What its parts say, or all of it where it is no object.
+    PlainOrParts,
+    /// What the fields inside say.
+    Fields,
+}
+
+impl Visibility {
+    /// Whether a value may hold a key: a message shows neither it nor its line.
+    pub fn is_secret(self, value: &Value) -> bool {
+        match self {
+            Self::Plain | Self::Deep | Self::Domains => false,
+            Self::PlainOrParts => value.members().is_some() || value.text().is_some_and(|text| text.contains('{')),
+            _ => true,
+        }
+    }
+}
+
+/// What the page may do with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditRight {
+    /// Set it.
+    Free,
+    /// Set it, but to no program (`cmd:`, `shell:`).
+    NoProgram,
+    /// Set it, but to no path.
+    NoPath,
+    /// Nothing: it belongs to the host.
+    Host,
+}
+
+/// What part a field has in a request: who gets what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestPart {
+    /// It makes the request, or judges its response. An entry that the page adds has its own: nobody gets what was meant for
+    /// somebody else.
+    Content,
+    /// It is the way to the endpoint; a notification inherits it.
+    Way,
+    /// None that could give something away.
+    Nothing,
+}
+
+/// What else takes a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldUse {
+    /// The key of the cache: where it changes, updates are sent again (E3). The encoding itself is in `callback::key`.
+    CacheKey = 1,
+    /// A recipe may fill it. It fills nothing that runs a program, names a file or belongs to the host.
+    Recipe = 2,
+    /// A notification has it, too (I5).
+    Notify = 4,
 }
 
 /// One row of the table.
@@ -111,19 +167,80 @@ pub struct Field {
     pub file_variable: Option<&'static str>,
     /// The name of the option, without its dashes; `None` if only a file can set it.
     pub option: Option<&'static str>,
-    /// Other spellings of the option that users of other clients have in their scripts.
-    pub aliases: &'static [&'static str],
     /// What it takes.
     pub kind: Kind,
+    /// The words that it takes, or the most usual ones.
+    pub words: &'static [&'static str],
     /// Where it may stand.
     pub scope: FieldScope,
-    /// Whether the value may be a key and is never shown.
-    pub secret: bool,
+    /// What of it may be seen.
+    pub shown: Visibility,
+    /// What the page may do with it.
+    pub edit: EditRight,
+    /// What part it has in a request.
+    pub request: RequestPart,
+    /// What else takes it.
+    uses: u8,
+    /// What its objects consist of.
+    pub parts: &'static [SubField],
     /// How the value is called in help texts.
     pub value: &'static str,
     /// What it is where it is not set, as one would type it behind the option; empty where it is nothing then.
     pub default: &'static str,
+    /// What it could be, as JSON; empty where that is the default.
+    pub example: &'static str,
+    /// What is allowed, for a sentence that ends in it.
+    pub allowed: &'static str,
     /// One line for people.
+    pub help: &'static str,
+}
+
+/// What a part of a field takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SubKind {
+    /// A string.
+    Text,
+    /// A boolean.
+    Flag,
+    /// A whole number.
+    Whole,
+    /// A whole number, or a string that is one or has a unit.
+    WholeOrText,
+    /// A list of strings, or one string with separators.
+    List,
+    /// An object of scalars; each may be in a file of its own.
+    Values,
+    /// The path of a file.
+    Path,
+    /// The path of a file for its owner alone.
+    SecretPath,
+    /// A status, a range of them, or a list of both.
+    Statuses,
+    /// An object of JSON pointers and values.
+    Pointers,
+    /// A regular expression, an object with parts, or a list of both.
+    Conditions,
+    /// Words of events, or one of them.
+    Events,
+}
+
+/// A row of an object inside of a field. Where it may stand and what part it has in a request is said by the field; the page sets it where it
+/// sets the field, unless it is a path.
+#[derive(Debug, Clone, Copy)]
+pub struct SubField {
+    /// The name in the object.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: SubKind,
+    /// Whether the object is none without it.
+    pub is_needed: bool,
+    /// What of it may be seen.
+    pub shown: Visibility,
+    /// What else takes it.
+    uses: u8,
+    /// What its objects consist of.
+    pub parts: &'static [SubField],
+    /// One line for editors; empty where the name says it.
     pub help: &'static str,
 }
 
@@ -139,90 +256,35 @@ impl Field {
         FIELDS.iter().find(|field| field.name == name)
     }
 
-    /// What is allowed, for a sentence that ends in it.
-    pub fn allowed(&self) -> &'static str {
-        match (self.key, self.kind) {
-            (Key::Ssl, _) => "`auto`, `true`, `false` or the path of a CA file",
-            (Key::Cache, _) => "`true`, `false` or the path of a file",
-            (Key::Concurrency, _) => "`auto` or a whole number from 1 to 1000",
-            (Key::Method, _) => "one of GET, POST, PUT, PATCH, DELETE",
-            (Key::Format, _) => "`json`, `form` or `text`",
-            (Key::Group, _) => "an object with `store`, `name`, `lease` and the like",
-            (Key::Combine, _) => "an object with `families`, `domains` and `missing`",
-            (Key::Expect, _) => "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`",
-            (Key::Interval | Key::MinInterval, _) => "minutes as a whole number, or a text such as `90s`, `5m`, `1h`",
-            (Key::Zone, _) => "a domain name, or a list of them",
-            (Key::Sign, _) => "a secret `whsec_…`, a list of them, or files (`{\"file\": \"path\"}`)",
-            (Key::LogLevel, _) => "one of DEBUG, INFO, WARNING, ERROR, CRITICAL",
-            (Key::Timeout, _) => "a number of seconds, more than 0 and at most 3600",
-            (Key::Ttl | Key::CacheMaxAge, _) => "a whole number of seconds",
-            (_, Kind::Text) => "a string",
-            (_, Kind::Document) => "an object, or a string that holds a JSON object or list",
-            (_, Kind::List) => "a list of strings, or one string",
-            (_, Kind::Domains) => "a list of domains, or one domain",
-            (_, Kind::Sources) => "a list of sources, one source, or `false`",
-            (_, Kind::Whole | Kind::WholeOrText) => "a whole number",
-            (_, Kind::Number) => "a number",
-            (_, Kind::Flag | Kind::FlagOrText) => "`true` or `false`",
-            (_, Kind::ObjectOrText) => "an object, or a string",
-            (_, Kind::Object) => "an object of strings, numbers, booleans and files (`{\"file\": \"path\"}`)",
-            (_, Kind::Headers) => "an object of strings",
-            (_, Kind::Objects) => "a list of objects",
-            (_, Kind::FlagObjectOrText) => "`true`, an address to listen on, or an object",
-            (_, Kind::Callbacks) => "an object, or a list of objects",
-        }
+    /// Whether something takes it.
+    pub fn is_for(&self, what: FieldUse) -> bool {
+        self.uses & what as u8 != 0
+    }
+
+    /// Whether an option, typed without its dashes, sets it. Its name, with `_` for a dot too, is what users of other clients
+    /// have in their scripts.
+    pub fn is_set_by(&self, typed: &str) -> bool {
+        let fits = |(typed, written): (u8, u8)| typed == written || (typed, written) == (b'_', b'.');
+        let is_name = || typed.len() == self.name.len() && typed.bytes().zip(self.name.bytes()).all(fits);
+        self.option.is_some_and(|option| option == typed || is_name())
     }
 }
 
-/// A field that is set everywhere: in files, in the environment, on the command line.
-const fn field(
-    key: Key,
-    name: &'static str,
-    names: (&'static str, &'static str),
-    kind: Kind,
-    scope: FieldScope,
-) -> Field {
-    let (variable, option) = (Some(names.0), Some(names.1));
-    Field {
-        key,
-        name,
-        variable,
-        file_variable: None,
-        option,
-        aliases: &[],
-        kind,
-        scope,
-        secret: false,
-        value: "",
-        default: "",
-        help: "",
+impl SubField {
+    /// Whether something takes it.
+    pub fn is_for(&self, what: FieldUse) -> bool {
+        self.uses & what as u8 != 0
     }
 }
 
-impl Field {
-    const fn in_files_only(self) -> Self {
-        Self { variable: None, option: None, ..self }
-    }
+/// The fields that something takes.
+pub fn used_by(what: FieldUse) -> impl Iterator<Item = &'static Field> {
+    FIELDS.iter().filter(move |field| field.is_for(what))
+}
 
-    const fn aliases(self, aliases: &'static [&'static str]) -> Self {
-        Self { aliases, ..self }
-    }
-
-    const fn also_in_file(self, variable: &'static str) -> Self {
-        Self { file_variable: Some(variable), ..self }
-    }
-
-    const fn secret(self) -> Self {
-        Self { secret: true, ..self }
-    }
-
-    const fn default(self, default: &'static str) -> Self {
-        Self { default, ..self }
-    }
-
-    const fn help(self, value: &'static str, help: &'static str) -> Self {
-        Self { value, help, ..self }
-    }
+/// The field of a name, where something takes it.
+pub fn used(what: FieldUse, name: &str) -> Option<&'static Field> {
+    used_by(what).find(|field| field.name == name)
 }
 
 /// The fields that may be read from a file, each with the environment variable that names it.
@@ -230,157 +292,265 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
     FIELDS.iter().filter_map(|field| Some((field, field.file_variable?)))
 }
 
-/// Every field, in the order of the reference.
-pub const FIELDS: [Field; 36] = {
-    use FieldScope::{Entry, File};
-    use Key as K;
-    use Kind::{
-        Callbacks, Document, Domains, Flag, FlagObjectOrText, FlagOrText, Headers, List, Number, Object, ObjectOrText,
-        Objects, Sources, Text, Whole, WholeOrText,
-    };
+/// The part of a name.
+pub fn part(parts: &'static [SubField], name: &str) -> Option<&'static SubField> {
+    parts.iter().find(|part| part.name == name)
+}
 
-    [
-        field(K::Dns, "dns", ("DDNS_DNS", "dns"), Text, Entry).help("NAME", "The provider: always `callback`"),
-        field(K::Id, "id", ("DDNS_ID", "id"), Text, Entry).secret().also_in_file("DDNS_ID_FILE").help(
-            "URL",
-            "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in",
-        ),
-        field(K::Endpoint, "endpoint", ("DDNS_ENDPOINT", "endpoint"), Text, Entry)
-            .secret()
-            .help("URL", "Base address; placeholders in it are not filled in"),
-        field(K::Token, "token", ("DDNS_TOKEN", "token"), Document, Entry)
-            .secret()
-            .also_in_file("DDNS_TOKEN_FILE")
-            .help("JSON", "JSON body of a POST; placeholders are filled in; without it a GET is sent"),
-        field(K::Method, "method", ("DDNS_METHOD", "method"), Text, Entry)
-            .help("METHOD", "Method of the request; not set: POST with a `token`, GET without"),
-        // The option sets one header, and may be repeated.
-        field(K::Headers, "headers", ("DDNS_HEADERS", "header"), Headers, Entry)
-            .secret()
-            .aliases(&["headers"])
-            .help("HEADER", "Headers of the request, e.g. `Authorization: Bearer KEY`; placeholders are filled in"),
-        field(K::Format, "format", ("DDNS_FORMAT", "format"), Text, Entry)
-            .default("json")
-            .help("FORMAT", "What `token` is sent as: `json`, `form` (a web form) or `text`"),
-        field(K::Ipv4, "ipv4", ("DDNS_IPV4", "ipv4"), Domains, Entry)
-            .help("DOMAIN", "Domains to update with your IPv4 address (A)"),
-        field(K::Ipv6, "ipv6", ("DDNS_IPV6", "ipv6"), Domains, Entry)
-            .help("DOMAIN", "Domains to update with your IPv6 address (AAAA)"),
-        // Secret: the address of a page or a command may hold a key.
-        field(K::Index4, "index4", ("DDNS_INDEX4", "index4"), Sources, Entry)
-            .secret()
-            .default("default")
-            .help("SOURCE", "Where the IPv4 address comes from, tried in order; `false`: no IPv4"),
-        field(K::Index6, "index6", ("DDNS_INDEX6", "index6"), Sources, Entry)
-            .secret()
-            .default("default")
-            .help("SOURCE", "Where the IPv6 address comes from, tried in order; `false`: no IPv6"),
-        field(K::Ttl, "ttl", ("DDNS_TTL", "ttl"), Whole, Entry).help("SECONDS", "The value of `__TTL__`"),
-        field(K::Line, "line", ("DDNS_LINE", "line"), Text, Entry).help("TEXT", "The value of `__LINE__`"),
-        field(K::Extra, "extra", ("DDNS_EXTRA", "extra"), Object, Entry)
-            .secret()
-            .help("JSON", "Placeholders of your own: an object with keys such as `__KEY__`"),
-        field(K::Zone, "zone", ("DDNS_ZONE", "zone"), List, Entry)
-            .help("ZONE", "Zone of the domains: gives `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"),
-        field(K::Sign, "sign", ("DDNS_SIGN", "sign"), List, Entry)
-            .secret()
-            .also_in_file("DDNS_SIGN_FILE")
-            .help("SECRET", "Sign requests with this secret (Standard Webhooks): `whsec_…`; several while it is replaced"),
-        field(K::Proxy, "proxy", ("DDNS_PROXY", "proxy"), List, Entry)
-            .default("SYSTEM")
-            .secret()
-            .help("PROXY", "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"),
-        field(K::Ssl, "ssl", ("DDNS_SSL", "ssl"), FlagOrText, Entry)
-            .default("auto")
-            .help("MODE", "How https certificates are verified: `auto`, `true`, `false`, or a CA file to trust as well"),
-        field(K::Cache, "cache", ("DDNS_CACHE", "cache"), FlagOrText, Entry)
-            .default("true")
-            .help("PATH", "Remember what was accepted: `true`, `false`, or the file to use"),
-        field(K::CacheMaxAge, "cache_max_age", ("DDNS_CACHE_MAX_AGE", "cache-max-age"), Whole, Entry)
-            .aliases(&["cache_max_age"])
-            .default("259200")
-            .help("SECONDS", "Send an unchanged address again after this long; 0: always"),
-        field(K::Timeout, "timeout", ("DDNS_TIMEOUT", "timeout"), Number, Entry)
-            .default("30")
-            .help("SECONDS", "Time limit for one request, from connecting to the status of the response"),
-        field(K::MinInterval, "min_interval", ("DDNS_MIN_INTERVAL", "min-interval"), WholeOrText, Entry)
-            .aliases(&["min_interval"])
-            .help("TIME", "Least time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"),
-        field(K::Expect, "expect", ("DDNS_EXPECT", "expect"), ObjectOrText, Entry)
-            .help("RULE", "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"),
-        field(K::Combine, "combine", ("DDNS_COMBINE", "combine"), Object, Entry)
-            .help("JSON", "Several updates in one request: an object with `families`, `domains`, `missing`"),
-        field(K::Concurrency, "concurrency", ("DDNS_CONCURRENCY", "concurrency"), WholeOrText, File)
-            .default("auto")
-            .help("NUMBER", "Requests at the same time: `auto` or a number; 1: strictly one after the other"),
-        field(K::Interval, "interval", ("DDNS_INTERVAL", "interval"), WholeOrText, File)
-            .help("TIME", "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"),
-        field(K::Web, "web", ("DDNS_WEB", "web"), FlagObjectOrText, File)
-            .help("ADDRESS", "A page that shows how `ddns watch` stands: where it listens (127.0.0.1:9876), or an object"),
-        // Secret: a password may have been written here by mistake.
-        field(K::Group, "group", ("", ""), Object, File)
-            .in_files_only()
-            .secret()
-            .help("", "Several hosts, one name: an object with `store` (`etcd://HOST:PORT,…`) and `name`; one of the group sends"),
-        field(K::Debug, "debug", ("DDNS_DEBUG", "debug"), Flag, File)
-            .default("false")
-            .help("", "Detailed log: requests and responses, secrets masked"),
-        field(K::LogLevel, "log.level", ("DDNS_LOG_LEVEL", "log-level"), Text, File)
-            .aliases(&["log.level", "log_level"])
-            .default("INFO")
-            .help("LEVEL", "Lowest level to log: DEBUG, INFO, WARNING, ERROR, CRITICAL"),
-        field(K::LogFile, "log.file", ("DDNS_LOG_FILE", "log-file"), Text, File)
-            .aliases(&["log.file", "log_file"])
-            .help("PATH", "Log to this file instead of standard error"),
-        field(K::LogFormat, "log.format", ("DDNS_LOG_FORMAT", "log-format"), Text, File)
-            .aliases(&["log.format", "log_format"])
-            .help("FORMAT", "Format of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or `json`"),
-        field(K::LogDatefmt, "log.datefmt", ("DDNS_LOG_DATEFMT", "log-datefmt"), Text, File)
-            .aliases(&["log.datefmt", "log_datefmt"])
-            .default("%Y-%m-%dT%H:%M:%S%z")
-            .help("FORMAT", "Format of the time in a log line, as in strftime"),
-        field(K::Notify, "notify", ("DDNS_NOTIFY", "notify"), Callbacks, File)
-            .secret()
-            .help("JSON", "Callbacks that tell what happens: `id` and the like, `on` (`changed`, `failed`, …) and `after`"),
-        field(K::Providers, "providers", ("", ""), Objects, File)
-            .in_files_only()
-            .help("", "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"),
-        field(K::Schema, "$schema", ("", ""), Text, File)
-            .in_files_only()
-            .help("", "Address of a JSON schema, for editors"),
-    ]
+/// The names of parts.
+pub fn names(parts: &'static [SubField]) -> impl Iterator<Item = &'static str> {
+    parts.iter().map(|part| part.name)
+}
+
+/// The names of parts in backticks, for a sentence.
+pub(super) fn quoted(parts: &'static [SubField], last: &str) -> String {
+    let names: Vec<String> = names(parts).map(|name| format!("`{name}`")).collect();
+    names.split_last().map(|(end, others)| format!("{}{last}{end}", others.join(", "))).unwrap_or_default()
+}
+
+/// Makes rows of parts: name, kind, whether it must be there, what may be seen, uses, the parts inside, and help.
+macro_rules! parts {
+    (@needed must) => { true };
+    (@needed may) => { false };
+    ($($name:literal $kind:ident $needed:ident $shown:ident [$($use:ident)*] $parts:ident $($help:literal)?;)*) => {
+        &[$(SubField {
+            name: $name,
+            kind: SubKind::$kind,
+            is_needed: parts!(@needed $needed),
+            shown: Visibility::$shown,
+            uses: 0 $(| FieldUse::$use as u8)*,
+            parts: $parts,
+            help: concat!($($help)?),
+        }),*]
+    };
+}
+
+const NONE: &[SubField] = &[];
+
+/// What every object has that names a file in place of a value (H13).
+pub const FILE: &[SubField] = parts! { "file" SecretPath must Path [] NONE; };
+
+const DOMAIN: &[SubField] = parts! {
+    "name" Text must Domains [] NONE;
+    "extra" Values may Never [CacheKey Recipe] FILE;
+    "interface_id" Text may Plain [] NONE;
 };
+
+const CONDITION: &[SubField] = parts! {
+    "status" Statuses may Deep [CacheKey Recipe Notify] NONE;
+    "body" Text may Deep [CacheKey Recipe Notify] NONE;
+    "json" Pointers may Deep [CacheKey Recipe Notify] NONE;
+    "for" Text may Deep [CacheKey Recipe Notify] NONE;
+    "until" Text may Deep [CacheKey Recipe Notify] NONE;
+    "all" Flag may Deep [CacheKey Recipe Notify] NONE;
+};
+
+const EXPECT: &[SubField] = parts! {
+    "stop" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
+    "wait" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
+    "reject" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
+    "accept" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
+};
+
+const COMBINE: &[SubField] = parts! {
+    "families" Flag may Deep [CacheKey Recipe] NONE;
+    "domains" Whole may Deep [CacheKey Recipe] NONE;
+    "missing" Text may Deep [CacheKey Recipe] NONE;
+};
+
+const WEB: &[SubField] = parts! {
+    "listen" Text may WithoutUser [] NONE;
+    "password_file" SecretPath may Path [] NONE;
+    "token_file" SecretPath may Path [] NONE;
+    "allow_edit" Flag may WithoutUser [] NONE;
+    "hosts" List may WithoutUser [] NONE;
+    "proxies" List may WithoutUser [] NONE;
+    "certificate" Path may Path [] NONE;
+    "key" SecretPath may Path [] NONE;
+};
+
+const GROUP: &[SubField] = parts! {
+    "store" Text must WithoutUser [] NONE;
+    "name" Text must WithoutUser [] NONE;
+    "lease" WholeOrText may WithoutUser [] NONE;
+    "member" Text may WithoutUser [] NONE;
+    "prefer" WholeOrText may WithoutUser [] NONE;
+    "ca" Path may Path [] NONE;
+    "certificate" Path may Path [] NONE;
+    "key" SecretPath may Path [] NONE;
+    "user" Text may WithoutUser [] NONE;
+    "password_file" SecretPath may Path [] NONE;
+};
+
+const NOTIFICATION: &[SubField] = parts! {
+    "on" Events may Deep [Recipe] NONE "What to tell; not set: `changed`, `failed`, `recovered` and `stopped`";
+    "after" Whole may Deep [Recipe] NONE "Failures in a row before `failed` is sent; not set: 3";
+};
+
+/// Makes [`Key`] and [`FIELDS`]. A row has: how the code refers to it, the name; how it is set besides in files (the variable, the option,
+/// and `FILE` where a variable names a file with the value); kind, words, scope; what may be seen, what the page may do, its part in a
+/// request, uses, parts; how the value is called, default, example, what is allowed; help.
+macro_rules! fields {
+    ($($key:ident $name:literal $set:tt $kind:ident $words:tt $scope:ident $shown:ident $edit:ident $request:ident
+        [$($use:ident)*] $parts:ident; $value:literal $default:literal $example:literal $allowed:literal; $help:literal)*) => {
+        /// A field. The order is that of [`FIELDS`] and of the reference.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "each is described in the table")]
+        pub enum Key { $($key),* }
+
+        /// Every field, in the order of the reference.
+        pub static FIELDS: [Field; [$(stringify!($key)),*].len()] = [$(Field {
+            key: Key::$key,
+            name: $name,
+            variable: fields!(@variable $set),
+            file_variable: fields!(@file $set),
+            option: fields!(@option $set),
+            kind: Kind::$kind,
+            words: &$words,
+            scope: FieldScope::$scope,
+            shown: Visibility::$shown,
+            edit: EditRight::$edit,
+            request: RequestPart::$request,
+            uses: 0 $(| FieldUse::$use as u8)*,
+            parts: $parts,
+            value: $value,
+            default: $default,
+            example: $example,
+            allowed: $allowed,
+            help: $help,
+        }),*];
+    };
+    (@variable ()) => { None };
+    (@variable ($variable:literal $($rest:tt)*)) => { Some($variable) };
+    (@option ()) => { None };
+    (@option ($variable:literal $option:literal $($rest:tt)*)) => { Some($option) };
+    (@file ($variable:literal $option:literal FILE)) => { Some(concat!($variable, "_FILE")) };
+    (@file $set:tt) => { None };
+}
+
+fields! {
+    Dns "dns" ("DDNS_DNS" "dns") Word ["callback"] Entry Plain Free Nothing [] NONE;
+        "NAME" "" "\"callback\"" "a string"; "The provider: always `callback`"
+    Id "id" ("DDNS_ID" "id" FILE) Text [] Entry Url Free Content [CacheKey Recipe Notify] NONE;
+        "URL" "" "\"/hook?ip=__IP__\"" "a string";
+        "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in"
+    Endpoint "endpoint" ("DDNS_ENDPOINT" "endpoint") Text [] Entry BaseUrl Free Content [CacheKey Recipe Notify] NONE;
+        "URL" "" "\"https://example.com/api/\"" "a string"; "Base address; placeholders in it are not filled in"
+    Token "token" ("DDNS_TOKEN" "token" FILE) Document [] Entry Body Free Content [CacheKey Recipe Notify] NONE;
+        "JSON" "" "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }" "an object, or a string that holds a JSON object or list";
+        "JSON body of a POST; placeholders are filled in; without it a GET is sent"
+    Method "method" ("DDNS_METHOD" "method") Word ["GET", "POST", "PUT", "PATCH", "DELETE"] Entry Plain Free Content [CacheKey Recipe Notify] NONE;
+        "METHOD" "" "\"GET\"" "one of GET, POST, PUT, PATCH, DELETE";
+        "Method of the request; not set: POST with a `token`, GET without"
+    // The option sets one header, and may be repeated.
+    Headers "headers" ("DDNS_HEADERS" "header") Headers [] Entry Headers Free Content [CacheKey Recipe Notify] NONE;
+        "HEADER" "" "{ \"Authorization\": \"Bearer my-key\" }" "an object of strings";
+        "Headers of the request, e.g. `Authorization: Bearer KEY`; placeholders are filled in"
+    Format "format" ("DDNS_FORMAT" "format") Word ["json", "form", "text"] Entry Plain Free Content [CacheKey Recipe Notify] NONE;
+        "FORMAT" "json" "" "`json`, `form` or `text`"; "What `token` is sent as: `json`, `form` (a web form) or `text`"
+    Ipv4 "ipv4" ("DDNS_IPV4" "ipv4") Domains [] Entry Domains Free Content [] DOMAIN;
+        "DOMAIN" "" "[\"home.example.com\"]" "a list of domains, or one domain"; "Domains to update with your IPv4 address (A)"
+    Ipv6 "ipv6" ("DDNS_IPV6" "ipv6") Domains [] Entry Domains Free Content [] DOMAIN;
+        "DOMAIN" "" "[\"home.example.com\"]" "a list of domains, or one domain"; "Domains to update with your IPv6 address (AAAA)"
+    Index4 "index4" ("DDNS_INDEX4" "index4") Sources ["default", "public", "false"] Entry Sources NoProgram Nothing [] NONE;
+        "SOURCE" "default" "" "a list of sources, one source, or `false`";
+        "Where the IPv4 address comes from, tried in order; `false`: no IPv4"
+    Index6 "index6" ("DDNS_INDEX6" "index6") Sources ["default", "public", "false"] Entry Sources NoProgram Nothing [] NONE;
+        "SOURCE" "default" "" "a list of sources, one source, or `false`";
+        "Where the IPv6 address comes from, tried in order; `false`: no IPv6"
+    Ttl "ttl" ("DDNS_TTL" "ttl") Whole [] Entry Plain Free Nothing [CacheKey Recipe] NONE;
+        "SECONDS" "" "300" "a whole number of seconds"; "The value of `__TTL__`"
+    Line "line" ("DDNS_LINE" "line") Text [] Entry Plain Free Nothing [CacheKey Recipe] NONE;
+        "TEXT" "" "\"default\"" "a string"; "The value of `__LINE__`"
+    Extra "extra" ("DDNS_EXTRA" "extra") Values [] Entry Never Free Content [CacheKey Recipe Notify] FILE;
+        "JSON" "" "{ \"__KEY__\": \"my-key\" }" "an object of strings, numbers, booleans and files (`{\"file\": \"path\"}`)";
+        "Placeholders of your own: an object with keys such as `__KEY__`"
+    Zone "zone" ("DDNS_ZONE" "zone") List [] Entry Plain Free Content [CacheKey Recipe] NONE;
+        "ZONE" "" "\"example.com\"" "a domain name, or a list of them";
+        "Zone of the domains: gives `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"
+    Sign "sign" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify] FILE;
+        "SECRET" "" "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"" "a secret `whsec_…`, a list of them, or files (`{\"file\": \"path\"}`)";
+        "Sign requests with this secret (Standard Webhooks): `whsec_…`; several while it is replaced"
+    Proxy "proxy" ("DDNS_PROXY" "proxy") List [] Entry Proxies Free Way [Notify] NONE;
+        "PROXY" "SYSTEM" "[\"DIRECT\"]" "a list of strings, or one string";
+        "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"
+    Ssl "ssl" ("DDNS_SSL" "ssl") FlagOrText ["auto", "true", "false"] Entry Plain NoPath Way [Notify] NONE;
+        "MODE" "auto" "" "`auto`, `true`, `false` or the path of a CA file";
+        "How https certificates are verified: `auto`, `true`, `false`, or a CA file to trust as well"
+    Cache "cache" ("DDNS_CACHE" "cache") FlagOrText ["true", "false"] Entry Plain NoPath Nothing [] NONE;
+        "PATH" "true" "" "`true`, `false` or the path of a file"; "Remember what was accepted: `true`, `false`, or the file to use"
+    CacheMaxAge "cache_max_age" ("DDNS_CACHE_MAX_AGE" "cache-max-age") Whole [] Entry Plain Free Nothing [Recipe] NONE;
+        "SECONDS" "259200" "" "a whole number of seconds"; "Send an unchanged address again after this long; 0: always"
+    Timeout "timeout" ("DDNS_TIMEOUT" "timeout") Number [] Entry Plain Free Way [Notify] NONE;
+        "SECONDS" "30" "" "a number of seconds, more than 0 and at most 3600";
+        "Time limit for one request, from connecting to the status of the response"
+    MinInterval "min_interval" ("DDNS_MIN_INTERVAL" "min-interval") WholeOrText [] Entry Plain Free Nothing [Recipe] NONE;
+        "TIME" "" "\"10m\"" "minutes as a whole number, or a text such as `90s`, `5m`, `1h`";
+        "Least time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"
+    Expect "expect" ("DDNS_EXPECT" "expect") ObjectOrText [] Entry Deep Free Content [CacheKey Recipe Notify] EXPECT;
+        "RULE" "" "\"dyndns2\"" "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`";
+        "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"
+    Combine "combine" ("DDNS_COMBINE" "combine") Object [] Entry Deep Free Content [CacheKey Recipe] COMBINE;
+        "JSON" "" "{ \"families\": false }" "an object with `families`, `domains` and `missing`";
+        "Several updates in one request: an object with `families`, `domains`, `missing`"
+    Concurrency "concurrency" ("DDNS_CONCURRENCY" "concurrency") WholeOrText ["auto"] File Plain Free Nothing [Recipe] NONE;
+        "NUMBER" "auto" "" "`auto` or a whole number from 1 to 1000";
+        "Requests at the same time: `auto` or a number; 1: strictly one after the other"
+    Interval "interval" ("DDNS_INTERVAL" "interval") WholeOrText [] File Plain Free Nothing [] NONE;
+        "TIME" "" "\"5m\"" "minutes as a whole number, or a text such as `90s`, `5m`, `1h`";
+        "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"
+    Web "web" ("DDNS_WEB" "web") FlagObjectOrText [] File PlainOrParts Host Nothing [] WEB;
+        "ADDRESS" "" "\"127.0.0.1:9876\"" "`true`, an address to listen on, or an object";
+        "A page that shows how `ddns watch` stands: where it listens (127.0.0.1:9876), or an object"
+    Group "group" () Object [] File Parts Host Nothing [] GROUP;
+        "" "" "{ \"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\" }" "an object with `store`, `name`, `lease` and the like";
+        "Several hosts, one name: an object with `store` (`etcd://HOST:PORT,…`) and `name`; one of the group sends"
+    Debug "debug" ("DDNS_DEBUG" "debug") Flag [] FileOrEntry Plain Free Nothing [] NONE;
+        "" "false" "" "`true` or `false`"; "Detailed log: requests and responses, secrets masked"
+    LogLevel "log.level" ("DDNS_LOG_LEVEL" "log-level") Text ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] File Plain Free Nothing [] NONE;
+        "LEVEL" "INFO" "" "one of DEBUG, INFO, WARNING, ERROR, CRITICAL";
+        "Lowest level to log: DEBUG, INFO, WARNING, ERROR, CRITICAL"
+    LogFile "log.file" ("DDNS_LOG_FILE" "log-file") Text [] File Plain NoPath Nothing [] NONE;
+        "PATH" "" "\"ddns.log\"" "a string"; "Log to this file instead of standard error"
+    LogFormat "log.format" ("DDNS_LOG_FORMAT" "log-format") Text ["json"] File Plain Free Nothing [] NONE;
+        "FORMAT" "" "\"%(asctime)s %(levelname)s %(message)s\"" "a string";
+        "Format of a log line: `%(asctime)s %(levelname)s %(name)s %(message)s`, or `json`"
+    LogDatefmt "log.datefmt" ("DDNS_LOG_DATEFMT" "log-datefmt") Text [] File Plain Free Nothing [] NONE;
+        "FORMAT" "%Y-%m-%dT%H:%M:%S%z" "" "a string"; "Format of the time in a log line, as in strftime"
+    Notify "notify" ("DDNS_NOTIFY" "notify") Callbacks [] File Fields Host Nothing [] NOTIFICATION;
+        "JSON" "" "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }" "an object, or a list of objects";
+        "Callbacks that tell what happens: `id` and the like, `on` (`changed`, `failed`, …) and `after`"
+    Providers "providers" () Entries [] File Fields Free Nothing [] NONE;
+        "" "" "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]" "a list of objects";
+        "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"
+    Schema "$schema" () Text [] FileOrEntry Plain Free Nothing [] NONE;
+        "" "" "\"ddns.schema.json\"" "a string"; "Address of a JSON schema, for editors"
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn each_row_stands_at_the_place_of_its_key() {
-        for (at, field) in FIELDS.iter().enumerate() {
-            assert_eq!(field.key as usize, at, "{}", field.name);
-            assert!(!field.help.is_empty(), "{}", field.name);
-        }
-    }
-
-    #[test]
     fn b11_names_of_options_and_variables_follow_from_the_field() {
         for field in &FIELDS {
             let plain = field.name.replace('.', "_");
-            if matches!(field.key, Key::Group | Key::Providers | Key::Schema) {
+            assert!(!field.help.is_empty() && field.key == Field::of(field.key).key, "{}", field.name);
+            let (Some(variable), Some(option)) = (field.variable, field.option) else {
                 assert_eq!((field.variable, field.option), (None, None), "{}", field.name);
                 continue;
-            }
-            let variable = format!("DDNS_{}", plain.to_uppercase());
-            assert_eq!(field.variable, Some(variable.as_str()));
-            assert!(field.file_variable.is_none_or(|name| name.strip_suffix("_FILE") == Some(&variable)));
+            };
+            assert_eq!(variable, format!("DDNS_{}", plain.to_uppercase()));
+            assert!(field.file_variable.is_none_or(|name| name.strip_suffix("_FILE") == Some(variable)));
             // `--header` sets one of them.
-            let option = if field.key == Key::Headers { "header".to_owned() } else { plain.replace('_', "-") };
-            assert_eq!(field.option, Some(option.as_str()));
-            let mut spellings = vec![field.name.to_owned(), plain];
-            spellings.dedup();
-            spellings.retain(|spelling| *spelling != option);
-            assert_eq!(field.aliases, spellings, "{}", field.name);
+            assert_eq!(option, if field.key == Key::Headers { "header".to_owned() } else { plain.replace('_', "-") });
+            for spelling in [option, field.name, &plain] {
+                let is_set_by = |field: &&Field| field.is_set_by(spelling);
+                assert_eq!(FIELDS.iter().find(is_set_by).map(|field| field.key), Some(field.key), "{spelling}");
+            }
+        }
+        for other in ["log.Level", "log-leve", "group", "$schema", "cache.max_age", ""] {
+            assert!(!FIELDS.iter().any(|field| field.is_set_by(other)), "{other}");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`, and those of `web` and `group`. The program reads the files before a
-//! configuration is made; what their texts mean is decided here, which ones in [`super::named_files`].
+//! configuration is made; what their texts mean is decided here, and which ones it names: those with secrets are for their owner alone.
 
 use std::collections::HashMap;
 
-use crate::text::json::{Member, Value};
+use super::fields::{FILE, Field, FieldUse, Kind, SubField, SubKind, Visibility, part, used};
+use super::raw::{FileLayers, Raw};
+use crate::text::json::{Dialect, Member, Node, Value, parse};
 
 /// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
 #[derive(Default)]
@@ -58,9 +60,9 @@ impl std::fmt::Debug for FileContents {
 }
 
 /// The path, where a value is `{"file": "path"}`.
-pub(super) fn path_of(value: &Value) -> Option<&str> {
+pub(crate) fn path_of(value: &Value) -> Option<&str> {
     match value {
-        Value::Object(members) if members.len() == 1 && members[0].key == "file" => members[0].node.value.text(),
+        Value::Object(members) if members.len() == 1 && members[0].key == FILE[0].name => members[0].node.value.text(),
         _ => None,
     }
 }
@@ -74,11 +76,77 @@ pub(crate) fn is_path(text: &str) -> bool {
         && !text.contains("---")
 }
 
-/// Whether a member of `web` or `group` may be seen: what is none of `parts`, an address with a user in it, and what is not
-/// the path that it should be, may be a password.
-pub(super) fn is_shown(member: &Member, files: &FileContents, parts: &[&str], paths: &[&str]) -> bool {
-    let (key, text) = (member.key.as_str(), member.node.value.text().unwrap_or_default());
-    parts.contains(&key) && if paths.contains(&key) { files.may_show(text) } else { !text.contains('@') }
+/// Whether a member of an object with parts may be seen: one that is none of them may be a password.
+pub(crate) fn is_shown(member: &Member, files: &FileContents, parts: &'static [SubField]) -> bool {
+    let text = member.node.value.text().unwrap_or_default();
+    match part(parts, &member.key).map(|part| part.shown) {
+        Some(Visibility::Path) => files.may_show(text),
+        Some(Visibility::WithoutUser) => !text.contains('@'),
+        _ => false,
+    }
+}
+
+/// Every file with a secret that a configuration of this host names.
+pub fn secret_in(written: &FileLayers) -> Vec<String> {
+    written.layers().flat_map(|layer| named_by(layer, &[SubKind::SecretPath])).collect()
+}
+
+/// Every file that a configuration of this host names; one that was fetched may name none.
+pub fn named_in(written: &FileLayers) -> Vec<String> {
+    written.layers().flat_map(named).collect()
+}
+
+/// Every file that one layer names.
+pub fn named(layer: &Raw) -> Vec<String> {
+    named_by(layer, &[SubKind::Path, SubKind::SecretPath])
+}
+
+/// The files that one layer names in parts of these kinds.
+fn named_by(layer: &Raw, kinds: &[SubKind]) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (field, setting) in layer.settings().filter(|(field, _)| !field.parts.is_empty()) {
+        match &setting.node.value {
+            _ if setting.is_fetched() => {}
+            // Options and variables hold texts alone.
+            Value::String(text) if text.contains('{') => {
+                if let Ok(node) = parse(text, Dialect::IN_TEXT) {
+                    collect(field, &node, kinds, &mut paths);
+                }
+            }
+            _ => collect(field, &setting.node, kinds, &mut paths),
+        }
+    }
+    paths
+}
+
+fn collect(field: &Field, node: &Node, kinds: &[SubKind], paths: &mut Vec<String>) {
+    match (field.kind, &node.value) {
+        (Kind::Values | Kind::Secrets | Kind::Domains, _) => collect_files(node, paths),
+        (Kind::Callbacks, Value::Array(items)) => items.iter().for_each(|item| collect(field, item, kinds, paths)),
+        (Kind::Callbacks, Value::Object(members)) => {
+            for member in members {
+                if let Some(field) = used(FieldUse::Notify, &member.key) {
+                    collect(field, &member.node, kinds, paths);
+                }
+            }
+        }
+        (_, Value::Object(members)) => {
+            let counts = |name: &str| part(field.parts, name).is_some_and(|part| kinds.contains(&part.kind));
+            let named = members.iter().filter(|member| counts(&member.key));
+            paths.extend(named.filter_map(|member| member.node.value.text()).map(str::to_owned));
+        }
+        _ => {}
+    }
+}
+
+/// Every `{"file": "path"}`.
+fn collect_files(node: &Node, paths: &mut Vec<String>) {
+    match (&node.value, path_of(&node.value)) {
+        (_, Some(path)) => paths.push(path.to_owned()),
+        (Value::Array(items), _) => items.iter().for_each(|item| collect_files(item, paths)),
+        (Value::Object(members), _) => members.iter().for_each(|member| collect_files(&member.node, paths)),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -4,25 +4,13 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use super::fields::Key;
-use super::files::{self, FileContents};
-use super::raw::Setting;
+use super::fields::{Field, Key, part};
+use super::files::FileContents;
 use super::read::SettingReader;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
-use crate::text::diagnostic::{Severity, nearest};
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value};
 use crate::text::secrets::MASK;
-
-/// The members of `group`.
-pub(crate) const PARTS: [&str; 10] =
-    ["store", "name", "lease", "member", "prefer", "ca", "certificate", "key", "user", "password_file"];
-
-/// Those that name files.
-pub(super) const PATHS: [&str; 4] = ["ca", "certificate", "key", "password_file"];
-
-/// Those whose files are for their owner.
-pub(super) const SECRET_PATHS: [&str; 2] = ["key", "password_file"];
 
 /// The port of etcd where none is written.
 const PORT: u16 = 2379;
@@ -125,25 +113,13 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The files that these members of a `group` name.
-pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
-    let members = setting.node.value.members().unwrap_or_default().iter();
-    let paths = members.filter(|member| names.contains(&member.key.as_str()));
-    paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
-}
-
-/// Whether a member of `group` may be seen.
-pub(crate) fn is_shown(member: &Member, files: &FileContents) -> bool {
-    files::is_shown(member, files, &PARTS, &PATHS)
-}
-
 /// `group`; `None` if it is not set or wrong.
 pub(super) fn group(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Group> {
     let setting = reader.setting(Key::Group)?;
     let Value::Object(members) = &setting.node.value else {
         let message = format!("`group` must be an object, not {}", setting.node.value.kind());
-        let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}".to_owned();
-        reader.wrong_whole(Key::Group, message, Some(hint));
+        let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}";
+        reader.wrong_whole(Key::Group, message, hint);
         return None;
     };
     GroupReader { members, reader, files }.read()
@@ -155,14 +131,18 @@ struct GroupReader<'a, 'b, 'r> {
     files: &'r FileContents,
 }
 
-impl GroupReader<'_, '_, '_> {
+impl<'a> GroupReader<'a, '_, '_> {
     fn read(mut self) -> Option<Group> {
         let before = self.reader.diagnostics.errors();
         self.refuse_unknown();
-        let (store, name) = (self.store(), self.needed("name").and_then(|node| self.name(&node, "name")));
+        let store = self.store();
+        self.needed("name");
+        let name = self.name("name", "the same on all hosts of the group");
         let lease = self.lease();
-        let member = self.get("member").and_then(|node| self.name(&node, "member"));
-        let prefer = self.prefer();
+        let member = self.name("member", "another on each host");
+        let number = |node: &Node| digits(node)?.parse().ok().filter(|number| *number <= MAX_PREFER);
+        let must = &format!("a whole number from 0 to {MAX_PREFER}");
+        let prefer = self.part("prefer", number, [must, "the host with the highest one sends as long as it can"]);
         let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
         let login = self.login();
         self.refuse_halves([("certificate", "key"), ("user", "password_file")]);
@@ -170,44 +150,44 @@ impl GroupReader<'_, '_, '_> {
             self.refuse_without_tls();
         }
         (self.reader.diagnostics.errors() == before).then_some(())?;
-        Some(Group { store: store?, name: name?, lease, member, prefer, ca, identity: certificate.zip(key), login })
+        let (prefer, identity) = (prefer.unwrap_or_default(), certificate.zip(key));
+        Some(Group { store: store?, name: name?, lease, member, prefer, ca, identity, login })
     }
 
     /// A part that is set; where it is written twice, the last.
-    fn get(&self, name: &str) -> Option<Node> {
+    fn get(&self, name: &str) -> Option<&'a Node> {
         let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
-        self.members.iter().rev().find(set).map(|member| member.node.clone())
+        self.members.iter().rev().find(set).map(|member| &member.node)
     }
 
-    fn needed(&mut self, name: &str) -> Option<Node> {
+    /// What a part means; `None` if it is not set, or wrong.
+    fn part<T>(&mut self, name: &str, read: impl Fn(&Node) -> Option<T>, must: [&str; 2]) -> Option<T> {
+        let node = self.get(name)?;
+        self.reader.part(Key::Group, name, node.span, read(node), must)
+    }
+
+    fn needed(&mut self, name: &str) -> Option<&'a Node> {
         let node = self.get(name);
         if node.is_none() {
             let example = if name == "store" { "etcd://10.0.0.1:2379,10.0.0.2:2379" } else { "home" };
             let hint = format!("e.g. \"{name}\": \"{example}\"");
-            self.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), Some(hint));
+            self.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), &hint);
         }
         node
     }
 
     fn wrong(&mut self, at: Span, message: &str, hint: &str) {
-        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-        self.reader.note(Severity::Error, Key::Group, at, message, hint);
+        self.reader.wrong(Key::Group, at, message, hint);
     }
 
     fn refuse_unknown(&mut self) {
-        for Member { key, key_span, .. } in self.members {
-            if PARTS.contains(&key.as_str()) {
-                continue;
-            }
-            let hint = match key.as_str() {
-                "password" => "put the password into a file and name it in `password_file`".to_owned(),
-                "cert" => "did you mean `certificate`?".to_owned(),
-                _ => match nearest(key, PARTS) {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => format!("use `{}`", PARTS.join("`, `")),
-                },
+        for member in self.members.iter().filter(|member| part(Field::of(Key::Group).parts, &member.key).is_none()) {
+            let hint = match member.key.as_str() {
+                "password" => Some("put the password into a file and name it in `password_file`"),
+                "cert" => Some("did you mean `certificate`?"),
+                _ => None,
             };
-            self.wrong(*key_span, &format!("`group`: `{key}` is not a part of it"), &hint);
+            self.reader.wrong_name(Key::Group, member, hint);
         }
     }
 
@@ -229,19 +209,18 @@ impl GroupReader<'_, '_, '_> {
     }
 
     /// A name of a group or a member.
-    fn name(&mut self, node: &Node, part: &str) -> Option<String> {
-        let name = node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned);
-        if name.is_none() {
-            let message = format!("`group.{part}` must be letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
-            let hint = if part == "name" { "the same on all hosts of the group" } else { "another on each host" };
-            self.wrong(node.span, &message, hint);
-        }
-        name
+    fn name(&mut self, part: &str, hint: &str) -> Option<String> {
+        let must = &format!("letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
+        self.part(
+            part,
+            |node| node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned),
+            [must, hint],
+        )
     }
 
     fn lease(&mut self) -> Duration {
         let Some(node) = self.get("lease") else { return DEFAULT_LEASE };
-        let lease = digits(&node).and_then(duration::parse);
+        let lease = digits(node).and_then(duration::parse);
         let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
         let shown = lease.map(duration::duration).unwrap_or_default();
         match lease {
@@ -252,55 +231,32 @@ impl GroupReader<'_, '_, '_> {
         DEFAULT_LEASE
     }
 
-    fn prefer(&mut self) -> u8 {
-        let Some(node) = self.get("prefer") else { return 0 };
-        let number = digits(&node).and_then(|text| text.parse().ok()).filter(|number| *number <= MAX_PREFER);
-        if number.is_none() {
-            let message = format!("`group.prefer` must be a whole number from 0 to {MAX_PREFER}");
-            self.wrong(node.span, &message, "the host with the highest one sends as long as it can");
-        }
-        number.unwrap_or_default()
-    }
-
     /// The text of the file that a part names.
     fn file(&mut self, name: &str) -> Option<FileText> {
-        let (node, path) = self.path(name)?;
-        match self.files.text(&path) {
-            Ok(text) => Some(FileText { path, text }),
-            Err(why) => self.unread(&node, name, &path, &why),
-        }
+        let text = |files: &FileContents, path: &str| files.text(path);
+        self.in_file(name, text).map(|(path, text)| FileText { path, text })
     }
 
     fn login(&mut self) -> Option<(String, Password)> {
-        let user = self.get("user");
-        let is_user = |text: &str| !text.trim().is_empty();
-        if let Some(node) = user.as_ref().filter(|node| !node.value.text().is_some_and(is_user)) {
-            self.wrong(node.span, "`group.user` must be the name of a user of the store", "");
-        }
-        let (node, path) = self.path("password_file")?;
-        match self.files.line(&path) {
-            Ok(line) => Some((user?.value.text()?.to_owned(), Password(line.to_owned()))),
-            Err(why) => self.unread(&node, "password_file", &path, &why),
-        }
+        let text = |node: &Node| node.value.text().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let user = self.part("user", text, ["the name of a user of the store", ""]);
+        let (_, line) = self.in_file("password_file", |files, path| files.line(path).map(str::to_owned))?;
+        Some((user?, Password(line)))
     }
 
-    fn path(&mut self, name: &str) -> Option<(Node, String)> {
+    /// The path that a part is, and what the file holds.
+    fn in_file(
+        &mut self,
+        name: &str,
+        read: impl Fn(&FileContents, &str) -> Result<String, String>,
+    ) -> Option<(String, String)> {
         let node = self.get(name)?;
-        if self.reader.setting(Key::Group).is_some_and(Setting::is_fetched) {
-            let message = format!("`group.{name}` names a file, which a fetched configuration may not");
-            self.wrong(node.span, &message, "put the configuration into a local file");
-            return None;
+        let path = self.reader.path(Key::Group, name, node, "put the configuration into a local file")?;
+        let text = read(self.files, path);
+        if let Err(why) = &text {
+            self.wrong(node.span, &format!("`group.{name}`: {} {why}", self.files.shown(path)), "");
         }
-        let path = node.value.text().filter(|path| !path.trim().is_empty()).map(str::to_owned);
-        if path.is_none() {
-            self.wrong(node.span, &format!("`group.{name}` must be the path of a file"), "");
-        }
-        path.map(|path| (node, path))
-    }
-
-    fn unread<T>(&mut self, node: &Node, name: &str, path: &str, why: &str) -> Option<T> {
-        self.wrong(node.span, &format!("`group.{name}`: {} {why}", self.files.shown(path)), "");
-        None
+        Some((path.to_owned(), text.ok()?))
     }
 
     fn refuse_halves(&mut self, pairs: [(&str, &str); 2]) {
@@ -311,7 +267,7 @@ impl GroupReader<'_, '_, '_> {
                 _ => continue,
             };
             let message = format!("`group.{has}` is set, but `group.{lacks}` is not: they belong together");
-            self.reader.wrong_whole(Key::Group, message, None);
+            self.reader.wrong_whole(Key::Group, message, "");
         }
     }
 

@@ -51,7 +51,7 @@ fn warn_about(
     has_group: bool,
 ) {
     let mut warn = |message: String, hint: &str| {
-        reader.note(Severity::Warning, Key::Notify, object.span, &message, Some(hint.to_owned()));
+        reader.note(Severity::Warning, Key::Notify, object.span, &message, hint);
     };
     let url = callback.url(&Notice::default(), Timestamp { seconds: 0, micros: 0 }).ok();
     if let Some(host) = url.filter(|url| !callback.target.is_secure() && !url.is_local()).map(|url| url.host)

@@ -4,20 +4,20 @@
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
 use super::entry::combine::combine;
-use super::fields::{FIELDS, Field, FieldScope, Key, Kind};
-use super::files::{FileContents, path_of};
+use super::fields::{FIELDS, Field, FieldScope, FieldUse, Key, Kind, SubField, Visibility, part, used_by};
+use super::files::{FileContents, is_shown, path_of};
 use super::layers::Layers;
+use super::notify;
 use super::raw::{FileLayers, Origin, Raw, Setting};
 use super::read::SettingReader;
 use super::validate::Surroundings;
-use super::value::{document, domain_name, form_members, is_empty_token, is_off, own_names};
-use super::{group, notify, web};
+use super::value::{document, domain_name, is_empty_token, is_off, members, own_names};
 use crate::address::source::Source;
 use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::ProxyItem;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Member, Node, Value, is_placeholder_name, pretty, push_string};
+use crate::text::json::{Dialect, Member, Node, Value, is_placeholder_name, pretty};
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
@@ -51,11 +51,11 @@ pub fn listing(written: Option<&FileLayers>, around: &Surroundings, all: bool) -
     let entries = written.and_then(|written| written.entries.as_ref());
     let section = |entry: Option<usize>, raw: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
         let layers = around.layers(raw, file);
-        let fields = FIELDS.iter().filter(|field| field.kind != Kind::Objects && is_meant(field));
+        let fields = FIELDS.iter().filter(|field| field.kind != Kind::Entries && is_meant(field));
         Section { entry, rows: fields.filter_map(|field| row(field, &layers, &lines, &around.files, all)).collect() }
     };
     let Some(entries) = entries else { return vec![section(None, &empty, &|_| true)] };
-    let whole = section(None, &empty, &|field| field.scope == FieldScope::File);
+    let whole = section(None, &empty, &|field| field.scope != FieldScope::Entry);
     let each = entries.iter().enumerate().map(|(at, (raw, _))| {
         section(Some(at), raw, &|field| field.scope == FieldScope::Entry || raw.get(field.key).is_some())
     });
@@ -73,10 +73,11 @@ struct LineEnds(Vec<usize>);
 
 impl LineEnds {
     fn of(written: &FileLayers) -> Self {
-        let layers = std::iter::once(&written.file).chain(written.entries.iter().flatten().map(|(raw, _)| raw));
-        let mut origins = layers.flat_map(Raw::origins);
-        let document =
-            origins.find_map(|origin| if let Origin::File(document) = origin { Some(document) } else { None });
+        let mut settings = written.layers().flat_map(Raw::settings);
+        let document = settings.find_map(|(_, setting)| match &setting.origin {
+            Origin::File(document) => Some(document),
+            _ => None,
+        });
         Self(document.map(|document| document.text.match_indices('\n').map(|(at, _)| at).collect()).unwrap_or_default())
     }
 
@@ -113,17 +114,17 @@ fn row(
 /// Notifications: each as the fields that it has, in an order of ours.
 fn notify(setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
     let mut wrong = Diagnostics::default();
-    let objects = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.objects(Key::Notify);
+    let objects = reader(layers, &mut wrong).objects(Key::Notify);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
     let shown = objects.iter().map(|object| {
         let own = notify::own(object, setting);
         let layers = Layers(vec![&own]);
-        let set = notify::fields().filter_map(|field| Some((field, own.get(field.key)?)));
+        let set = used_by(FieldUse::Notify).filter_map(|field| Some((field, own.get(field.key)?)));
         let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, files, true)));
         let conditions = object.value.members().unwrap_or_default().iter();
-        let conditions = conditions.filter(|member| matches!(member.key.as_str(), "on" | "after"));
+        let conditions = conditions.filter(|member| part(Field::of(Key::Notify).parts, &member.key).is_some());
         let conditions = conditions.map(|member| (member.key.as_str(), words(&member.node.value)));
         let all: Vec<String> = conditions.chain(fields).map(|(name, value)| format!("{name} {value}")).collect();
         all.join(", ")
@@ -142,35 +143,35 @@ fn words(value: &Value) -> String {
 /// A value as it may be seen.
 fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents, is_notice: bool) -> String {
     let node = &setting.node;
-    match (field.key, &node.value) {
-        (Key::Id, Value::String(text)) => outline(text, &variables(layers, is_notice)),
-        (Key::Endpoint, Value::String(text)) => outline_literal(text),
-        (Key::Token, _) => token(node, layers, is_notice),
-        (Key::Headers, _) => headers(layers, is_notice),
-        (Key::Extra, _) => extra(layers, files),
-        (Key::Index4 | Key::Index6, _) => joined(field.key, layers, source),
-        (Key::Proxy, _) => joined(field.key, layers, proxy),
-        (Key::Group, Value::Object(members)) => parts(members, |member| group::is_shown(member, files)),
-        (Key::Web, Value::Object(members)) => parts(members, |member| web::is_shown(member, files)),
-        (Key::Web, value @ Value::String(text)) if text.contains('{') => match web::members(value) {
-            Some(members) => parts(&members, |member| web::is_shown(member, files)),
-            None => MASK.to_owned(),
-        },
-        (Key::Sign, _) => joined(field.key, layers, |node| secret(&node.value, files)),
-        _ if field.secret => MASK.to_owned(),
-        (_, Value::Array(_) | Value::Object(_) | Value::String(_)) if field.kind == Kind::Domains => {
+    match (field.shown, &node.value) {
+        (Visibility::Url, Value::String(text)) => outline(text, &variables(layers, is_notice)),
+        (Visibility::BaseUrl, Value::String(text)) => outline_literal(text),
+        (Visibility::Body, _) => token(node, layers, is_notice),
+        (Visibility::Headers, _) => headers(layers, is_notice),
+        (Visibility::Never, _) if field.kind == Kind::Values => extra(layers, files),
+        (Visibility::Never, _) => joined(field.key, layers, |node| secret(&node.value, files)),
+        (Visibility::Sources, _) => joined(field.key, layers, source),
+        (Visibility::Proxies, _) => joined(field.key, layers, proxy),
+        (Visibility::Parts, Value::Object(members)) => parts(members, files, field.parts),
+        (Visibility::PlainOrParts, value) if field.shown.is_secret(value) => {
+            let members = members(value, Dialect::IN_TEXT);
+            members.map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
+        }
+        (shown, value) if shown.is_secret(value) => MASK.to_owned(),
+        (Visibility::Domains, Value::Array(_) | Value::Object(_) | Value::String(_)) => {
             joined(field.key, layers, |node| domain(node, files))
         }
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
-        (Key::Expect | Key::Combine, value @ Value::Object(_)) => on_one_line(value),
+        (Visibility::Deep, value @ Value::Object(_)) => on_one_line(value),
         (_, value) => plain(value),
     }
 }
 
 /// An object, with a mask for each member that may not be seen.
-fn parts(members: &[Member], is_shown: impl Fn(&Member) -> bool) -> String {
+fn parts(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> String {
+    let is_shown = |member: &Member| is_shown(member, files, parts);
     let shown = |member: &Member| if is_shown(member) { member.node.value.clone() } else { Value::string(MASK) };
     on_one_line(&Value::object(members.iter().map(|member| (member.key.as_str(), shown(member)))))
 }
@@ -194,11 +195,15 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// Reads settings; what is wrong with them is for `validate` to say.
+fn reader<'a>(layers: &Layers<'a>, wrong: &'a mut Diagnostics) -> SettingReader<'a> {
+    SettingReader { layers: Layers(layers.0.clone()), diagnostics: wrong }
+}
+
 /// The items of a list, read as [`super::validate`] reads them.
 fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> String {
     let mut unused = Diagnostics::default();
-    let items = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.list(key);
-    let items: Vec<String> = items.iter().map(|item| redacted(item)).collect();
+    let items: Vec<String> = reader(layers, &mut unused).list(key).iter().map(|item| redacted(item)).collect();
     items.join(", ")
 }
 
@@ -248,7 +253,7 @@ fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
             Err(_) => None,
         },
         _ if is_empty_token(&node.value) => return String::new(),
-        Format::Form => match (form_members(node), &node.value) {
+        Format::Form => match (members(&node.value, Dialect::TOKEN), &node.value) {
             (Some(members), _) => Body::form(&members, &variables, unknown).ok(),
             (None, Value::String(text)) => Some(Body::form_text(text, &variables, unknown)),
             (None, _) => None,
@@ -261,7 +266,7 @@ fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
 /// Names, and what may be seen of the values.
 fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
     let mut wrong = Diagnostics::default();
-    let members = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut wrong }.headers(Key::Headers);
+    let members = reader(layers, &mut wrong).headers(Key::Headers);
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
@@ -279,8 +284,7 @@ fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
 
 /// The members of `extra`, where it is an object or a text that holds one, and there are not too many.
 fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
-    let mut unused = Diagnostics::default();
-    let node = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused }.object(Key::Extra)?;
+    let node = reader(layers, &mut Diagnostics::default()).object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
     let is_right = members.len() <= Variables::MAX_EXTRA;
     is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
@@ -293,16 +297,9 @@ fn extra(layers: &Layers<'_>, files: &FileContents) -> String {
 
 /// An object of strings, on one line.
 fn object(members: impl Iterator<Item = (String, String)>) -> String {
-    let mut out = String::from("{");
-    for (at, (key, value)) in members.enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        push_string(&mut out, &key);
-        out.push(':');
-        push_string(&mut out, &value);
-    }
-    out + "}"
+    let quoted = |text: &str| on_one_line(&Value::string(text));
+    let members: Vec<String> = members.map(|(key, value)| format!("{}:{}", quoted(&key), quoted(&value))).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// The placeholders that have names.
@@ -318,7 +315,7 @@ fn variables(layers: &Layers<'_>, is_notice: bool) -> Variables {
 
 fn of_updates(layers: &Layers<'_>) -> Variables {
     let mut unused = Diagnostics::default();
-    let mut reader = SettingReader { layers: Layers(layers.0.clone()), diagnostics: &mut unused };
+    let mut reader = reader(layers, &mut unused);
     // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
     let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
     let mut variables = Variables::default().with_zones(zones).with_combine(combine(&mut reader));

@@ -3,34 +3,15 @@
 use std::time::Duration;
 
 use super::entry::Maker;
-use super::fields::{FIELDS, Field, Key};
+use super::fields::{FIELDS, Field, FieldUse, Key, RequestPart, names, used, used_by};
 use super::layers::{Layers, Surroundings};
 use super::raw::{Origin, Raw, Setting, Start};
-use super::read::SettingReader;
+use super::read::{SettingReader, did_you_mean};
 use super::{Cache, Entry, Notification};
 use crate::notify::{DEFAULT_AFTER, NotifyEvent, NotifyEvents};
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Span, Value};
-
-/// The fields of an entry that a notification has, too.
-const FIELDS_OF: [Key; 12] = [
-    Key::Id,
-    Key::Endpoint,
-    Key::Token,
-    Key::Method,
-    Key::Headers,
-    Key::Format,
-    Key::Extra,
-    Key::Sign,
-    Key::Expect,
-    Key::Proxy,
-    Key::Ssl,
-    Key::Timeout,
-];
-
-/// The fields that it inherits.
-pub(crate) const INHERITED: [Key; 3] = [Key::Proxy, Key::Ssl, Key::Timeout];
 
 /// How many notifications a configuration may have.
 const MAX_NOTIFICATIONS: usize = 20;
@@ -38,16 +19,11 @@ const MAX_NOTIFICATIONS: usize = 20;
 /// The limit of `after`, in failures in a row; more is a typing mistake.
 const MAX_FAILURES: u32 = 1000;
 
-/// The fields of a notification, by name.
-pub(super) fn fields() -> impl Iterator<Item = &'static Field> {
-    FIELDS_OF.iter().map(|key| Field::of(*key))
-}
-
 /// What a notification sets of the fields of an entry.
 pub(super) fn own(node: &Node, setting: &Setting) -> Raw {
     let mut own = Raw::default();
     for member in node.value.members().unwrap_or_default() {
-        if let Some(field) = fields().find(|field| field.name == member.key) {
+        if let Some(field) = used(FieldUse::Notify, &member.key) {
             own.set(field.key, member.node.clone(), setting.origin.clone());
         }
     }
@@ -67,11 +43,8 @@ pub(super) fn notify(
     let mut reader = SettingReader { layers, diagnostics };
     let objects = reader.objects(Key::Notify);
     if objects.len() > MAX_NOTIFICATIONS {
-        reader.wrong_whole(
-            Key::Notify,
-            format!("`notify` has {} items; {MAX_NOTIFICATIONS} are possible", objects.len()),
-            None,
-        );
+        let message = format!("`notify` has {} items; {MAX_NOTIFICATIONS} are possible", objects.len());
+        reader.wrong_whole(Key::Notify, message, "");
         return Vec::new();
     }
     if !is_service && entries.iter().any(|entry| entry.cache == Cache::Off) {
@@ -79,9 +52,9 @@ pub(super) fn notify(
                        accepted, so it tells of no change and counts no failures of runs before";
         reader.warn_whole(Key::Notify, message, "leave `cache` on");
     }
-    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(&INHERITED));
+    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(RequestPart::Way));
     let objects = objects.iter();
-    objects.filter_map(|node| notification(node, setting, &inherited, around, diagnostics)).collect()
+    objects.filter_map(|node| notification(node, setting, &inherited, around, &mut reader)).collect()
 }
 
 fn notification(
@@ -89,17 +62,16 @@ fn notification(
     setting: &Setting,
     [options, file, environment]: &[Raw; 3],
     around: &Surroundings,
-    diagnostics: &mut Diagnostics,
+    whole: &mut SettingReader<'_>,
 ) -> Option<Notification> {
-    let before = diagnostics.errors();
+    let before = whole.diagnostics.errors();
     let own = own(node, setting);
-    let mut conditions = Triggers { on: NotifyEvents::DEFAULT, after: DEFAULT_AFTER };
+    let (mut on, mut after) = (NotifyEvents::DEFAULT, DEFAULT_AFTER);
     for member in node.value.members().unwrap_or_default() {
-        let mut notes = Notes { setting, diagnostics };
         match member.key.as_str() {
-            "on" => conditions.on = notes.on(&member.node).unwrap_or(conditions.on),
-            "after" => conditions.after = notes.after(&member.node).unwrap_or(conditions.after),
-            name if fields().all(|field| field.name != name) => notes.unknown(member),
+            "on" => on = read_on(whole, &member.node).unwrap_or(on),
+            "after" => after = read_after(whole, &member.node).unwrap_or(after),
+            name if used(FieldUse::Notify, name).is_none() => warn_unknown(whole, member),
             _ => {}
         }
     }
@@ -109,106 +81,90 @@ fn notification(
         }
         _ => Start::Whole(setting.place(Field::of(Key::Notify), node.span)),
     };
-    let reader = SettingReader { layers: Layers(vec![options, &own, file, environment]), diagnostics };
+    let layers = Layers(vec![options, &own, file, environment]);
+    let reader = SettingReader { layers, diagnostics: &mut *whole.diagnostics };
     let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files };
     let callback = maker.notice();
     let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.target));
     let (ssl, timeout) = (maker.ssl(), maker.timeout());
-    if diagnostics.errors() > before {
+    if whole.diagnostics.errors() > before {
         return None;
     }
     Some(Notification {
         callback: callback?,
-        on: conditions.on,
-        after: conditions.after,
+        on,
+        after,
         proxies,
         ssl: ssl?,
         timeout: Duration::from_secs_f64(timeout?),
     })
 }
 
-/// `on` and `after`
-struct Triggers {
-    on: NotifyEvents,
-    after: u32,
-}
-
-/// Notes what is wrong with what only notifications have.
-struct Notes<'a> {
-    setting: &'a Setting,
-    diagnostics: &'a mut Diagnostics,
-}
-
-impl Notes<'_> {
-    fn note(&mut self, severity: Severity, at: &Node, message: &str, hint: Option<String>) {
-        let (setting, mut hint) = (self.setting, hint);
-        let mut make = || (setting.place(Field::of(Key::Notify), at.span), hint.take());
-        self.diagnostics.add(severity, at.span, message, &mut make);
-    }
-
-    /// Events, or one of them.
-    fn on(&mut self, node: &Node) -> Option<NotifyEvents> {
-        let words = NotifyEvent::ALL.map(NotifyEvent::as_str);
-        let all = words.map(|word| format!("`{word}`")).join(", ");
-        let items: &[Node] = match &node.value {
-            Value::Null => return None,
-            Value::Array(items) => items,
-            _ => std::slice::from_ref(node),
-        };
-        let mut events = NotifyEvents::NONE;
-        for item in items {
-            let text = item.value.text().unwrap_or_default();
-            for word in text.split([',', ';']).map(str::trim) {
-                if let Some(event) = NotifyEvent::parse(word) {
-                    events = events.with(event);
-                    continue;
-                }
-                let message = match &item.value {
-                    Value::String(_) => format!("`notify`: `on` has no event `{word}`"),
-                    other => format!("`notify`: `on` must be events, not {}", other.kind()),
-                };
-                let near = nearest(word, words).map(|near| format!("did you mean `{near}`? "));
-                let hint = format!("{}use any of {all}", near.unwrap_or_default());
-                self.note(Severity::Error, item, &message, Some(hint));
+/// Events, or one of them.
+fn read_on(reader: &mut SettingReader<'_>, node: &Node) -> Option<NotifyEvents> {
+    let words = NotifyEvent::ALL.map(NotifyEvent::as_str);
+    let all = words.map(|word| format!("`{word}`")).join(", ");
+    let items: &[Node] = match &node.value {
+        Value::Null => return None,
+        Value::Array(items) => items,
+        _ => std::slice::from_ref(node),
+    };
+    let mut events = NotifyEvents::NONE;
+    for item in items {
+        let text = item.value.text().unwrap_or_default();
+        for word in text.split([',', ';']).map(str::trim) {
+            if let Some(event) = NotifyEvent::parse(word) {
+                events = events.with(event);
+                continue;
             }
+            let message = match &item.value {
+                Value::String(_) => format!("`notify`: `on` has no event `{word}`"),
+                other => format!("`notify`: `on` must be events, not {}", other.kind()),
+            };
+            let near = nearest(word, words).map(|near| format!("did you mean `{near}`? "));
+            let hint = format!("{}use any of {all}", near.unwrap_or_default());
+            reader.wrong(Key::Notify, item.span, message, &hint);
         }
-        if items.is_empty() {
-            let hint = format!("use any of {all}, or leave `on` out");
-            self.note(Severity::Error, node, "`notify`: `on` is empty: nothing would be sent", Some(hint));
-        }
-        Some(events)
     }
+    if items.is_empty() {
+        let hint = format!("use any of {all}, or leave `on` out");
+        reader.wrong(Key::Notify, node.span, "`notify`: `on` is empty: nothing would be sent", &hint);
+    }
+    Some(events)
+}
 
-    fn after(&mut self, node: &Node) -> Option<u32> {
-        let text = match &node.value {
-            Value::Null => return None,
-            Value::Number(text) | Value::String(text) => text.trim(),
-            _ => "",
-        };
-        let number = text.parse().ok().filter(|number| (1..=MAX_FAILURES).contains(number));
-        if number.is_none() {
-            let message = format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
-            self.note(Severity::Error, node, &message, Some("it counts failures in a row".to_owned()));
-        }
-        number
+fn read_after(reader: &mut SettingReader<'_>, node: &Node) -> Option<u32> {
+    let text = match &node.value {
+        Value::Null => return None,
+        Value::Number(text) | Value::String(text) => text.trim(),
+        _ => "",
+    };
+    let number = text.parse().ok().filter(|number| (1..=MAX_FAILURES).contains(number));
+    if number.is_none() {
+        let message = format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
+        reader.wrong(Key::Notify, node.span, message, "it counts failures in a row");
     }
+    number
+}
 
-    fn unknown(&mut self, Member { key, key_span, .. }: &Member) {
-        let place = Node { span: *key_span, value: Value::Null };
-        if FIELDS.iter().any(|field| field.name == key) {
-            let message = format!("`notify`: `{key}` has no effect in a notification");
-            self.note(Severity::Warning, &place, &message, Some("leave it out".to_owned()));
-            return;
-        }
-        let near = match key.as_str() {
-            "url" | "address" | "webhook" => Some("id"),
-            "body" | "data" | "json" | "payload" => Some("token"),
-            "events" | "when" | "event" => Some("on"),
-            _ => nearest(key, fields().map(|field| field.name).chain(["on", "after"])),
-        };
-        let message = format!("`notify`: unknown field `{key}`: it has no effect");
-        self.note(Severity::Warning, &place, &message, near.map(|near| format!("did you mean `{near}`?")));
+fn warn_unknown(reader: &mut SettingReader<'_>, Member { key, key_span, .. }: &Member) {
+    if FIELDS.iter().any(|field| field.name == key) {
+        let message = format!("`notify`: `{key}` has no effect in a notification");
+        reader.note(Severity::Warning, Key::Notify, *key_span, &message, "leave it out");
+        return;
     }
+    let near = match key.as_str() {
+        "url" | "address" | "webhook" => Some("id"),
+        "body" | "data" | "json" | "payload" => Some("token"),
+        "events" | "when" | "event" => Some("on"),
+        _ => {
+            let own = names(Field::of(Key::Notify).parts);
+            nearest(key, used_by(FieldUse::Notify).map(|field| field.name).chain(own))
+        }
+    };
+    let message = format!("`notify`: unknown field `{key}`: it has no effect");
+    let hint = did_you_mean(near);
+    reader.note(Severity::Warning, Key::Notify, *key_span, &message, &hint);
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::fields::{FIELDS, Field, FieldScope, Key};
+use super::fields::{FIELDS, Field, FieldScope, Key, RequestPart};
 use crate::text::diagnostic::{Diagnostic, Place, Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
@@ -45,7 +45,9 @@ impl Setting {
     /// The place of a part of the value, for a message.
     pub fn place(&self, field: &Field, span: Span) -> Place {
         match &self.origin {
-            Origin::File(document) => Place::in_file(&document.name, &document.text, span, !field.secret),
+            Origin::File(document) => {
+                Place::in_file(&document.name, &document.text, span, !field.shown.is_secret(&self.node.value))
+            }
             Origin::Environment(name) => Place::Environment(name.clone()),
             Origin::Option(name) => Place::Option(name.clone()),
         }
@@ -95,9 +97,10 @@ impl Raw {
         self.settings.push((key, Setting { name, node, origin }));
     }
 
-    /// These settings alone.
-    pub(crate) fn only(&self, keys: &[Key]) -> Self {
-        Self { settings: self.settings.iter().filter(|(key, _)| keys.contains(key)).cloned().collect() }
+    /// The settings with this part in a request.
+    pub(super) fn only(&self, part: RequestPart) -> Self {
+        let is_meant = |(key, _): &&(Key, Setting)| Field::of(*key).request == part;
+        Self { settings: self.settings.iter().filter(is_meant).cloned().collect() }
     }
 
     /// How many bytes of a file the settings take.
@@ -105,9 +108,9 @@ impl Raw {
         self.settings.iter().map(|(_, setting)| setting.node.span.end - setting.node.span.start).sum()
     }
 
-    /// Where the settings were made.
-    pub(super) fn origins(&self) -> impl Iterator<Item = &Origin> {
-        self.settings.iter().map(|(_, setting)| &setting.origin)
+    /// Every setting, `null` included.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&'static Field, &Setting)> {
+        self.settings.iter().map(|(key, setting)| (Field::of(*key), setting))
     }
 
     /// Whether nothing is set at all.
@@ -155,6 +158,13 @@ pub struct FileLayers {
     pub entries: Option<Vec<(Raw, Start)>>,
     /// Errors and warnings about its structure.
     pub diagnostics: Diagnostics,
+}
+
+impl FileLayers {
+    /// Every layer of the file.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = &Raw> {
+        std::iter::once(&self.file).chain(self.entries.iter().flatten().map(|(raw, _)| raw))
+    }
 }
 
 /// How many bytes all entries together may inherit: each entry reads them again.
@@ -277,10 +287,9 @@ impl RawReader<'_> {
                     }
                 }
                 other => {
-                    let message = format!(
-                        "`log` must be an object with `level`, `file`, `format`, `datefmt`, not {}",
-                        other.kind()
-                    );
+                    let inside = FIELDS.iter().filter_map(|field| field.name.strip_prefix("log."));
+                    let parts: Vec<String> = inside.map(|name| format!("`{name}`")).collect();
+                    let message = format!("`log` must be an object with {}, not {}", parts.join(", "), other.kind());
                     self.wrong(member.node.span, message);
                 }
             }
@@ -291,7 +300,7 @@ impl RawReader<'_> {
             self.unknown(&written, member.key_span, in_entry);
             return;
         };
-        if in_entry && field.scope != FieldScope::Entry && !matches!(field.key, Key::Debug | Key::Schema) {
+        if in_entry && field.scope == FieldScope::File {
             let message = format!("`{written}` is not allowed inside `providers`");
             self.note(Severity::Error, member.key_span, &message, &|| Some(MOVE_OUT.to_owned()));
             return;

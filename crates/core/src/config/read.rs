@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Field, Key, Kind};
+use super::fields::{Field, Key, Kind, names, quoted};
 use super::layers::Layers;
 use super::raw::Setting;
 use super::value::{self, is_blank};
-use crate::text::diagnostic::Severity;
+use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
@@ -29,30 +29,62 @@ impl<'a> SettingReader<'a> {
         self.layers.get(key)
     }
 
-    /// Notes an error at a part of a setting.
-    pub(super) fn wrong(&mut self, key: Key, at: &Node, message: impl Into<String>, hint: Option<String>) {
-        self.note(Severity::Error, key, at.span, &message.into(), hint);
+    /// Notes an error at a part of a setting; an empty hint is none.
+    pub(super) fn wrong(&mut self, key: Key, at: Span, message: impl AsRef<str>, hint: &str) {
+        self.note(Severity::Error, key, at, message.as_ref(), hint);
     }
 
     /// Notes what is wrong or hardly meant at a part of a setting.
-    pub(super) fn note(&mut self, severity: Severity, key: Key, span: Span, message: &str, hint: Option<String>) {
+    pub(super) fn note(&mut self, severity: Severity, key: Key, at: Span, message: &str, hint: &str) {
         let Some(setting) = self.setting(key) else { return };
-        let mut hint = hint;
-        self.diagnostics.add(severity, span, message, &mut || (setting.place(Field::of(key), span), hint.take()));
+        let hint = || Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+        self.diagnostics.add(severity, at, message, &mut || (setting.place(Field::of(key), at), hint()));
     }
 
     /// Notes an error at a whole setting.
-    pub(super) fn wrong_whole(&mut self, key: Key, message: impl Into<String>, hint: Option<String>) {
+    pub(super) fn wrong_whole(&mut self, key: Key, message: impl AsRef<str>, hint: &str) {
         if let Some(setting) = self.setting(key) {
-            self.wrong(key, &setting.node, message, hint);
+            self.wrong(key, setting.node.span, message, hint);
         }
     }
 
     /// Notes a warning about a whole setting.
-    pub(super) fn warn_whole(&mut self, key: Key, message: impl Into<String>, hint: &str) {
+    pub(super) fn warn_whole(&mut self, key: Key, message: impl AsRef<str>, hint: &str) {
         if let Some(setting) = self.setting(key) {
-            self.note(Severity::Warning, key, setting.node.span, &message.into(), Some(hint.to_owned()));
+            self.note(Severity::Warning, key, setting.node.span, message.as_ref(), hint);
         }
+    }
+
+    /// Notes a member of an object that is none of its parts; with the nearest one, or `hint` where that knows better.
+    pub(super) fn wrong_name(&mut self, key: Key, member: &Member, hint: Option<&str>) {
+        let Field { name, parts, .. } = Field::of(key);
+        let hint = match (hint, nearest(&member.key, names(parts))) {
+            (Some(hint), _) => hint.to_owned(),
+            (None, None) => format!("use {}", quoted(parts, ", ")),
+            (None, near) => did_you_mean(near),
+        };
+        self.wrong(key, member.key_span, format!("`{name}`: `{}` is not a part of it", member.key), &hint);
+    }
+
+    /// What a part of an object means; notes what it must be where that is nothing.
+    pub(super) fn part<T>(&mut self, key: Key, name: &str, at: Span, meant: Option<T>, must: [&str; 2]) -> Option<T> {
+        if meant.is_none() {
+            let [what, hint] = must;
+            self.wrong(key, at, format!("`{}.{name}` must be {what}", Field::of(key).name), hint);
+        }
+        meant
+    }
+
+    /// The path that a part of an object is; `local` is the way out where it came over the network.
+    pub(super) fn path<'n>(&mut self, key: Key, name: &str, node: &'n Node, local: &str) -> Option<&'n str> {
+        if self.setting(key).is_some_and(Setting::is_fetched) {
+            let of = Field::of(key).name;
+            let message = format!("`{of}.{name}` names a file, which a fetched configuration may not");
+            self.wrong(key, node.span, message, local);
+            return None;
+        }
+        let path = node.value.text().filter(|path| !path.trim().is_empty());
+        self.part(key, name, node.span, path, ["the path of a file", ""])
     }
 
     /// A file that came over the network must not say which files of this host are written or trusted.
@@ -62,23 +94,34 @@ impl<'a> SettingReader<'a> {
         };
         if self.setting(key).is_some_and(is_path) {
             let message = format!("`{}` names a file, which a fetched configuration may not", Field::of(key).name);
-            self.wrong_whole(key, message, Some("set it with an option or in the environment".to_owned()));
+            self.wrong_whole(key, message, "set it with an option or in the environment");
         }
     }
 
     fn wrong_type(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
-        let message = format!("`{}` must be {}, not {}", field.name, field.allowed(), at.value.kind());
-        self.wrong(key, at, message, None);
+        let message = format!("`{}` must be {}, not {}", field.name, field.allowed, at.value.kind());
+        self.wrong(key, at.span, message, "");
     }
 
     fn wrong_value(&mut self, key: Key, at: &Node) {
         let field = Field::of(key);
         let message = match at.value.text() {
-            Some(text) if !field.secret => format!("`{}` must be {}, not `{text}`", field.name, field.allowed()),
-            _ => format!("`{}` must be {}", field.name, field.allowed()),
+            Some(text) if !field.shown.is_secret(&at.value) => {
+                format!("`{}` must be {}, not `{text}`", field.name, field.allowed)
+            }
+            _ => format!("`{}` must be {}", field.name, field.allowed),
         };
-        self.wrong(key, at, message, None);
+        self.wrong(key, at.span, message, "");
+    }
+
+    /// What a word means; notes that it means nothing.
+    pub(super) fn or_wrong<T>(&mut self, key: Key, word: &str, meant: Option<T>) -> Option<T> {
+        if meant.is_none() {
+            let Field { name, allowed, .. } = Field::of(key);
+            self.wrong_whole(key, format!("`{name}` must be {allowed}, not `{word}`"), "");
+        }
+        meant
     }
 
     pub(super) fn is_set(&self, key: Key) -> bool {
@@ -158,7 +201,7 @@ impl<'a> SettingReader<'a> {
         let node = &setting.node;
         // Places inside of a text mean nothing in the file: the whole string is the place.
         let at_node = |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(item.at(node.span))).collect();
-        let is_object = |text: &str| takes_objects(key) && text.trim_start().starts_with('{');
+        let is_object = |text: &str| Field::of(key).kind.has_objects() && text.trim_start().starts_with('{');
         match &node.value {
             Value::Array(items) if items.is_empty() => default(),
             Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
@@ -167,13 +210,13 @@ impl<'a> SettingReader<'a> {
                 Err(error) => {
                     let name = Field::of(key).name;
                     let message = format!("`{name}` starts like a JSON object but is not one: {}", error.message);
-                    self.wrong(key, node, message, None);
+                    self.wrong(key, node.span, message, "");
                     Vec::new()
                 }
             },
             Value::String(text) if text.matches([',', ';']).count() >= MAX_VALUES => {
                 let (name, most) = (Field::of(key).name, grouped(MAX_VALUES));
-                self.wrong(key, node, format!("`{name}` has more than {most} items"), None);
+                self.wrong(key, node.span, format!("`{name}` has more than {most} items"), "");
                 Vec::new()
             }
             Value::String(text) => match value::list(text) {
@@ -184,12 +227,12 @@ impl<'a> SettingReader<'a> {
                 Err(error) => {
                     let name = Field::of(key).name;
                     let message = format!("`{name}` starts like a JSON list but is not one: {}", error.message);
-                    self.wrong(key, node, message, None);
+                    self.wrong(key, node.span, message, "");
                     Vec::new()
                 }
             },
             Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => vec![Cow::Borrowed(node)],
-            Value::Object(_) if takes_objects(key) => vec![Cow::Borrowed(node)],
+            Value::Object(_) if Field::of(key).kind.has_objects() => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);
                 Vec::new()
@@ -205,7 +248,7 @@ impl<'a> SettingReader<'a> {
             return items;
         }
         let message = format!("`{}` has {} items; {MAX_ITEMS} are possible", Field::of(key).name, grouped(items.len()));
-        self.wrong_whole(key, message, None);
+        self.wrong_whole(key, message, "");
         Vec::new()
     }
 
@@ -218,11 +261,11 @@ impl<'a> SettingReader<'a> {
             match &item.value {
                 Value::String(_) => true,
                 Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => true,
-                Value::Object(_) if takes_objects(key) => true,
+                Value::Object(_) if Field::of(key).kind.has_objects() => true,
                 other => {
                     let message =
                         format!("`{}[{}]` must be a string, not {}", Field::of(key).name, at - 1, other.kind());
-                    self.wrong(key, item, message, None);
+                    self.wrong(key, item.span, message, "");
                     false
                 }
             }
@@ -237,8 +280,8 @@ impl<'a> SettingReader<'a> {
             Value::Object(members) => members.clone(),
             Value::String(text) => {
                 let members = value::headers(text).unwrap_or_else(|why| {
-                    let hint = "write `Name: value` on a line for each header, or a JSON object".to_owned();
-                    self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), Some(hint));
+                    let hint = "write `Name: value` on a line for each header, or a JSON object";
+                    self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), hint);
                     Vec::new()
                 });
                 let span = setting.node.span;
@@ -263,7 +306,7 @@ impl<'a> SettingReader<'a> {
                 Err(error) => {
                     let (name, at) = (Field::of(key).name, error.span.start + 1);
                     let message = format!("`{name}` is not JSON: at character {at}, {}", error.message);
-                    self.wrong(key, &setting.node, message, None);
+                    self.wrong(key, setting.node.span, message, "");
                     return Vec::new();
                 }
             },
@@ -301,16 +344,16 @@ impl<'a> SettingReader<'a> {
             }
             Err(error) => {
                 let message = format!("`{name}` is not JSON: at character {}, {}", error.span.start + 1, error.message);
-                self.wrong(key, &setting.node, message, None);
+                self.wrong(key, setting.node.span, message, "");
                 None
             }
         }
     }
 }
 
-/// Whether an item of a list may be an object: a domain (H9), or the file of a secret (H13).
-fn takes_objects(key: Key) -> bool {
-    Field::of(key).kind == Kind::Domains || key == Key::Sign
+/// The hint at a name that was meant; empty where none is near.
+pub(super) fn did_you_mean(near: Option<&str>) -> String {
+    near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// What counts where nothing is set; `None` if that is nothing.

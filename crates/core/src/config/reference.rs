@@ -1,9 +1,7 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
-use super::fields::{FIELDS, Field, FieldScope, Key, Kind, file_variables};
-use super::notify;
+use super::fields::{FIELDS, Field, FieldScope, FieldUse, Key, Kind, SubField, SubKind, file_variables, used_by};
 use super::value::natural;
-use crate::callback::{Format, Method};
 use crate::notify::NotifyEvent;
 use crate::text::json::{Node, Value, pretty};
 
@@ -35,100 +33,106 @@ pub fn schema() -> String {
 fn described(field: &Field, in_entry: bool) -> Value {
     let mut members = vec![("description", Value::string(field.help))];
     let strings = || kind_of("string");
-    let file = || {
-        Value::object(vec![
-            ("type", Value::string("object")),
-            ("properties", Value::object(vec![("file", strings())])),
-            ("required", one_of(&["file"])),
-        ])
-    };
-    let scalar = || Value::object(vec![("type", one_of(&["string", "number", "boolean"]))]);
-    let scalar_or_file = || Value::object(vec![("anyOf", Value::list([scalar(), file()]))]);
-    match (field.key, field.kind) {
-        (Key::Dns, _) => members.push(("const", Value::string("callback"))),
-        (Key::Providers, _) => {
+    let items_of = |items: Value| [("type", Value::string("array")), ("items", items)];
+    match field.kind {
+        Kind::Word if field.words.len() == 1 => members.push(("const", Value::string(field.words[0]))),
+        Kind::Word => members.extend([("type", Value::string("string")), ("examples", one_of(field.words))]),
+        Kind::Text => members.push(("type", Value::string("string"))),
+        Kind::Document => members.push(("type", one_of(&["object", "array", "string"]))),
+        Kind::Headers => {
+            members.extend([("type", one_of(&["object", "string"])), ("additionalProperties", strings())]);
+        }
+        Kind::Domains | Kind::Secrets => {
+            let items = any_of([strings(), Value::object(object(field.parts, false))]);
+            members.extend([("type", one_of(&["array", "string", "object"])), ("items", items)]);
+        }
+        Kind::List => members.extend([("type", one_of(&["array", "string"])), ("items", strings())]),
+        Kind::Sources => {
+            let items = Value::object([("type", one_of(&["string", "integer"]))]);
+            members.extend([("type", one_of(&["array", "string", "integer", "boolean"])), ("items", items)]);
+        }
+        Kind::Whole | Kind::WholeOrText => members.push(("type", one_of(&["integer", "string"]))),
+        Kind::Number => members.push(("type", one_of(&["number", "string"]))),
+        Kind::Flag | Kind::FlagOrText => members.push(("type", one_of(&["boolean", "string"]))),
+        Kind::Values => members.extend(values(field.parts)),
+        Kind::Object => members.extend(object(field.parts, true)),
+        Kind::ObjectOrText => {
+            members.push(("anyOf", Value::list([strings(), Value::object(object(field.parts, true))])));
+        }
+        Kind::FlagObjectOrText => {
+            let any = [kind_of("boolean"), strings(), Value::object(object(field.parts, true))];
+            members.push(("anyOf", Value::list(any)));
+        }
+        Kind::Callbacks => {
+            let of_entry = used_by(FieldUse::Notify).map(|field| (field.name, described(field, true)));
+            let properties = of_entry.chain(field.parts.iter().map(|part| (part.name, described_part(part))));
+            let object = Value::object([("type", Value::string("object")), ("properties", Value::object(properties))]);
+            let list = Value::object(items_of(object.clone()));
+            members.push(("anyOf", Value::list([object, list, strings()])));
+        }
+        Kind::Entries => {
             let entry = FIELDS.iter().filter(|field| field.scope == FieldScope::Entry);
             let name = |field: &Field| if field.key == Key::Dns { "provider" } else { field.name };
             let properties = Value::object(entry.map(|field| (name(field), described(field, true))));
-            let item = Value::object(vec![("type", Value::string("object")), ("properties", properties)]);
-            members.extend([
-                ("type", Value::string("array")),
-                ("items", item),
-                ("minItems", Value::Number("1".into())),
-            ]);
+            members.extend(items_of(Value::object([("type", Value::string("object")), ("properties", properties)])));
+            members.push(("minItems", Value::Number("1".into())));
         }
-        (Key::Method, _) => {
-            let words = Value::list(Method::ALL.map(|method| Value::string(method.as_str())));
-            members.extend([("type", Value::string("string")), ("examples", words)]);
-        }
-        (Key::Format, _) => {
-            let words = Value::list(Format::ALL.map(|format| Value::string(format.as_str())));
-            members.extend([("type", Value::string("string")), ("examples", words)]);
-        }
-        (_, Kind::Headers) => {
-            members.extend([("type", one_of(&["object", "string"])), ("additionalProperties", strings())]);
-        }
-        (_, Kind::Text) => members.push(("type", Value::string("string"))),
-        (_, Kind::Document) => members.push(("type", one_of(&["object", "array", "string"]))),
-        (_, Kind::Domains) => {
-            let extra = Value::object(vec![("type", Value::string("object")), ("additionalProperties", scalar())]);
-            let own = vec![("name", strings()), ("extra", extra), ("interface_id", strings())];
-            let object = Value::object(vec![
-                ("type", Value::string("object")),
-                ("properties", Value::object(own)),
-                ("required", one_of(&["name"])),
-            ]);
-            let items = Value::object(vec![("anyOf", Value::list([strings(), object]))]);
-            members.extend([("type", one_of(&["array", "string", "object"])), ("items", items)]);
-        }
-        (Key::Sign, _) => {
-            let items = Value::object(vec![("anyOf", Value::list([strings(), file()]))]);
-            members.extend([("type", one_of(&["array", "string", "object"])), ("items", items)]);
-        }
-        (_, Kind::List) => members.extend([("type", one_of(&["array", "string"])), ("items", strings())]),
-        (_, Kind::Sources) => {
-            let items = Value::object(vec![("type", one_of(&["string", "integer"]))]);
-            members.extend([("type", one_of(&["array", "string", "integer", "boolean"])), ("items", items)]);
-        }
-        (_, Kind::Whole | Kind::WholeOrText) => members.push(("type", one_of(&["integer", "string"]))),
-        (_, Kind::Number) => members.push(("type", one_of(&["number", "string"]))),
-        (_, Kind::Flag | Kind::FlagOrText) => members.push(("type", one_of(&["boolean", "string"]))),
-        (Key::Expect, _) => members.push(("anyOf", expect())),
-        (Key::Group, _) => members.extend(group()),
-        (Key::Web, _) => members.push(("anyOf", web())),
-        (_, Kind::FlagObjectOrText) => members.push(("type", one_of(&["boolean", "object", "string"]))),
-        (_, Kind::ObjectOrText) => members.push(("type", one_of(&["object", "string"]))),
-        (_, Kind::Object) => {
-            members.extend([("type", Value::string("object")), ("additionalProperties", scalar_or_file())]);
-        }
-        (_, Kind::Callbacks) => {
-            let own = notify::fields().map(|field| (field.name, described(field, true)));
-            let words = NotifyEvent::ALL.map(|event| Value::string(event.as_str()));
-            let words = Value::object([("enum", Value::list(words))]);
-            let events = Value::object([("type", Value::string("array")), ("items", words.clone())]);
-            let on = Value::object([
-                ("description", Value::string("What to tell; not set: `changed`, `failed`, `recovered` and `stopped`")),
-                ("anyOf", Value::list([words, events])),
-            ]);
-            let after = Value::object([
-                ("description", Value::string("Failures in a row before `failed` is sent; not set: 3")),
-                ("type", Value::string("integer")),
-                ("minimum", Value::Number("1".into())),
-            ]);
-            let object = Value::object([
-                ("type", Value::string("object")),
-                ("properties", Value::object(own.chain([("on", on), ("after", after)]))),
-            ]);
-            let list = Value::object([("type", Value::string("array")), ("items", object.clone())]);
-            members.push(("anyOf", Value::list([object, list, strings()])));
-        }
-        (_, Kind::Objects) => {}
     }
     for (name, allowed) in &mut members {
         or_null(name, allowed);
     }
     if !field.default.is_empty() && !in_entry {
         members.push(("default", natural(field.kind, &Value::string(field.default))));
+    }
+    Value::object(members)
+}
+
+/// An object with parts; `is_closed` where it has no others.
+fn object(parts: &'static [SubField], is_closed: bool) -> Vec<(&'static str, Value)> {
+    let properties = Value::object(parts.iter().map(|part| (part.name, described_part(part))));
+    let mut members = vec![("type", Value::string("object")), ("properties", properties)];
+    let needed: Vec<&str> = parts.iter().filter(|part| part.is_needed).map(|part| part.name).collect();
+    if !needed.is_empty() {
+        members.push(("required", one_of(&needed)));
+    }
+    if is_closed {
+        members.push(("additionalProperties", Value::Bool(false)));
+    }
+    members
+}
+
+/// An object of scalars, or of objects with these parts.
+fn values(parts: &'static [SubField]) -> [(&'static str, Value); 2] {
+    let scalar = Value::object([("type", one_of(&["string", "number", "boolean"]))]);
+    let value = any_of([scalar, Value::object(object(parts, false))]);
+    [("type", Value::string("object")), ("additionalProperties", value)]
+}
+
+fn described_part(part: &SubField) -> Value {
+    let types = |kinds: &[&str]| vec![("type", one_of(kinds))];
+    let one = |kind: &str| vec![("type", Value::string(kind))];
+    let list = |items: Value| Value::object([("type", Value::string("array")), ("items", items)]);
+    let mut members = match part.kind {
+        SubKind::Text | SubKind::Path | SubKind::SecretPath => one("string"),
+        SubKind::Flag => one("boolean"),
+        SubKind::Pointers => one("object"),
+        SubKind::Whole => [one("integer"), vec![("minimum", Value::Number("1".into()))]].concat(),
+        SubKind::WholeOrText => types(&["integer", "string"]),
+        SubKind::Statuses => types(&["integer", "string", "array"]),
+        SubKind::List => [types(&["array", "string"]), vec![("items", kind_of("string"))]].concat(),
+        SubKind::Values => values(part.parts).to_vec(),
+        SubKind::Conditions => {
+            let condition = || Value::object(object(part.parts, true));
+            let all = list(any_of([kind_of("string"), condition()]));
+            vec![("anyOf", Value::list([kind_of("string"), condition(), all]))]
+        }
+        SubKind::Events => {
+            let words = Value::object([("enum", one_of(&NotifyEvent::ALL.map(NotifyEvent::as_str)))]);
+            vec![("anyOf", Value::list([words.clone(), list(words)]))]
+        }
+    };
+    if !part.help.is_empty() {
+        members.insert(0, ("description", Value::string(part.help)));
     }
     Value::object(members)
 }
@@ -151,65 +155,8 @@ fn one_of(kinds: &[&str]) -> Value {
     Value::list(kinds.iter().map(|kind| Value::string(*kind)))
 }
 
-/// What `web` may be.
-fn web() -> Value {
-    let list = || Value::object([("type", one_of(&["array", "string"])), ("items", kind_of("string"))]);
-    let parts = super::web::PARTS.map(|name| match name {
-        "allow_edit" => (name, kind_of("boolean")),
-        "hosts" | "proxies" => (name, list()),
-        _ => (name, kind_of("string")),
-    });
-    let object = Value::object([
-        ("type", Value::string("object")),
-        ("properties", Value::object(parts)),
-        ("additionalProperties", Value::Bool(false)),
-    ]);
-    Value::list([kind_of("boolean"), kind_of("string"), object])
-}
-
-/// What `group` is.
-fn group() -> [(&'static str, Value); 4] {
-    let parts = super::group::PARTS.map(|name| match name {
-        "prefer" | "lease" => (name, Value::object([("type", one_of(&["integer", "string"]))])),
-        _ => (name, kind_of("string")),
-    });
-    [
-        ("type", Value::string("object")),
-        ("properties", Value::object(parts)),
-        ("required", one_of(&["store", "name"])),
-        ("additionalProperties", Value::Bool(false)),
-    ]
-}
-
-/// What `expect` may be.
-fn expect() -> Value {
-    let string = || kind_of("string");
-    let status = Value::object([("type", one_of(&["integer", "string", "array"]))]);
-    let parts = [
-        ("status", status),
-        ("body", string()),
-        ("json", kind_of("object")),
-        ("for", string()),
-        ("until", string()),
-        ("all", kind_of("boolean")),
-    ];
-    let condition = Value::object([
-        ("type", Value::string("object")),
-        ("properties", Value::object(parts)),
-        ("additionalProperties", Value::Bool(false)),
-    ]);
-    let list = Value::object([
-        ("type", Value::string("array")),
-        ("items", Value::object([("anyOf", Value::list([string(), condition.clone()]))])),
-    ]);
-    let any = Value::object([("anyOf", Value::list([string(), condition, list]))]);
-    let names = ["stop", "wait", "reject", "accept"];
-    let conditions = Value::object([
-        ("type", Value::string("object")),
-        ("properties", Value::object(names.map(|name| (name, any.clone())))),
-        ("additionalProperties", Value::Bool(false)),
-    ]);
-    Value::list([string(), conditions])
+fn any_of<const N: usize>(kinds: [Value; N]) -> Value {
+    Value::object([("anyOf", Value::list(kinds))])
 }
 
 const ABOVE: &str = "\
@@ -244,7 +191,7 @@ pub fn page() -> String {
             field.name,
             code("", field.variable),
             code("--", field.option),
-            field.allowed(),
+            field.allowed,
             field.help
         );
     }

@@ -175,35 +175,12 @@ fn compact(value: &Value) -> String {
     }
 }
 
-/// What stands in the comment of a field that is not set: its default, or something that could be meant.
+/// What stands in the comment of a field that is not set: something that could be meant, or its default.
 fn example(field: &Field) -> String {
-    let text = match field.key {
-        Key::Id => "\"/hook?ip=__IP__\"",
-        Key::Endpoint => "\"https://example.com/api/\"",
-        Key::Token => "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }",
-        Key::Method => "\"GET\"",
-        Key::Headers => "{ \"Authorization\": \"Bearer my-key\" }",
-        Key::Ipv4 | Key::Ipv6 => "[\"home.example.com\"]",
-        Key::Ttl => "300",
-        Key::Line => "\"default\"",
-        Key::Extra => "{ \"__KEY__\": \"my-key\" }",
-        Key::Sign => "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"",
-        Key::Zone => "\"example.com\"",
-        Key::Proxy => "[\"DIRECT\"]",
-        Key::Interval => "\"5m\"",
-        Key::MinInterval => "\"10m\"",
-        Key::Expect => "\"dyndns2\"",
-        Key::Combine => "{ \"families\": false }",
-        Key::Web => "\"127.0.0.1:9876\"",
-        Key::Group => "{ \"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\" }",
-        Key::LogFile => "\"ddns.log\"",
-        Key::LogFormat => "\"%(asctime)s %(levelname)s %(message)s\"",
-        Key::Notify => "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }",
-        Key::Providers => "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]",
-        Key::Schema => "\"ddns.schema.json\"",
-        _ => return compact(&natural(field.kind, &Value::string(field.default))),
-    };
-    text.to_owned()
+    match field.example {
+        "" => compact(&natural(field.kind, &Value::string(field.default))),
+        example => example.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
+use super::files::{named, named_in};
 use super::group::group;
-use super::named_files::{named, named_in};
 use super::notify::notify;
 use super::raw::{FileLayers, Raw, Start};
 use super::read::SettingReader;
@@ -106,7 +106,7 @@ fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
         log.format = format;
         if !log.format.has_message() {
             let message = "`log.format` has no %(message)s: every line would be the same";
-            reader.wrong_whole(Key::LogFormat, message, Some("e.g. %(asctime)s %(levelname)s %(message)s".to_owned()));
+            reader.wrong_whole(Key::LogFormat, message, "e.g. %(asctime)s %(levelname)s %(message)s");
         }
         if log.format.has_code_place() {
             let message =
@@ -124,12 +124,7 @@ fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
 
 fn level(reader: &mut SettingReader<'_>) -> Option<Level> {
     let name = reader.digits(Key::LogLevel)?;
-    let level = Level::parse(name);
-    if level.is_none() {
-        let message = format!("`log.level` must be {}, not `{name}`", Field::of(Key::LogLevel).allowed());
-        reader.wrong_whole(Key::LogLevel, message, None);
-    }
-    level
+    reader.or_wrong(Key::LogLevel, name, Level::parse(name))
 }
 
 fn concurrency(reader: &mut SettingReader<'_>) -> Option<Concurrency> {
@@ -153,10 +148,10 @@ fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
             )
         }
         Some(_) => format!("`interval` is longer than {} days", MAX_INTERVAL.as_secs() / 86_400),
-        None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed()),
+        None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed),
     };
     let hint = "changes of this host's own addresses are noticed at once, whatever the interval";
-    reader.wrong_whole(Key::Interval, message, interval.map(|_| hint.to_owned()));
+    reader.wrong_whole(Key::Interval, message, interval.map_or("", |_| hint));
     None
 }
 

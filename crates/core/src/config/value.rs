@@ -141,11 +141,11 @@ pub(super) fn is_empty_token(value: &Value) -> bool {
     }
 }
 
-/// The members of a form that is written as an object, or as a text that holds one: options and variables hold texts alone.
-pub(super) fn form_members(node: &Node) -> Option<Cow<'_, [Member]>> {
-    match &node.value {
+/// The members of an object, or of a text that holds one: options and variables hold texts alone.
+pub(super) fn members(value: &Value, dialect: Dialect) -> Option<Cow<'_, [Member]>> {
+    match value {
         Value::Object(members) => Some(Cow::Borrowed(members)),
-        Value::String(text) if text.trim_start().starts_with('{') => match parse(text, Dialect::TOKEN).ok()?.value {
+        Value::String(text) if text.trim_start().starts_with('{') => match parse(text, dialect).ok()?.value {
             Value::Object(members) => Some(Cow::Owned(members)),
             _ => None,
         },
@@ -192,7 +192,7 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
     let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
-        Kind::List | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
+        Kind::List | Kind::Secrets | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
         // What is empty is a body only in a string (B7), and a placeholder outside quotes is possible only there.
         Kind::Document => json()
             .ok()
@@ -203,10 +203,10 @@ pub(super) fn natural(kind: Kind, value: &Value) -> Value {
             flag(text).map(Value::Bool).or(object)
         }
         Kind::Flag | Kind::FlagOrText => flag(text).map(Value::Bool),
-        Kind::Object | Kind::Callbacks => json().ok(),
+        Kind::Values | Kind::Object | Kind::Callbacks => json().ok(),
         Kind::Headers => headers(text).ok().map(Value::Object),
         Kind::ObjectOrText => json().ok().filter(|json| json.members().is_some()),
-        Kind::Text | Kind::Objects => None,
+        Kind::Text | Kind::Word | Kind::Entries => None,
     };
     meant.unwrap_or_else(|| value.clone())
 }

@@ -4,30 +4,19 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::fields::{Field, Key};
-use super::files::{self, FileContents};
+use super::files::FileContents;
 use super::layers::Layers;
-use super::raw::{Origin, Raw, Setting};
+use super::raw::{Origin, Raw};
 use super::read::SettingReader;
 use super::value::{flag, list};
 use crate::net::listen::listen_address;
 use crate::net::network::Network;
-use crate::text::diagnostic::nearest;
-use crate::text::json::{Dialect, Member, Node, Value, parse};
+use crate::text::json::{Member, Node, Value};
 
 /// Where the page is unless another place is named.
 pub const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
 const PORT: u16 = 9876;
-
-/// The members of `web`.
-pub(crate) const PARTS: [&str; 8] =
-    ["listen", "password_file", "token_file", "allow_edit", "hosts", "proxies", "certificate", "key"];
-
-/// Those that name files.
-pub(super) const PATHS: [&str; 4] = ["password_file", "token_file", "certificate", "key"];
-
-/// Those whose files are for their owner.
-pub(super) const SECRET_PATHS: [&str; 3] = ["password_file", "token_file", "key"];
 
 /// The page of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,29 +75,6 @@ impl fmt::Debug for SecretFile {
     }
 }
 
-/// Whether a member of `web` may be seen.
-pub(crate) fn is_shown(member: &Member, files: &FileContents) -> bool {
-    files::is_shown(member, files, &PARTS, &PATHS)
-}
-
-/// The files that these members of a `web` name.
-pub(super) fn paths(setting: &Setting, names: &[&str]) -> Vec<String> {
-    let members = members(&setting.node.value).unwrap_or_default();
-    let paths = members.iter().filter(|member| names.contains(&member.key.as_str()));
-    paths.filter_map(|member| member.node.value.text()).map(str::to_owned).collect()
-}
-
-/// The members of an object, or of a text that holds one: options and variables hold texts alone.
-pub(super) fn members(value: &Value) -> Option<Vec<Member>> {
-    match value {
-        Value::Object(members) => Some(members.clone()),
-        Value::String(text) if text.trim_start().starts_with('{') => {
-            parse(text, Dialect::IN_TEXT).ok()?.value.members().map(<[Member]>::to_vec)
-        }
-        _ => None,
-    }
-}
-
 /// `web`; `None` if it is not set or switched off. `true` and an address leave the rest to the layers below, so that
 /// `--web` does not take a password away.
 pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Web> {
@@ -125,16 +91,16 @@ pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Optio
             Value::String(text) if flag(text) == Some(true) => {}
             Value::String(text) if !text.trim_start().starts_with('{') => {
                 let Some(address) = listen_address(text, PORT) else {
-                    let message = format!("`web` must be {}, not `{text}`", Field::of(Key::Web).allowed());
-                    let hint = "such as 127.0.0.1:9876, [::1]:9876, or a port alone".to_owned();
-                    reader.wrong_whole(Key::Web, message, Some(hint));
+                    let message = format!("`web` must be {}, not `{text}`", Field::of(Key::Web).allowed);
+                    let hint = "such as 127.0.0.1:9876, [::1]:9876, or a port alone";
+                    reader.wrong_whole(Key::Web, message, hint);
                     return None;
                 };
                 listen = listen.or(Some(address));
             }
             _ => {
                 let node = reader.object(Key::Web)?;
-                let web = WebReader { reader, files, is_fetched: setting.is_fetched() }.read(&node);
+                let web = WebReader { reader, files }.read(&node);
                 let is_in_file = is_in_file || matches!(setting.origin, Origin::File(_));
                 return Some(Web { listen: listen.unwrap_or(web.listen), is_in_file, ..web });
             }
@@ -148,48 +114,38 @@ pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Optio
 struct WebReader<'a, 'r> {
     reader: SettingReader<'a>,
     files: &'r FileContents,
-    is_fetched: bool,
 }
 
 impl WebReader<'_, '_> {
     fn read(mut self, node: &Node) -> Web {
         let mut web = Web::default();
-        for Member { key, key_span, node } in node.value.members().unwrap_or_default() {
+        for member in node.value.members().unwrap_or_default() {
+            let Member { key, node, .. } = member;
             match key.as_str() {
-                "listen" => match node.value.text().and_then(|text| listen_address(text, PORT)) {
-                    Some(listen) => web.listen = listen,
-                    None => self.wrong(node, "`web.listen` must be an address of this host", "such as 127.0.0.1:9876"),
-                },
-                "allow_edit" => match &node.value {
-                    Value::Bool(flag) => web.allow_edit = *flag,
-                    _ => self.wrong(node, "`web.allow_edit` must be `true` or `false`", ""),
-                },
+                "listen" => {
+                    let listen = node.value.text().and_then(|text| listen_address(text, PORT));
+                    let must = ["an address of this host", "such as 127.0.0.1:9876"];
+                    web.listen = self.reader.part(Key::Web, key, node.span, listen, must).unwrap_or(web.listen);
+                }
+                "allow_edit" => {
+                    let flag = if let Value::Bool(flag) = node.value { Some(flag) } else { None };
+                    let flag = self.reader.part(Key::Web, key, node.span, flag, ["`true` or `false`", ""]);
+                    web.allow_edit = flag.unwrap_or_default();
+                }
                 "hosts" => web.hosts = self.list(node, key, "a host name, without a port", host),
                 "proxies" => web.proxies = self.list(node, key, "an address or a network", Network::parse),
                 "password_file" => web.password = self.file(node, key),
                 "token_file" => web.token = self.file(node, key),
                 "certificate" => web.certificate = self.file(node, key),
                 "key" => web.key = self.file(node, key),
-                _ => {
-                    let at = Node { span: *key_span, value: Value::Null };
-                    let hint = match nearest(key, PARTS) {
-                        Some(name) => format!("did you mean `{name}`?"),
-                        None => format!("use `{}`", PARTS.join("`, `")),
-                    };
-                    self.wrong(&at, &format!("`web`: `{key}` is not a part of it"), &hint);
-                }
+                _ => self.reader.wrong_name(Key::Web, member, None),
             }
         }
         if web.certificate.is_some() != web.key.is_some() {
             let message = "`web.certificate` and `web.key` belong together: one of them is missing";
-            self.reader.wrong_whole(Key::Web, message, None);
+            self.reader.wrong_whole(Key::Web, message, "");
         }
         web
-    }
-
-    fn wrong(&mut self, at: &Node, message: &str, hint: &str) {
-        let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-        self.reader.wrong(Key::Web, &Node { span: at.span, value: Value::Null }, message, hint);
     }
 
     /// The items of a list, or of one string with separators.
@@ -199,26 +155,13 @@ impl WebReader<'_, '_> {
             Value::String(text) => list(text).unwrap_or_default(),
             _ => vec![node.clone()],
         };
-        let mut good = Vec::new();
-        for item in &items {
-            match item.value.text().map(str::trim).and_then(read) {
-                Some(value) => good.push(value),
-                None => self.wrong(node, &format!("`web.{name}` must be {what}, or a list of them"), ""),
-            }
-        }
-        good
+        let must = format!("{what}, or a list of them");
+        let values = items.iter().map(|item| item.value.text().map(str::trim).and_then(read));
+        values.filter_map(|value| self.reader.part(Key::Web, name, node.span, value, [&must, ""])).collect()
     }
 
     fn file(&mut self, node: &Node, name: &str) -> Option<SecretFile> {
-        if self.is_fetched {
-            let message = format!("`web.{name}` names a file, which a fetched configuration may not");
-            self.wrong(node, &message, "set `web` with an option or in the environment");
-            return None;
-        }
-        let Some(path) = node.value.text().filter(|path| !path.trim().is_empty()) else {
-            self.wrong(node, &format!("`web.{name}` must be the path of a file"), "");
-            return None;
-        };
+        let path = self.reader.path(Key::Web, name, node, "set `web` with an option or in the environment")?;
         Some(SecretFile { path: path.to_owned(), shown: self.files.shown(path), text: self.files.text(path) })
     }
 }

@@ -1,36 +1,13 @@
 //! What no single field of a recipe can tell: whether each name has a value, and which fields are filled.
 
 use std::collections::HashMap;
+use std::iter;
 
 use super::read::RecipeReader;
 use super::{Each, Recipe, template};
 use crate::callback::expect::Pointer;
+use crate::config::fields::{Field, FieldUse, Key, Kind, SubField, used_by};
 use crate::text::json::{Member, Node, Span, Value};
-
-/// The fields that a recipe may fill: what is sent, and what a response means. The others belong to the host: a recipe of a
-/// stranger's runs no program and names no file.
-const FILLED: [&str; 16] = [
-    "cache_max_age",
-    "combine",
-    "concurrency",
-    "endpoint",
-    "expect",
-    "extra",
-    "format",
-    "headers",
-    "id",
-    "line",
-    "method",
-    "min_interval",
-    "sign",
-    "token",
-    "ttl",
-    "zone",
-];
-
-/// The fields that a notification of a recipe may have.
-const FILLED_IN_NOTIFY: [&str; 11] =
-    ["after", "endpoint", "expect", "extra", "format", "headers", "id", "method", "on", "sign", "token"];
 
 /// Names that have a value wherever something is done for a domain, and how often that is.
 const OWN: [(&str, Each); 4] =
@@ -66,10 +43,13 @@ impl RecipeReader<'_> {
             }
         }
         let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
-        let filled: &[&str] = &FILLED;
-        let mut parts = vec![(&recipe.config, Each::Once, filled), (&recipe.domain, Each::Record, &["extra"])];
-        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once, filled)));
-        parts.extend(recipe.notify.iter().map(|part| (part, Each::Once, &FILLED_IN_NOTIFY[..])));
+        let entry = filled(used_by(FieldUse::Recipe), &[]);
+        let domain = filled(iter::empty(), Field::of(Key::Ipv4).parts);
+        let both = used_by(FieldUse::Recipe).filter(|field| field.is_for(FieldUse::Notify));
+        let notification = filled(both, Field::of(Key::Notify).parts);
+        let mut parts = vec![(&recipe.config, Each::Once, &entry), (&recipe.domain, Each::Record, &domain)];
+        parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once, &entry)));
+        parts.extend(recipe.notify.iter().map(|part| (part, Each::Once, &notification)));
         for (members, each, known_fields) in parts {
             self.check_fields(members, known_fields);
             template::texts(members, &mut |keys, text, node| {
@@ -78,7 +58,12 @@ impl RecipeReader<'_> {
                 for name in template::names(text).filter(|name| !is_typed(name)) {
                     self.check_name_here(name, &known, each, node.span);
                 }
-                let is_whole = template::only(text).is_some() && matches!(keys, ["extra", _] | ["sign"]);
+                let may_be_file = match keys {
+                    [name] => kind_of(name) == Some(Kind::Secrets),
+                    [name, _] => kind_of(name) == Some(Kind::Values),
+                    _ => false,
+                };
+                let is_whole = template::only(text).is_some() && may_be_file;
                 let is_out_of_place = |name: &str| secrets.contains(&name) && !is_typed(name);
                 if !is_whole && template::names(text).any(is_out_of_place) {
                     self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
@@ -92,12 +77,11 @@ impl RecipeReader<'_> {
             if !known.contains(&key.as_str()) {
                 self.error(*key_span, format!("a recipe does not fill `{key}`; it may fill {}", known.join(", ")));
             }
-            let names_a_file = match (key.as_str(), &node.value) {
-                ("extra", Value::Object(members)) => !members.iter().all(|member| is_scalar(&member.node)),
-                ("sign", Value::Array(items)) => !items.iter().all(is_scalar),
-                ("sign", _) => !is_scalar(node),
-                ("extra", _) => true,
-                _ => false,
+            let names_a_file = match (kind_of(key), &node.value) {
+                (Some(Kind::Values), Value::Object(members)) => !members.iter().all(|member| is_scalar(&member.node)),
+                (Some(Kind::Secrets), Value::Array(items)) => !items.iter().all(is_scalar),
+                (Some(Kind::Secrets), _) => !is_scalar(node),
+                (kind, _) => kind == Some(Kind::Values),
             };
             if names_a_file {
                 self.error(node.span, format!("a recipe names no file: `{key}` holds plain values"));
@@ -118,6 +102,18 @@ impl RecipeReader<'_> {
             Some(_) => {}
         }
     }
+}
+
+/// The names that a recipe may fill, of fields and of parts.
+fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubField]) -> Vec<&'static str> {
+    let parts = parts.iter().filter(|part| part.is_for(FieldUse::Recipe)).map(|part| part.name);
+    let mut names: Vec<&str> = fields.map(|field| field.name).chain(parts).collect();
+    names.sort_unstable();
+    names
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    Field::written(name).map(|field| field.kind)
 }
 
 fn is_scalar(node: &Node) -> bool {

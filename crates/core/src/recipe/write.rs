@@ -2,6 +2,7 @@
 
 use super::form::{Form, RecordScope};
 use super::{Each, Recipe, template};
+use crate::config::fields::{Field, Visibility};
 use crate::config::starter;
 use crate::net::family::Family;
 use crate::text::json::{Member, Node, Value};
@@ -128,7 +129,8 @@ impl Form<'_> {
 
 impl RecipeWriter<'_, '_> {
     fn member(&mut self, member: &Member, scope: RecordScope<'_>) -> (String, Value) {
-        let is_url = matches!(member.key.as_str(), "id" | "endpoint");
+        let is_url = |field: &Field| matches!(field.shown, Visibility::Url | Visibility::BaseUrl);
+        let is_url = Field::written(&member.key).is_some_and(is_url);
         (member.key.clone(), self.value(&member.node.value, scope, is_url))
     }
 

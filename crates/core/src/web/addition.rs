@@ -5,30 +5,18 @@ use std::rc::Rc;
 
 use super::check::{Finding, check};
 use crate::address::source::Source;
-use crate::config::fields::{Field, FieldScope, Key};
+use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, RequestPart};
 use crate::config::raw::{self, Document, FileLayers, Origin, Raw};
 use crate::config::validate::Surroundings;
-use crate::config::{self, Cache, Config, notify};
+use crate::config::{self, Cache, Config};
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse, pretty};
 
 /// What shapes a request: an entry that inherited it would send something else, or somebody else's secrets.
-const SHAPING: [Key; 13] = [
-    Key::Id,
-    Key::Endpoint,
-    Key::Token,
-    Key::Method,
-    Key::Headers,
-    Key::Format,
-    Key::Ipv4,
-    Key::Ipv6,
-    Key::Extra,
-    Key::Zone,
-    Key::Sign,
-    Key::Expect,
-    Key::Combine,
-];
+fn shaping() -> impl Iterator<Item = &'static Field> {
+    FIELDS.iter().filter(|field| field.request == RequestPart::Content)
+}
 
 /// What shapes requests from outside of a file: the field, what says it, and whether that is an option. Can go to another thread.
 pub struct Outside(Vec<(Key, String, bool)>);
@@ -43,7 +31,7 @@ impl Outside {
                 Origin::File(_) => None,
             })
         };
-        Self(SHAPING.into_iter().flat_map(said).collect())
+        Self(shaping().map(|field| field.key).flat_map(said).collect())
     }
 }
 
@@ -57,7 +45,7 @@ pub fn checked(text: &str) -> Result<(), String> {
         "`cmd:` or `shell:`"
     } else if !config.files.is_empty() || config.log.file.is_some() || config.entries.iter().any(has_path) {
         "the path of a file"
-    } else if config.web.is_some() || config.group.is_some() || !config.notify.is_empty() {
+    } else if read(text)?.layers().flat_map(Raw::settings).any(|(field, _)| field.edit == EditRight::Host) {
         "`web`, `group` or `notify`"
     } else {
         return Ok(());
@@ -85,14 +73,13 @@ fn read(text: &str) -> Result<FileLayers, String> {
 
 /// Refuses entries that would inherit what shapes their requests: nobody gets a secret that was meant for somebody else.
 fn refuse_inherited(new: &FileLayers, file: &Raw, outside: &Outside) -> Result<(), String> {
-    for key in SHAPING {
+    for &Field { key, name, .. } in shaping() {
         let is_own = new.file.get(key).is_some()
             || new.entries.as_ref().is_some_and(|entries| entries.iter().all(|(entry, _)| entry.get(key).is_some()));
         let is_of_file = !is_own && file.get(key).is_some();
         // What an option says counts for every entry.
         let counts = |is_option: bool| is_option || !is_own && !is_of_file;
         let said = outside.0.iter().find(|(of, _, is_option)| *of == key && counts(*is_option));
-        let name = Field::of(key).name;
         if let Some((_, from, _)) = said {
             return Err(format!(
                 "`{name}` comes from {from}, and the new entry would inherit it: add the entry on the host"
@@ -173,7 +160,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     let mut outside = String::new();
     let mut inside = String::new();
     let mut at = root.span.start;
-    let is_of_file = |field: &Field| field.scope == FieldScope::File || notify::INHERITED.contains(&field.key);
+    let is_of_file = |field: &Field| field.scope != FieldScope::Entry || field.request == RequestPart::Way;
     for member in members {
         let (start, end) = (member.key_span.start, member.node.span.end);
         let is_whole = member.key == "log" || Field::written(&member.key).is_some_and(is_of_file);

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::config::fields::Field;
 use crate::config::files::FileContents;
+use crate::config::files::named_in;
 use crate::config::lint::{lint, sent_twice};
-use crate::config::named_files::named_in;
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
 use crate::object;
@@ -113,7 +113,7 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
 /// The same surroundings, with something that stands in for every file.
 fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
     let mut files = FileContents::default();
-    let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::named_files::named);
+    let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::files::named);
     for path in named.into_iter().chain(outside) {
         files.add(path, Ok(STAND_IN.to_owned()));
     }

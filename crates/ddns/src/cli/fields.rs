@@ -19,17 +19,16 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
         options.set(*key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
         return Ok(true);
     }
-    let is_meant = |field: &&Field| field.option == Some(name) || field.aliases.contains(&name);
-    let Some(field) = FIELDS.iter().find(is_meant) else { return Ok(false) };
+    let Some(field) = FIELDS.iter().find(|field| field.is_set_by(name)) else { return Ok(false) };
     let option = format!("--{}", field.option.unwrap_or_default());
     let value = match field.kind {
         Kind::Flag | Kind::FlagOrText | Kind::FlagObjectOrText => match optional_value(parser, field.kind)? {
             Some(text) => Value::String(text),
             None => Value::Bool(true),
         },
-        Kind::List | Kind::Domains | Kind::Sources => {
+        kind if kind.is_list() => {
             let values = values(parser, &option)?;
-            if matches!(field.key, Key::Ipv4 | Key::Ipv6)
+            if field.kind == Kind::Domains
                 && let Some(error) = values.iter().find_map(|value| no_domain(&option, value))
             {
                 return Err(error);
@@ -121,5 +120,5 @@ pub(super) fn text(value: OsString) -> Result<String, Diagnostic> {
 }
 
 fn missing_value(field: &Field) -> Diagnostic {
-    wrong(format!("--{} needs a value: {}", field.option.unwrap_or_default(), field.allowed()))
+    wrong(format!("--{} needs a value: {}", field.option.unwrap_or_default(), field.allowed))
 }

@@ -481,7 +481,7 @@ pub(crate) fn usage_of(field: &Field) -> Option<String> {
     let value = match field.kind {
         Kind::Flag => String::new(),
         Kind::FlagOrText | Kind::FlagObjectOrText => format!(" [{}]", field.value),
-        Kind::List | Kind::Domains | Kind::Sources => format!(" {}…", field.value),
+        kind if kind.is_list() => format!(" {}…", field.value),
         _ => format!(" {}", field.value),
     };
     field.option.map(|option| format!("--{option}{value}"))

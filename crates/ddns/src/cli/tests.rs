@@ -8,7 +8,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::Value;
 
 use super::rows::NAMES;
-use super::table::{COMMANDS, Name};
+use super::table::{COMMANDS, Name, usage_of};
 use super::topics::TOPICS;
 use super::{CliSettings, Invocation, help, parse};
 use crate::output::layout::{WIDE, WIDTH};
@@ -176,6 +176,8 @@ fn help_names_every_option() {
     let help = help::about(Some("options"), WIDTH).expect("a page");
     for field in &FIELDS {
         assert!(field.option.is_none_or(|option| help.contains(&format!("--{option}"))), "{}", field.name);
+        let takes_several = usage_of(field).is_some_and(|usage| usage.ends_with('…'));
+        assert_eq!(takes_several, field.kind.is_list(), "{}", field.name);
     }
     assert!(help.contains("--no-cache") && help.contains("-c, --config"), "{help}");
 }

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use ddns_core::callback::Notice;
 use ddns_core::config::fields::file_variables;
+use ddns_core::config::files;
 use ddns_core::config::lint::{lint, sent_twice};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
-use ddns_core::config::named_files;
 use ddns_core::config::raw::{self, Document, FileLayers};
 use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::{Config, Entry};
@@ -120,7 +120,7 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
 
 /// The same for the files that a configuration names for its secrets.
 fn readable_values(document: &Document, written: &FileLayers, environment: &Environment) -> Vec<Diagnostic> {
-    let named = named_files::secret_in(written).into_iter();
+    let named = files::secret_in(written).into_iter();
     named.filter_map(|file| readable_file(Place::file(&document.name), &file, environment)).collect()
 }
 

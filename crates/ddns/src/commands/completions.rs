@@ -1,7 +1,7 @@
 //! `ddns completions SHELL`: what a shell offers behind `ddns`, from the two tables. Nothing is run while somebody
 //! types: the script holds everything.
 
-use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
+use ddns_core::config::fields::{EditRight, FIELDS, Field, Kind};
 
 use crate::cli::Given;
 use crate::cli::table::{
@@ -51,19 +51,11 @@ impl Offer {
     }
 
     fn field(field: &Field) -> Option<Self> {
-        let behind = match (field.key, field.kind) {
-            (Key::Dns, _) => Behind::Words(&["callback"], false),
-            (Key::Method, _) => Behind::Words(&["GET", "POST", "PUT", "PATCH", "DELETE"], false),
-            (Key::Format, _) => Behind::Words(&["json", "form", "text"], false),
-            (Key::Ssl, _) => Behind::Words(&["auto", "true", "false"], true),
-            (Key::Cache, _) => Behind::Words(&["true", "false"], true),
-            (Key::Index4 | Key::Index6, _) => Behind::Words(&["default", "public", "false"], false),
-            (Key::Concurrency, _) => Behind::Words(&["auto"], false),
-            (Key::LogLevel, _) => Behind::Words(&["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], false),
-            (Key::LogFormat, _) => Behind::Words(&["json"], false),
-            (Key::LogFile, _) => Behind::Words(&[], true),
-            (_, Kind::Flag) => Behind::Nothing,
-            _ => Behind::Anything,
+        let takes_file = field.edit == EditRight::NoPath;
+        let behind = match (field.kind, field.words) {
+            (Kind::Flag, _) => Behind::Nothing,
+            (_, []) if !takes_file => Behind::Anything,
+            (_, words) => Behind::Words(words, takes_file),
         };
         let is_list = field.kind.is_list();
         Some(Self { letter: None, name: field.option?, help: field.help.to_owned(), behind, is_list })

@@ -1,14 +1,14 @@
 //! The callback of an entry: `id`, `endpoint`, `method`, `headers`, `token`, and the values of placeholders.
 
 use super::super::fields::{Field, Key};
-use super::super::value::{document, form_members, is_empty_token, own_names};
+use super::super::value::{document, is_empty_token, members, own_names};
 use super::Maker;
 use super::combine::combine;
 use crate::callback::{
     Body, Callback, Format, Header, Method, SIGNATURE_HEADERS, SigningKey, Target, TargetError, Variables,
 };
 use crate::text::diagnostic::Severity;
-use crate::text::json::{Node, Value, is_placeholder_name};
+use crate::text::json::{Dialect, Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
 
 /// How many headers a callback may add; servers refuse more.
@@ -48,15 +48,11 @@ impl Maker<'_, '_> {
     /// `method`; `None` if the body decides (A2).
     fn method(&mut self, has_body: bool) -> Option<Method> {
         let word = self.reader.text(Key::Method)?;
-        let method = Method::parse(&word);
-        if method.is_none() {
-            let message = format!("`method` must be {}, not `{word}`", Field::of(Key::Method).allowed());
-            self.reader.wrong_whole(Key::Method, message, None);
-        }
+        let method = self.reader.or_wrong(Key::Method, &word, Method::parse(&word));
         if method == Some(Method::Get) && has_body {
             let message = "`method` is GET, but `token` is not empty: a GET has no body";
             let hint = "leave out `method` (POST), or put the values into the query of `id` and leave out `token`";
-            self.reader.wrong_whole(Key::Method, message, Some(hint.to_owned()));
+            self.reader.wrong_whole(Key::Method, message, hint);
         }
         method
     }
@@ -67,27 +63,24 @@ impl Maker<'_, '_> {
         let members = self.reader.headers(Key::Headers);
         if members.len() > MAX_HEADERS {
             let message = format!("`headers` has {} headers, {MAX_HEADERS} are allowed", grouped(members.len()));
-            self.reader.wrong_whole(Key::Headers, message, None);
+            self.reader.wrong_whole(Key::Headers, message, "");
             return headers;
         }
         for member in members {
-            let place = Node { span: member.key_span, value: Value::Null };
+            let place = member.key_span;
             let Value::String(value) = &member.node.value else {
                 let message = format!("`headers`: a value must be a string, not {}", member.node.value.kind());
-                self.reader.wrong(Key::Headers, &member.node, message, None);
+                self.reader.wrong(Key::Headers, member.node.span, message, "");
                 continue;
             };
             match Header::new(&member.key, value, variables, unknown) {
                 Ok(header) if headers.iter().any(|known| known.name() == header.name()) => {
                     let message = format!("`headers`: `{}` stands twice", header.name());
-                    let hint = "names count in any case; remove one of them".to_owned();
-                    self.reader.wrong(Key::Headers, &place, message, Some(hint));
+                    let hint = "names count in any case; remove one of them";
+                    self.reader.wrong(Key::Headers, place, message, hint);
                 }
                 Ok(header) => headers.push(header),
-                Err(why) => {
-                    let hint = Some(why.hint().to_owned());
-                    self.reader.wrong(Key::Headers, &place, format!("`headers` {why}"), hint);
-                }
+                Err(why) => self.reader.wrong(Key::Headers, place, format!("`headers` {why}"), why.hint()),
             }
         }
         headers
@@ -97,37 +90,32 @@ impl Maker<'_, '_> {
     fn sign(&mut self, headers: &[Header]) -> Vec<SigningKey> {
         let mut keys = Vec::new();
         for item in self.reader.short_list(Key::Sign) {
-            let place = Node { span: item.span, value: Value::Null };
-            let Some(value) = self.resolved(Key::Sign, &place, item.value.clone(), "`sign`") else { continue };
+            let place = item.span;
+            let Some(value) = self.resolved(Key::Sign, place, item.value.clone(), "`sign`") else { continue };
             let Value::String(text) = value else {
-                let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed(), value.kind());
-                self.reader.wrong(Key::Sign, &place, message, None);
+                let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed, value.kind());
+                self.reader.wrong(Key::Sign, place, message, "");
                 continue;
             };
             match SigningKey::parse(&text) {
                 Ok(key) => keys.push(key),
                 Err(why) => {
                     let hint = "a secret is `whsec_` and 24 to 64 random bytes in base64, as the receiver shows it";
-                    self.reader.wrong(Key::Sign, &place, format!("`sign`: a secret {why}"), Some(hint.to_owned()));
+                    self.reader.wrong(Key::Sign, place, format!("`sign`: a secret {why}"), hint);
                 }
             }
         }
         let theirs = headers.iter().find(|header| SIGNATURE_HEADERS.contains(&header.name()));
         if let Some(header) = theirs.filter(|_| !keys.is_empty()) {
             let message = format!("`headers` must not set `{}` where `sign` is set", header.name());
-            self.reader.wrong_whole(Key::Headers, message, Some("leave it out: `sign` sets it".to_owned()));
+            self.reader.wrong_whole(Key::Headers, message, "leave it out: `sign` sets it");
         }
         keys
     }
 
     fn format(&mut self) -> Option<Format> {
         let word = self.reader.text(Key::Format)?;
-        let format = Format::parse(&word);
-        if format.is_none() {
-            let message = format!("`format` must be {}, not `{word}`", Field::of(Key::Format).allowed());
-            self.reader.wrong_whole(Key::Format, message, None);
-        }
-        format
+        self.reader.or_wrong(Key::Format, &word, Format::parse(&word))
     }
 
     fn variables(&mut self) -> Variables {
@@ -149,20 +137,20 @@ impl Maker<'_, '_> {
         if members.len() > Variables::MAX_EXTRA {
             let most = grouped(Variables::MAX_EXTRA);
             let message = format!("`extra` has {} members; {most} are possible", grouped(members.len()));
-            self.reader.wrong_whole(Key::Extra, message, None);
+            self.reader.wrong_whole(Key::Extra, message, "");
             return variables;
         }
         for member in members {
-            let node = Node { span: member.node.span, value: Value::Null };
+            let place = member.node.span;
             if !is_placeholder_name(&member.key) {
                 let message = format!("`extra`: `{}` is not of the form `__NAME__`: it has no effect", member.key);
                 self.reader.warn_whole(Key::Extra, message, "use capital letters between double underscores");
                 continue;
             }
             let what = format!("`extra`: `{}`", member.key);
-            let Some(value) = self.resolved(Key::Extra, &node, member.node.value, &what) else { continue };
+            let Some(value) = self.resolved(Key::Extra, place, member.node.value, &what) else { continue };
             if let Err(why) = variables.add(&member.key, value) {
-                self.reader.wrong(Key::Extra, &node, format!("{what} {why}"), None);
+                self.reader.wrong(Key::Extra, place, format!("{what} {why}"), "");
             }
         }
         variables
@@ -193,12 +181,12 @@ impl Maker<'_, '_> {
                     Some(likely) => format!("did you mean {likely} ?"),
                     None => "write the whole address: https://HOST/PATH, or https://USER:PASSWORD@HOST/PATH".to_owned(),
                 };
-                self.reader.wrong_whole(Key::Id, message, Some(hint));
+                self.reader.wrong_whole(Key::Id, message, &hint);
             }
             TargetError::Endpoint(why) => {
-                self.reader.wrong_whole(Key::Endpoint, format!("`endpoint` {why}"), None);
+                self.reader.wrong_whole(Key::Endpoint, format!("`endpoint` {why}"), "");
             }
-            TargetError::Id(why) => self.reader.wrong_whole(Key::Id, format!("`id` {why}"), None),
+            TargetError::Id(why) => self.reader.wrong_whole(Key::Id, format!("`id` {why}"), ""),
         }
         None
     }
@@ -238,20 +226,20 @@ impl Maker<'_, '_> {
                 }
                 let kind = node.value.kind();
                 let message = format!("`token` must be a string where `format` is `text`, not {kind}");
-                self.reader.wrong_whole(Key::Token, message, None);
+                self.reader.wrong_whole(Key::Token, message, "");
                 None
             }
         }
     }
 
     fn form_body(&mut self, node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
-        let form = form_members(node);
+        let form = members(&node.value, Dialect::TOKEN);
         let members = match (&form, &node.value) {
             (Some(members), _) => members,
             (None, Value::String(text)) => return Some(Body::form_text(text, variables, unknown)),
             (None, other) => {
                 let allowed = "an object, or a string such as `a=1&ip=__IP__`, where `format` is `form`";
-                self.reader.wrong_whole(Key::Token, format!("`token` must be {allowed}, not {}", other.kind()), None);
+                self.reader.wrong_whole(Key::Token, format!("`token` must be {allowed}, not {}", other.kind()), "");
                 return None;
             }
         };
@@ -261,8 +249,8 @@ impl Maker<'_, '_> {
             let message = format!("`token`: a value in a form must be a string, a number or a boolean, not {kind}");
             // Places inside of a text mean nothing in the file.
             let place = if node.value.text().is_some() { node } else { &member.node };
-            let place = Node { span: place.span, value: Value::Null };
-            self.reader.wrong(Key::Token, &place, message, None);
+            let place = place.span;
+            self.reader.wrong(Key::Token, place, message, "");
         })
         .ok()
     }
@@ -277,7 +265,7 @@ impl Maker<'_, '_> {
                 let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
                 let message = format!("`token` is not JSON: {place}, {}", error.message);
                 let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
-                self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));
+                self.reader.wrong_whole(Key::Token, message, hint);
                 return None;
             }
         };
@@ -285,8 +273,8 @@ impl Maker<'_, '_> {
             Ok(Some(body)) => return Some(body),
             Ok(None) => {
                 let kind = document.value.kind();
-                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed());
-                self.reader.wrong_whole(Key::Token, message, None);
+                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed);
+                self.reader.wrong_whole(Key::Token, message, "");
             }
             Err(node) => {
                 let message = match &node.value {
@@ -297,7 +285,7 @@ impl Maker<'_, '_> {
                     _ => "`token` contains a placeholder without a value".to_owned(),
                 };
                 let hint = "put it in double quotes to send it as it is";
-                self.reader.wrong_whole(Key::Token, message, Some(hint.to_owned()));
+                self.reader.wrong_whole(Key::Token, message, hint);
             }
         }
         None

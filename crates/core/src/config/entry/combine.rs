@@ -1,10 +1,10 @@
 //! `combine`: several updates in one request (H7).
 
-use super::super::fields::Key;
+use super::super::fields::{Field, Key, SubKind, part, quoted};
 use super::super::read::SettingReader;
 use super::Maker;
 use crate::callback::{Callback, Combine};
-use crate::text::json::{Node, Value};
+use crate::text::json::Value;
 
 /// How many domains one request may combine; services refuse more.
 const MAX_DOMAINS: usize = 1000;
@@ -14,8 +14,8 @@ impl Maker<'_, '_> {
     pub(super) fn check_combine(&mut self, callback: &Callback) {
         if let Some(name) = callback.ambiguous() {
             let message = format!("{name} has no single meaning where `combine` puts several updates in one request");
-            let hint = "use __IPV4__, __IPV6__ or __IPS__ for families, __DOMAINS__ for domains".to_owned();
-            self.reader.wrong_whole(Key::Combine, message, Some(hint));
+            let hint = "use __IPV4__, __IPV6__ or __IPS__ for families, __DOMAINS__ for domains";
+            self.reader.wrong_whole(Key::Combine, message, hint);
         }
     }
 }
@@ -30,25 +30,22 @@ pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
             ("families", Value::Bool(families)) => combine.families = *families,
             ("missing", Value::String(missing)) => combine.missing = Some(missing.clone()),
             ("domains", Value::Number(text)) if number(text).is_some() => combine.domains = number(text).unwrap_or(1),
-            (name @ ("families" | "missing" | "domains"), _) => {
-                let what = match name {
-                    "families" => "`true` or `false`",
-                    "missing" => "a string",
-                    _ => "a whole number from 1 to 1000",
-                };
-                reader.wrong(Key::Combine, &at(&member.node), format!("`combine.{name}` must be {what}"), None);
-            }
             (name, _) => {
-                let hint = "use `families`, `domains` and `missing`".to_owned();
-                let message = format!("`combine`: `{name}` is not a part of it");
-                reader.wrong(Key::Combine, &at(&member.node), message, Some(hint));
+                let parts = Field::of(Key::Combine).parts;
+                let what = match part(parts, name).map(|part| part.kind) {
+                    Some(SubKind::Flag) => "`true` or `false`",
+                    Some(SubKind::Text) => "a string",
+                    Some(_) => "a whole number from 1 to 1000",
+                    None => {
+                        let hint = format!("use {}", quoted(parts, " and "));
+                        let message = format!("`combine`: `{name}` is not a part of it");
+                        reader.wrong(Key::Combine, member.node.span, message, &hint);
+                        continue;
+                    }
+                };
+                reader.part::<()>(Key::Combine, name, member.node.span, None, [what, ""]);
             }
         }
     }
     (combine.families || combine.domains > 1).then_some(combine)
-}
-
-/// The place of a value, without the value.
-fn at(node: &Node) -> Node {
-    Node { span: node.span, value: Value::Null }
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::fields::{Field, Key};
+use super::super::fields::{Field, Key, names, quoted};
+use super::super::read::did_you_mean;
 use super::Maker;
 use crate::callback::Callback;
 use crate::net::family::Family;
@@ -22,9 +23,6 @@ pub(super) struct Domains {
     pub(super) interface_ids: HashMap<Domain, InterfaceId>,
 }
 
-/// The fields of a domain that is written as an object.
-const OWN_FIELDS: [&str; 3] = ["name", "extra", "interface_id"];
-
 impl Maker<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
         let items = self.reader.list(key);
@@ -41,7 +39,7 @@ impl Maker<'_, '_> {
             let is_new = known.insert(domain.clone());
             if !is_new && (own.is_some() || objects.contains(&domain)) {
                 let message = format!("`{}`: {domain} is listed twice, with values of its own", Field::of(key).name);
-                self.reader.wrong(key, &item, message, Some("remove one of them".to_owned()));
+                self.reader.wrong(key, item.span, message, "remove one of them");
             }
             if is_new {
                 if let Some(members) = own {
@@ -61,14 +59,14 @@ impl Maker<'_, '_> {
                 if text.contains(['/', ':', '@']) {
                     let message =
                         format!("`{field}`: `{domain}` does not look like a domain name; it is sent as it is");
-                    self.reader.note(Severity::Warning, key, node.span, &message, None);
+                    self.reader.note(Severity::Warning, key, node.span, &message, "");
                 }
                 Some(domain)
             }
             Err(why) => {
                 let text: String = screen::line(text).chars().take(80).collect();
                 let message = format!("`{field}`: `{text}` is not a domain name: {why}");
-                self.reader.wrong(key, node, message, None);
+                self.reader.wrong(key, node.span, message, "");
                 None
             }
         }
@@ -78,13 +76,14 @@ impl Maker<'_, '_> {
     fn name_of<'n>(&mut self, key: Key, item: &Node, members: &'n [Member]) -> Option<Cow<'n, Node>> {
         let field = Field::of(key).name;
         let Some(member) = members.iter().find(|member| member.key == "name") else {
-            let hint = "a domain is a string, or an object with `name`, `extra`, `interface_id`".to_owned();
-            self.reader.wrong(key, item, format!("`{field}`: a domain has no `name`"), Some(hint));
+            let parts = quoted(Field::of(key).parts, ", ");
+            let hint = format!("a domain is a string, or an object with {parts}");
+            self.reader.wrong(key, item.span, format!("`{field}`: a domain has no `name`"), &hint);
             return None;
         };
         if member.node.value.text().is_none() {
             let kind = member.node.value.kind();
-            self.reader.wrong(key, &member.node, format!("`{field}`: `name` must be a string, not {kind}"), None);
+            self.reader.wrong(key, member.node.span, format!("`{field}`: `name` must be a string, not {kind}"), "");
             return None;
         }
         Some(Cow::Borrowed(&member.node))
@@ -95,17 +94,17 @@ impl Maker<'_, '_> {
         let field = Field::of(key).name;
         for member in members {
             // The value may be a secret: the key is the place.
-            let place = Node { span: member.key_span, value: Value::Null };
+            let place = member.key_span;
             match (member.key.as_str(), &member.node.value) {
                 ("name", _) | ("extra" | "interface_id", Value::Null) => {}
                 ("extra", Value::Object(own)) => domains.extra.push((domain.clone(), own.clone())),
                 ("extra", other) => {
                     let message = format!("`{field}`: `extra` of {domain} must be an object, not {}", other.kind());
-                    self.reader.wrong(key, &place, message, None);
+                    self.reader.wrong(key, place, message, "");
                 }
                 ("interface_id", _) if key == Key::Ipv4 => {
                     let message = format!("`{field}`: `interface_id` of {domain} belongs to a domain in `ipv6`");
-                    self.reader.wrong(key, &place, message, None);
+                    self.reader.wrong(key, place, message, "");
                 }
                 ("interface_id", value) => match InterfaceId::parse(value.text().unwrap_or_default()) {
                     Ok(id) => {
@@ -113,13 +112,13 @@ impl Maker<'_, '_> {
                     }
                     Err(why) => {
                         let message = format!("`{field}`: `interface_id` of {domain} {why}");
-                        self.reader.wrong(key, &member.node, message, None);
+                        self.reader.wrong(key, member.node.span, message, "");
                     }
                 },
                 (other, _) => {
-                    let hint = nearest(other, OWN_FIELDS).map(|near| format!("did you mean `{near}`?"));
+                    let hint = did_you_mean(nearest(other, names(Field::of(key).parts)));
                     let message = format!("`{field}`: unknown field `{other}` of {domain}: it has no effect");
-                    self.reader.note(Severity::Warning, key, member.key_span, &message, hint);
+                    self.reader.note(Severity::Warning, key, member.key_span, &message, &hint);
                 }
             }
         }
@@ -130,18 +129,18 @@ impl Maker<'_, '_> {
         for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
             for (domain, members) in &domains[family.index()].extra {
                 for member in members {
-                    let place = Node { span: member.key_span, value: Value::Null };
+                    let place = member.key_span;
                     let (field, name) = (Field::of(key).name, &member.key);
                     if !is_placeholder_name(name) {
                         let message = format!("`{field}`: `{name}` of {domain} is not of the form `__NAME__`");
-                        let hint = "use capital letters between double underscores".to_owned();
-                        self.reader.wrong(key, &place, message, Some(hint));
+                        let hint = "use capital letters between double underscores";
+                        self.reader.wrong(key, place, message, hint);
                         continue;
                     }
                     let what = format!("`{field}`: `{name}` of {domain}");
-                    let Some(value) = self.resolved(key, &place, member.node.value.clone(), &what) else { continue };
+                    let Some(value) = self.resolved(key, place, member.node.value.clone(), &what) else { continue };
                     if let Err(why) = variables.add_own(family, domain, name, value) {
-                        self.reader.wrong(key, &place, format!("{what} {why}"), None);
+                        self.reader.wrong(key, place, format!("{what} {why}"), "");
                     }
                 }
             }
@@ -161,14 +160,14 @@ impl Maker<'_, '_> {
                 let field = Field::of(key).name;
                 if has_zones && callback.variables.zone_of(domain).is_none() {
                     let message = format!("`{field}`: {domain} is not in a zone of `zone`");
-                    let hint = "add its zone to `zone`, or move it to another entry of `providers`".to_owned();
-                    self.reader.wrong_whole(key, message, Some(hint));
+                    let hint = "add its zone to `zone`, or move it to another entry of `providers`";
+                    self.reader.wrong_whole(key, message, hint);
                 }
                 if let Some(name) = partial.missing(domain, family) {
                     let message = format!("`{field}`: {domain} has no {name}, which other domains have");
                     let hint =
                         format!("write {{\"name\": \"{domain}\", \"extra\": {{\"{name}\": …}}}}, or add it to `extra`");
-                    self.reader.wrong_whole(key, message, Some(hint));
+                    self.reader.wrong_whole(key, message, &hint);
                 }
             }
         }
@@ -185,7 +184,12 @@ impl Maker<'_, '_> {
                 Ok(zone) if !zones.contains(&zone) => zones.push(zone),
                 Ok(_) => {}
                 Err(why) => {
-                    self.reader.wrong(Key::Zone, &item, format!("`zone`: `{text}` is not a domain name: {why}"), None);
+                    self.reader.wrong(
+                        Key::Zone,
+                        item.span,
+                        format!("`zone`: `{text}` is not a domain name: {why}"),
+                        "",
+                    );
                 }
             }
         }

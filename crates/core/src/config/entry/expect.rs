@@ -2,18 +2,17 @@
 
 use std::ops::RangeInclusive;
 
-use super::super::fields::{Field, Key};
+use super::super::fields::{Field, Key, SubField, part, quoted};
 use super::Maker;
 use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
 use crate::text::duration;
-use crate::text::json::{Member, Node, Value, pretty};
+use crate::text::json::{Member, Node, Span, Value, pretty};
 
 /// A part of `expect` that is wrong: where, why, and the way out.
-type ExpectMistake = (Node, String, &'static str);
+type ExpectMistake = (Span, String, String);
 
-/// A place that is wrong, without what stands there.
-fn wrong<T>(at: &Node, message: impl Into<String>, hint: &'static str) -> Result<T, ExpectMistake> {
-    Err((Node { span: at.span, value: Value::Null }, message.into(), hint))
+fn wrong<T>(at: &Node, message: impl Into<String>, hint: impl Into<String>) -> Result<T, ExpectMistake> {
+    Err((at.span, message.into(), hint.into()))
 }
 
 impl Maker<'_, '_> {
@@ -26,55 +25,44 @@ impl Maker<'_, '_> {
         if let Some(word) = setting.node.value.text().map(str::trim)
             && !word.starts_with('{')
         {
-            if word.eq_ignore_ascii_case("dyndns2") {
-                return Some(Expect::Dyndns2);
-            }
-            let message = format!("`expect` must be {}, not `{word}`", Field::of(Key::Expect).allowed());
-            self.reader.wrong_whole(Key::Expect, message, None);
-            return None;
+            let preset = word.eq_ignore_ascii_case("dyndns2").then_some(Expect::Dyndns2);
+            return self.reader.or_wrong(Key::Expect, word, preset);
         }
         let node = self.reader.object(Key::Expect)?;
         match conditions(&node) {
             Ok(conditions) => Some(Expect::Conditions(conditions)),
             Err((at, message, hint)) => {
-                let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-                self.reader.wrong(Key::Expect, &at, message, hint);
+                self.reader.wrong(Key::Expect, at, message, &hint);
                 None
             }
         }
     }
 }
 
-fn members(node: &Node) -> &[Member] {
-    match &node.value {
-        Value::Object(members) => members,
-        _ => &[],
-    }
-}
-
 fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
     let mut all = Conditions { written: pretty(&node.value), ..Conditions::default() };
-    for member in members(node) {
-        let name = member.key.as_str();
+    for member in node.value.members().unwrap_or_default() {
+        let (name, parts) = (member.key.as_str(), Field::of(Key::Expect).parts);
         let list = match name {
             "stop" => &mut all.stop,
             "wait" => &mut all.wait,
             "reject" => &mut all.reject,
             "accept" => all.accept.insert(Vec::new()),
             _ => {
-                let hint = "use `stop`, `wait`, `reject` and `accept`";
-                return wrong(&member.node, format!("`expect`: `{name}` is not a part of it"), hint);
+                let message = format!("`expect`: `{name}` is not a part of it");
+                return wrong(&member.node, message, format!("use {}", quoted(parts, " and ")));
             }
         };
+        let parts = part(parts, name).map(|part| part.parts).unwrap_or_default();
         *list = match &member.node.value {
-            Value::Array(items) => items.iter().map(|item| condition(name, item)).collect::<Result<_, _>>()?,
-            _ => vec![condition(name, &member.node)?],
+            Value::Array(items) => items.iter().map(|item| condition(name, parts, item)).collect::<Result<_, _>>()?,
+            _ => vec![condition(name, parts, &member.node)?],
         };
     }
     Ok(all)
 }
 
-fn condition(list: &str, node: &Node) -> Result<Condition, ExpectMistake> {
+fn condition(list: &str, parts: &'static [SubField], node: &Node) -> Result<Condition, ExpectMistake> {
     let with_pattern = |condition: Condition, at: &Node, pattern: &str| match condition.with_pattern(pattern) {
         Ok(condition) => Ok(condition),
         Err(why) => {
@@ -91,10 +79,10 @@ fn condition(list: &str, node: &Node) -> Result<Condition, ExpectMistake> {
         }
     }
     let mut condition = Condition::default();
-    for Member { key, node: part, .. } in members(node) {
-        match (key.as_str(), &part.value) {
-            ("status", _) => condition.status = statuses(list, part)?,
-            ("body", Value::String(pattern)) => condition = with_pattern(condition, part, pattern)?,
+    for Member { key, node: inner, .. } in node.value.members().unwrap_or_default() {
+        match (key.as_str(), &inner.value) {
+            ("status", _) => condition.status = statuses(list, inner)?,
+            ("body", Value::String(pattern)) => condition = with_pattern(condition, inner, pattern)?,
             ("json", Value::Object(wanted)) => {
                 for Member { key, node, .. } in wanted {
                     let Some(pointer) = Pointer::parse(key) else {
@@ -106,17 +94,17 @@ fn condition(list: &str, node: &Node) -> Result<Condition, ExpectMistake> {
             }
             ("for", Value::String(text)) if list == "wait" => match duration::parse(text) {
                 Some(wait) => condition.wait_for = Some(wait),
-                None => return wrong(part, format!("`expect.wait.for`: `{text}` is not a time"), "e.g. 90s, 30m, 1h"),
+                None => return wrong(inner, format!("`expect.wait.for`: `{text}` is not a time"), "e.g. 90s, 30m, 1h"),
             },
             ("until", Value::String(text)) if list == "stop" && text == "address" => condition.until_address = true,
             ("all", Value::Bool(all)) if list == "stop" => condition.all = *all,
-            ("body" | "json" | "for" | "until" | "all", _) => {
+            (name, _) if part(parts, name).is_some() => {
                 let hint = "`body` is a text, `json` an object, `for` (of `wait`) a time such as \"30m\", `until` (of `stop`) \"address\", `all` (of `stop`) true";
-                return wrong(part, format!("`expect.{list}.{key}` cannot be {}", part.value.kind()), hint);
+                return wrong(inner, format!("`expect.{list}.{key}` cannot be {}", inner.value.kind()), hint);
             }
             (other, _) => {
                 let hint = "use `status`, `body`, `json`, `for` in `wait`, `until` and `all` in `stop`";
-                return wrong(part, format!("`expect.{list}`: `{other}` is not a part of a condition"), hint);
+                return wrong(inner, format!("`expect.{list}`: `{other}` is not a part of a condition"), hint);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::super::raw::{Document, read};
 use super::super::validate::validate;
 use super::*;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::json::push_string;
 
 fn list(text: &str, around: &Surroundings, all: bool) -> Vec<Section> {
     let document = Rc::new(Document { name: "c.json".to_owned(), text: text.to_owned(), fetched: false });

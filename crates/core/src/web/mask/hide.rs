@@ -5,74 +5,14 @@ use std::ops::Range;
 
 use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
-use crate::config::fields::{Field, Key};
-use crate::config::files::{FileContents, is_path};
-use crate::config::{group, web};
+use crate::config::fields::{Field, Kind, SubField, Visibility, part};
+use crate::config::files::{FileContents, is_path, is_shown, path_of};
 use crate::net::proxy::ProxyItem;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
 use crate::text::secrets::Secrets;
 
 /// Shorter secrets, in bytes, match ordinary words.
 const MIN_SECRET_BYTES: usize = 6;
-
-/// What the value of a field is to who looks at it. A new field must say what it is.
-pub(super) enum Visibility {
-    /// Scalars of it may be seen.
-    Public,
-    /// An address; `true` where placeholders are filled in.
-    Address(bool),
-    Body,
-    Headers,
-    Proxies,
-    Sources,
-    Domains,
-    /// Everything but the path of a file.
-    Secret,
-    /// An object, and which of its members may be seen.
-    Parts(fn(&Member, &FileContents) -> bool),
-    /// Objects with fields of their own.
-    Entries,
-    /// The same, or one of them, with fewer fields.
-    Notifications,
-}
-
-pub(super) fn visibility(key: Key) -> Visibility {
-    match key {
-        Key::Dns
-        | Key::Method
-        | Key::Format
-        | Key::Ttl
-        | Key::Line
-        | Key::Zone
-        | Key::Ssl
-        | Key::Cache
-        | Key::CacheMaxAge
-        | Key::Timeout
-        | Key::MinInterval
-        | Key::Expect
-        | Key::Combine
-        | Key::Concurrency
-        | Key::Interval
-        | Key::Debug
-        | Key::LogLevel
-        | Key::LogFile
-        | Key::LogFormat
-        | Key::LogDatefmt
-        | Key::Schema => Visibility::Public,
-        Key::Id => Visibility::Address(true),
-        Key::Endpoint => Visibility::Address(false),
-        Key::Token => Visibility::Body,
-        Key::Headers => Visibility::Headers,
-        Key::Proxy => Visibility::Proxies,
-        Key::Index4 | Key::Index6 => Visibility::Sources,
-        Key::Ipv4 | Key::Ipv6 => Visibility::Domains,
-        Key::Extra | Key::Sign => Visibility::Secret,
-        Key::Web => Visibility::Parts(web::is_shown),
-        Key::Group => Visibility::Parts(group::is_shown),
-        Key::Providers => Visibility::Entries,
-        Key::Notify => Visibility::Notifications,
-    }
-}
 
 /// A stretch of the text that is shown as `***`.
 pub(super) struct Hidden {
@@ -166,10 +106,10 @@ impl Hider<'_> {
     }
 
     /// A callback, and when it is sent.
-    fn notification(&mut self, node: &Node) {
+    fn notification(&mut self, node: &Node, parts: &'static [SubField]) {
         let Value::Object(members) = &node.value else { return self.everything(node) };
         let (when, callback): (Vec<Member>, Vec<Member>) =
-            members.iter().cloned().partition(|member| matches!(member.key.as_str(), "on" | "after"));
+            members.iter().cloned().partition(|member| part(parts, &member.key).is_some());
         for member in &when {
             self.open(&member.node);
         }
@@ -186,42 +126,41 @@ impl Hider<'_> {
     }
 
     fn field(&mut self, of: &Field, node: &Node, format: Format) {
-        if matches!(of.key, Key::Dns | Key::Method | Key::Format | Key::Expect) {
+        if matches!(of.kind, Kind::Word | Kind::ObjectOrText) {
             self.public.extend(node.value.text().map(str::to_lowercase));
         }
-        match (visibility(of.key), &node.value) {
-            (Visibility::Entries, Value::Array(entries)) => entries.iter().for_each(|entry| self.object(entry, format)),
-            (Visibility::Notifications, Value::Array(items)) => items.iter().for_each(|item| self.notification(item)),
-            (Visibility::Notifications, Value::Object(_)) => self.notification(node),
-            (Visibility::Parts(is_shown), Value::Object(members)) => {
+        match (of.shown, &node.value) {
+            (_, Value::Array(items)) if of.kind.is_list() || of.shown == Visibility::Fields => {
+                for item in items {
+                    self.field(of, item, format);
+                }
+            }
+            (Visibility::Fields, _) if of.kind == Kind::Callbacks => self.notification(node, of.parts),
+            (Visibility::Fields, _) => self.object(node, format),
+            (Visibility::Parts | Visibility::PlainOrParts, Value::Object(members)) => {
                 // Which files were read is not known here.
                 let unread = FileContents::default();
                 for member in members {
-                    if is_shown(member, &unread) { self.open(&member.node) } else { self.everything(&member.node) }
+                    let is_shown = is_shown(member, &unread, of.parts);
+                    if is_shown { self.open(&member.node) } else { self.everything(&member.node) }
                 }
             }
+            (Visibility::Deep, _) => self.open(node),
+            (Visibility::Plain, _) => self.public(node),
             // An object in a text may have any members.
-            (Visibility::Parts(_), Value::String(text)) if text.contains('{') => self.everything(node),
-            (Visibility::Public, Value::Object(_) | Value::Array(_)) if is_open(of.key) => self.open(node),
-            (Visibility::Public, Value::Array(items)) => items.iter().for_each(|item| self.public(item)),
-            (Visibility::Public | Visibility::Parts(_), _) => self.public(node),
-            (Visibility::Address(fills), Value::String(_)) => self.leaf(node, |text| hidden_in_address(text, fills)),
+            (Visibility::PlainOrParts, value) if !of.shown.is_secret(value) => self.public(node),
+            (Visibility::Url, _) => self.leaf(node, |text| hidden_in_address(text, true)),
+            (Visibility::BaseUrl, _) => self.leaf(node, |text| hidden_in_address(text, false)),
             (Visibility::Body, Value::String(_)) => self.body(node, format),
             (Visibility::Headers, Value::Object(members)) => {
                 for member in members {
-                    match &member.node.value {
-                        Value::String(_) => self.leaf(&member.node, |text| hidden_in_header(&member.key, text)),
-                        _ => self.everything(&member.node),
-                    }
+                    self.leaf(&member.node, |text| hidden_in_header(&member.key, text));
                 }
             }
-            (Visibility::Proxies, Value::Array(items)) => items.iter().for_each(|item| self.leaf(item, in_proxy)),
-            (Visibility::Proxies, Value::String(_)) => self.leaf(node, in_proxy),
-            (Visibility::Sources, Value::Array(items)) => items.iter().for_each(|item| self.source(item)),
+            (Visibility::Proxies, _) => self.leaf(node, in_proxy),
             (Visibility::Sources, _) => self.source(node),
-            (Visibility::Domains, Value::Array(items)) => items.iter().for_each(|item| self.domain(item)),
-            (Visibility::Domains, _) => self.domain(node),
-            (Visibility::Secret, _) => self.secret(node),
+            (Visibility::Domains, _) => self.domain(node, of.parts),
+            (Visibility::Never, _) => self.secret(node),
             _ => self.everything(node),
         }
     }
@@ -274,12 +213,8 @@ impl Hider<'_> {
     /// The same, but for the path of a file that holds the secret.
     fn secret(&mut self, node: &Node) {
         match &node.value {
-            Value::Object(members) if members.len() == 1 && members[0].key == "file" => {
-                match members[0].node.value.text() {
-                    Some(path) if is_path(path) => self.public(&members[0].node),
-                    _ => self.everything(&members[0].node),
-                }
-            }
+            Value::Object(members) if path_of(&node.value).is_some_and(is_path) => self.public(&members[0].node),
+            Value::Object(members) if path_of(&node.value).is_some() => self.everything(&members[0].node),
             Value::Array(items) => items.iter().for_each(|item| self.secret(item)),
             Value::Object(members) => members.iter().for_each(|member| self.secret(&member.node)),
             // A placeholder in a value of `extra` is not filled in: it is a part of the secret.
@@ -296,7 +231,7 @@ impl Hider<'_> {
         }
     }
 
-    fn domain(&mut self, node: &Node) {
+    fn domain(&mut self, node: &Node, parts: &'static [SubField]) {
         match &node.value {
             // A JSON text may hold values of its own.
             Value::String(text) if text.contains('{') => self.leaf(node, hidden_in_text),
@@ -306,10 +241,10 @@ impl Hider<'_> {
             }
             Value::Object(members) => {
                 for member in members {
-                    match member.key.as_str() {
-                        "name" => self.domain(&member.node),
-                        "interface_id" => self.public(&member.node),
-                        "extra" => self.secret(&member.node),
+                    match part(parts, &member.key).map(|part| part.shown) {
+                        Some(Visibility::Domains) => self.domain(&member.node, parts),
+                        Some(Visibility::Plain) => self.public(&member.node),
+                        Some(Visibility::Never) => self.secret(&member.node),
                         _ => self.everything(&member.node),
                     }
                 }
@@ -330,11 +265,6 @@ impl Hider<'_> {
             (Format::Form, Err(_)) => hidden_in_form(text),
         });
     }
-}
-
-/// Whether everything in a field may be seen, objects included.
-fn is_open(key: Key) -> bool {
-    matches!(key, Key::Expect | Key::Combine)
 }
 
 /// The scalars of a JSON document in a text.

@@ -71,10 +71,6 @@ async fn with(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> 
             return Err(wrong("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
         }
     }
-    if let Some(field) = recipe.unknown_fields().first() {
-        let message = format!("the recipe fills the field `{field}`, which this version of ddns does not know");
-        return Err(wrong(&message, "`ddns help config` lists the fields"));
-    }
     if !recipe.has_entry() {
         let message = format!("{} receives notifications, no updates", recipe.title);
         return Err(wrong(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
