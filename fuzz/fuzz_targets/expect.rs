@@ -10,7 +10,7 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::state::{EntryKey, Fingerprint, State};
+use ddns_core::update::state::{ClaimKey, Fingerprint, State};
 use ddns_fuzz::configuration;
 use libfuzzer_sys::fuzz_target;
 
@@ -68,6 +68,6 @@ fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
     let hold = hold.settled(&outcome, &Update { domain: &domain, family: Family::V4, ip }, true, NOW);
     assert!(hold.until(Duration::from_secs(60), NOW).is_none_or(|(until, _)| until <= NOW + MONTH));
     let mut state = State::new(vec![1]);
-    state.set_hold(&EntryKey { callback: Fingerprint::new([7; 16]), domain, family: Family::V4 }, hold);
+    state.set_hold(&ClaimKey { callback: Fingerprint::new([7; 16]), domain, family: Family::V4 }, hold);
     assert_eq!(State::from_text(&state.to_text()), Some(state));
 }

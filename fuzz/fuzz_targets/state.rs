@@ -8,7 +8,7 @@ use ddns_core::text::own_json;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::state::{Changed, EntryKey, Fingerprint, State};
+use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, State};
 use ddns_core::update::status::Status;
 use libfuzzer_sys::fuzz_target;
 
@@ -30,7 +30,7 @@ fuzz_target!(|text: &str| {
 fn use_up(mut state: State) {
     let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
     let (domain, family) = (Domain::parse("a.example").expect("a domain"), Family::V4);
-    let key = EntryKey { callback, domain: domain.clone(), family };
+    let key = ClaimKey { callback, domain: domain.clone(), family };
     let update = Update { domain: &domain, family, ip: family.documentation() };
     let (entry, hold) = (state.entry(&key), state.hold(&key));
     hold.until(Duration::from_secs(60), NOW);

@@ -2,6 +2,7 @@
 
 pub mod in_text;
 pub mod local;
+pub mod lookup;
 pub mod observation;
 pub mod quorum;
 pub mod source;

@@ -35,6 +35,9 @@ pub use sign::{HEADERS as SIGNATURE_HEADERS, SigningKey, message_id};
 pub use target::{Target, TargetError, outline, outline_literal};
 pub use variables::{Moment, Timestamp, Variables};
 
+/// Who we say we are (D2).
+pub const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
+
 use self::expect::Expect;
 use self::piece::{Piece, Show};
 use self::variables::{Values, Variable, scalar_text};

@@ -9,5 +9,6 @@ pub mod network;
 pub mod proxy;
 pub mod socks;
 pub mod ssl;
+pub mod status;
 pub mod stun;
 pub mod url;

@@ -42,21 +42,3 @@ pub(crate) fn local_offset(at: u64) -> i32 {
     let moment = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_second(at).ok());
     moment.map_or(0, |moment| zone().to_offset(moment).seconds())
 }
-
-/// Seconds since the epoch that run as steadily as the machine: the time of day is read once. A clock that is set
-/// while the program runs makes nothing older or younger.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Calendar {
-    then: u64,
-    since: Duration,
-}
-
-impl Calendar {
-    pub(crate) fn new() -> Self {
-        Self { then: unix_time().seconds, since: steady_time() }
-    }
-
-    pub(crate) fn now(self) -> u64 {
-        self.then + steady_time().saturating_sub(self.since).as_secs()
-    }
-}

@@ -1,8 +1,8 @@
 //! Several hosts, one name (J): a group agrees in a store who of them sends.
 
 mod calls;
-mod driver;
 mod etcd;
+mod keeper;
 mod member;
 mod write;
 
@@ -23,11 +23,11 @@ use tokio::task::AbortHandle;
 
 use crate::clock::steady_time;
 use crate::output::log::Log;
-use driver::Driver;
 use etcd::Etcd;
+use keeper::LeaseKeeper;
 
-pub(crate) use driver::LeaseNotice;
-pub(crate) use member::{GroupMember, Permit};
+pub(crate) use keeper::LeaseNotice;
+pub(crate) use member::GroupMember;
 
 /// As much of a host's name is in that of its member.
 const LONGEST_HOST: usize = 40;
@@ -69,8 +69,8 @@ pub(crate) fn join(group: &Group) -> Result<Joined, String> {
     let store = Etcd::new(group)?;
     let (sender, changes) = unbounded_channel();
     let member = GroupMember::new(group.name.clone(), Machine::new(settings.clone(), steady_time()));
-    let driver = Driver::new(member.clone(), settings, store, Keys::new(&group.name), sender);
-    let task = tokio::task::spawn_local(driver.run()).abort_handle();
+    let keeper = LeaseKeeper::new(member.clone(), settings, store, Keys::new(&group.name), sender);
+    let task = tokio::task::spawn_local(keeper.run()).abort_handle();
     Ok(Joined { member, group: group.clone(), changes, said: None, task })
 }
 

@@ -7,15 +7,17 @@ mod file;
 mod read;
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use ddns_core::engine::plan::Plan;
 use ddns_core::history::record::RecordWriter;
 use ddns_core::net::family::Family;
 use ddns_core::update::happened::{Happened, What};
 
 use crate::environment::Environment;
 use crate::output::log::Log;
-use crate::sync::{Sender, cache_path};
+use crate::store::cache_path;
 
 pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};
@@ -32,9 +34,11 @@ const CHUNK: usize = 32 << 10;
 /// Lines are in the file after this long at the latest.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
-/// The histories of all senders.
+/// The histories of all entries.
 pub(crate) struct History<'a> {
-    senders: &'a [Sender<'a>],
+    plan: Rc<Plan>,
+    /// By configuration.
+    logs: &'a [Log<'a>],
     environment: &'a Environment,
     /// Made when the first line comes: most runs have none.
     files: Option<HistoryFiles<'a>>,
@@ -43,7 +47,7 @@ pub(crate) struct History<'a> {
 
 struct HistoryFiles<'a> {
     all: Vec<PendingLines<'a>>,
-    /// By sender; `None` if its cache is off.
+    /// By entry; `None` if its cache is off.
     of: Vec<Option<usize>>,
 }
 
@@ -54,21 +58,21 @@ struct PendingLines<'a> {
     text: String,
     full: u64,
     has_warned: bool,
-    /// Of the first sender that uses it.
+    /// Of the first entry that uses it.
     log: &'a Log<'a>,
 }
 
 impl<'a> History<'a> {
-    pub(crate) fn new(senders: &'a [Sender<'a>], environment: &'a Environment) -> Self {
-        Self { senders, environment, files: None, oldest_unsaved: None }
+    pub(crate) fn new(plan: Rc<Plan>, logs: &'a [Log<'a>], environment: &'a Environment) -> Self {
+        Self { plan, logs, environment, files: None, oldest_unsaved: None }
     }
 
     /// Takes in what happened.
     pub(crate) fn take(&mut self, news: &[Happened]) {
-        if news.is_empty() {
+        if news.iter().all(|happened| matches!(happened.what, What::Said { .. })) {
             return;
         }
-        let files = self.files.get_or_insert_with(|| HistoryFiles::of(self.senders, self.environment));
+        let files = self.files.get_or_insert_with(|| HistoryFiles::of(&self.plan, self.logs, self.environment));
         for happened in news {
             files.push(happened);
         }
@@ -91,11 +95,11 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The files of these senders, whether they are there or not.
+    /// The files of these entries, whether they are there or not.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
-        for sender in self.senders {
-            paths.extend(cache_path(sender.entry, self.environment).map(|cache| beside(&cache)));
+        for at in 0..self.plan.entry_count() {
+            paths.extend(cache_path(self.plan.entry(at), self.environment).map(|cache| beside(&cache)));
         }
         paths.sort();
         paths.dedup();
@@ -104,26 +108,26 @@ impl<'a> History<'a> {
 }
 
 impl<'a> HistoryFiles<'a> {
-    fn of(senders: &'a [Sender<'a>], environment: &Environment) -> Self {
-        let mut files = Self { all: Vec::new(), of: Vec::with_capacity(senders.len()) };
+    fn of(plan: &Plan, logs: &'a [Log<'a>], environment: &Environment) -> Self {
+        let mut files = Self { all: Vec::new(), of: Vec::with_capacity(plan.entry_count()) };
         let mut updates: Vec<u64> = Vec::new();
-        for sender in senders {
-            let path = cache_path(sender.entry, environment).map(|cache| beside(&cache));
+        for at in 0..plan.entry_count() {
+            let (entry, log) = (plan.entry(at), &logs[plan.config_of(at)]);
+            let path = cache_path(entry, environment).map(|cache| beside(&cache));
             if path.is_none() {
-                sender.log.debug(|| "no history is kept: `cache` is off".to_owned());
+                log.debug(|| "no history is kept: `cache` is off".to_owned());
             }
             let at = path.map(|path| {
                 let known = files.all.iter().position(|lines| lines.path == path);
                 known.unwrap_or_else(|| {
                     let (writer, text) = (RecordWriter::default(), String::new());
-                    files.all.push(PendingLines { path, writer, text, full: FULL, has_warned: false, log: sender.log });
+                    files.all.push(PendingLines { path, writer, text, full: FULL, has_warned: false, log });
                     updates.push(0);
                     files.all.len() - 1
                 })
             });
             if let Some(at) = at {
-                updates[at] +=
-                    Family::ALL.map(|family| sender.entry.domains_of(family).len() as u64).iter().sum::<u64>();
+                updates[at] += Family::ALL.map(|family| entry.domains_of(family).len() as u64).iter().sum::<u64>();
             }
             files.of.push(at);
         }
@@ -137,7 +141,8 @@ impl<'a> HistoryFiles<'a> {
         match &happened.what {
             What::Role(_) => (0..self.all.len()).for_each(|file| self.push_to(Some(file), happened)),
             What::Settled(settled) => self.push_to(self.of[settled.entry], happened),
-            What::Held { entry, .. } => self.push_to(self.of[*entry], happened),
+            What::Held(held) => self.push_to(self.of[held.entry], happened),
+            What::Said { .. } => {}
             What::Address { entries, .. }
             | What::NoAddress { entries, .. }
             | What::SourceFailed { entries, .. }

@@ -7,6 +7,6 @@ pub(crate) mod server;
 
 pub(crate) use body::Whole;
 pub(crate) use client::{
-    BODY_LIMIT, Client, Failure, How, Over, Pem, ProbeStep, Response, Streaming, TlsTrust, USER_AGENT,
-    WANTS_CERTIFICATE, Want, read_ca,
+    BODY_LIMIT, Client, Failure, How, Over, Pem, ProbeStep, Response, Streaming, TlsTrust, WANTS_CERTIFICATE, Want,
+    read_ca,
 };

@@ -9,7 +9,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::output::complain;
-use crate::output::report::with_reason;
+use ddns_core::net::status::with_reason;
 
 /// How long a service may take to answer.
 const LIMIT: Duration = Duration::from_secs(30);

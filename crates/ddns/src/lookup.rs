@@ -13,13 +13,12 @@ mod stun;
 mod url;
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use ddns_core::address::observation::{Choice, Observed};
+use ddns_core::address::lookup::Lookup;
 use ddns_core::address::source::Source;
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
-use ddns_core::text::secrets::Secrets;
 use futures_util::future::join_all;
 
 use crate::http::Client;
@@ -45,85 +44,6 @@ impl<'a> Query<'a> {
     /// None where the family has no domains or is switched off: there is nothing to look up.
     pub(crate) fn needed(entry: &'a Entry, family: Family) -> Option<Self> {
         (!entry.domains_of(family).is_empty()).then(|| Self::new(entry, family))
-    }
-}
-
-/// What the sources of a query gave, in the order in which they were asked.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Lookup {
-    pub(crate) attempts: Vec<Attempt>,
-    observed: Option<Observed>,
-}
-
-/// What one source gave.
-#[derive(Debug, Clone)]
-pub(crate) struct Attempt {
-    pub(crate) source: String,
-    /// The address and the reason for it, or why there is none.
-    pub(crate) result: Result<Choice, String>,
-    pub(crate) took: Duration,
-}
-
-impl Lookup {
-    /// An example that the user gave: nothing is asked, and nothing can be sent (A8).
-    fn given(ip: IpAddr) -> Self {
-        let choice = Choice { ip, why: "an example, given on the command line".to_owned() };
-        let attempt = Attempt { source: "--ip".to_owned(), result: Ok(choice), took: Duration::ZERO };
-        Self { attempts: vec![attempt], observed: None }
-    }
-
-    /// Takes in what a source gave. Whether that is an address.
-    pub(crate) fn add(&mut self, source: &Source, result: Result<Choice, String>, took: Duration) -> bool {
-        let is_found = result.is_ok();
-        self.observed = self.observed.or(result.as_ref().ok().map(|choice| Observed::by(source, choice)));
-        self.attempts.push(Attempt { source: source.to_string(), result, took });
-        is_found
-    }
-
-    /// The address that the first source gave; `None` if no source did, or an example stands in its place.
-    pub(crate) fn observed(&self) -> Option<Observed> {
-        self.observed
-    }
-
-    /// Whether its address is an example.
-    pub(crate) fn is_example(&self) -> bool {
-        self.observed.is_none() && self.found().is_some()
-    }
-
-    /// The first source that gave an address, and what it gave.
-    pub(crate) fn found(&self) -> Option<(&str, &Choice)> {
-        self.attempts.iter().find_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().ok()?)))
-    }
-
-    /// The address, to be shown; `None` if no source gave one.
-    pub(crate) fn address(&self) -> Option<IpAddr> {
-        self.found().map(|(_, choice)| choice.ip)
-    }
-
-    /// The sources that gave no address, and why.
-    pub(crate) fn failed(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.attempts
-            .iter()
-            .filter_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().err()?.as_str())))
-    }
-
-    /// Whether the same sources gave the same, however long they took.
-    pub(crate) fn has_same_results(&self, other: &Self) -> bool {
-        let results = |lookup: &'_ Self| -> Vec<_> {
-            lookup.attempts.iter().map(|attempt| (attempt.source.clone(), attempt.result.clone())).collect()
-        };
-        results(self) == results(other)
-    }
-
-    /// With these secrets masked: what a server or a program responded may hold what the user typed.
-    pub(crate) fn masked(mut self, secrets: &Secrets) -> Self {
-        for attempt in &mut self.attempts {
-            match &mut attempt.result {
-                Ok(choice) => choice.why = secrets.mask(&choice.why).into_owned(),
-                Err(why) => *why = secrets.mask(why).into_owned(),
-            }
-        }
-        self
     }
 }
 

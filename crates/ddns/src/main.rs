@@ -5,6 +5,8 @@
 mod cli;
 mod clock;
 mod commands;
+mod compose;
+mod driver;
 mod environment;
 mod group;
 mod hidden_prompt;
@@ -18,7 +20,7 @@ mod open_file;
 mod output;
 mod platform;
 mod signals;
-mod sync;
+mod store;
 mod watch;
 mod web;
 

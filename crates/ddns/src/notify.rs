@@ -3,18 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use ddns_core::callback::expect::{BODY_LIMIT, Expect, Meaning};
-use ddns_core::callback::{Moment, Notice, Request};
+use ddns_core::callback::{Moment, Notice, Request, USER_AGENT};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
+use ddns_core::engine::Engine;
+use ddns_core::engine::plan::Plan;
 use ddns_core::net::family::Family;
 use ddns_core::notify::{self, About, Ledger, NotifyEvent, Outgoing, UpdateNews};
 use ddns_core::text::log_format::Level;
 use ddns_core::update::happened::{Happened, Settled, What};
-use ddns_core::update::outcome::Outcome;
+use ddns_core::update::outcome::{Outcome, Tally};
 use ddns_core::update::state::Fingerprint;
 use ddns_core::update::status::reason;
 use futures_util::future::LocalBoxFuture;
@@ -22,10 +25,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::sleep;
 
 use crate::clock::{steady_time, unix_time};
-use crate::http::{Client, How, Over, Response, USER_AGENT, Want};
+use crate::http::{Client, How, Over, Response, Want};
 use crate::output::log::Log;
-use crate::output::report;
-use crate::sync::{Sender, Sync};
+use ddns_core::net::status::with_reason;
 
 /// A notification is tried so often at once, where it certainly did not arrive.
 const TRIES: u32 = 3;
@@ -39,7 +41,7 @@ pub(crate) struct Notifier<'a> {
     client: &'a Client,
     /// By place in `each`, and whether it arrived.
     sending: FuturesUnordered<LocalBoxFuture<'a, (usize, bool)>>,
-    senders: &'a [Sender<'a>],
+    plan: Rc<Plan>,
     /// Families of entries that have no address.
     missing: BTreeSet<(usize, Family)>,
     /// Lookups of them since the last review, and why the last one failed.
@@ -54,9 +56,9 @@ struct One<'a> {
     log: &'a Log<'a>,
     config: usize,
     /// Those of its configuration.
-    senders: Range<usize>,
-    /// By sender, from the first on.
-    keys: Vec<Fingerprint>,
+    entries: Range<usize>,
+    /// What they are called where their failures are counted.
+    names: Vec<String>,
     ledger: Ledger,
 }
 
@@ -65,49 +67,33 @@ impl<'a> Notifier<'a> {
     pub(crate) fn new(
         configs: &'a [Valid],
         logs: &'a [Log<'a>],
-        senders: &'a [Sender<'a>],
         client: &'a Client,
-        sync: &mut Sync<'_>,
+        plan: &Rc<Plan>,
     ) -> Option<Box<Self>> {
+        let plan = Rc::clone(plan);
         let mut each = Vec::new();
         for (config, ((valid, _), log)) in configs.iter().zip(logs).enumerate() {
-            if valid.notify.is_empty() {
-                continue;
-            }
-            let first = senders.partition_point(|sender| sender.config < config);
-            let own = first..senders.partition_point(|sender| sender.config <= config);
-            let names = sync.streak_names(own.clone());
+            let entries = plan.entries_of(config);
             for notification in &valid.notify {
-                let own = own.clone();
-                let keys = own.clone().zip(&names).map(|(at, name)| sync.streak_key(at, name, notification)).collect();
+                let (entries, names) = (entries.clone(), plan.streak_names(entries.clone()));
                 let ledger = Ledger::new(notification.on, notification.after);
-                each.push(One { notification, log, config, senders: own, keys, ledger });
+                each.push(One { notification, log, config, entries, names, ledger });
             }
         }
         if each.is_empty() {
             return None;
         }
-        sync.collect_news();
         let (sending, missing, unanswered) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
-        Some(Box::new(Self { each, client, sending, senders, missing, unanswered, began: None }))
-    }
-
-    /// What is remembered has other names from now on: that of a group, where its lease was won.
-    pub(crate) fn renew_keys(&mut self, sync: &mut Sync<'_>) {
-        for one in &mut self.each {
-            let names = sync.streak_names(one.senders.clone());
-            let each = one.senders.clone().zip(&names);
-            one.keys = each.map(|(at, name)| sync.streak_key(at, name, one.notification)).collect();
-        }
+        Some(Box::new(Self { each, client, sending, plan, missing, unanswered, began: None }))
     }
 
     /// Takes in what happened.
-    pub(crate) fn take(&mut self, happened: &[Happened], sync: &mut Sync<'_>) {
+    pub(crate) fn take(&mut self, happened: &[Happened], engine: &mut Engine) {
         for Happened { at, what } in happened {
             match what {
                 What::Settled(settled) => {
                     let about = About { entry: settled.entry, domain: settled.domain.clone(), family: settled.family };
-                    self.note(&about, &news(settled, sync.remembers(settled.entry)), *at, sync);
+                    self.note(&about, &news(settled, engine.remembers(settled.entry)), *at, engine);
                 }
                 What::SourceFailed { entries, family, source, why, .. } => {
                     for entry in entries {
@@ -123,56 +109,56 @@ impl<'a> Notifier<'a> {
                     }
                 }
                 What::Role(change) => self.each.iter_mut().for_each(|one| one.ledger.change_role(change)),
-                What::Held { .. } | What::SourceRecovered { .. } => {}
+                What::Held(_) | What::SourceRecovered { .. } | What::Said { .. } => {}
             }
         }
     }
 
-    fn note(&mut self, about: &About, news: &UpdateNews, at: u64, sync: &mut Sync<'_>) {
-        for one in self.each.iter_mut().filter(|one| one.senders.contains(&about.entry)) {
-            let key = one.keys[about.entry - one.senders.start];
-            let before = sync.streak(key, about);
+    fn note(&mut self, about: &About, news: &UpdateNews, at: u64, engine: &mut Engine) {
+        for one in self.each.iter_mut().filter(|one| one.entries.contains(&about.entry)) {
+            let key = one.key(about.entry, engine);
+            let before = engine.streak(key, about);
             let after = one.ledger.take(about, news.clone(), before, at);
             if after != before {
-                sync.set_streak(key, about, after);
+                engine.set_streak(key, about, after);
             }
         }
     }
 
     /// A synchronization ended: what failed for want of an address is counted, and what is to be reported is sent.
-    pub(crate) fn rest(&mut self, sync: &mut Sync<'_>) {
+    pub(crate) fn rest(&mut self, tallies: &[Tally], postponed: usize, engine: &mut Engine) {
         let now = unix_time().seconds;
-        let senders = self.senders;
+        let plan = Rc::clone(&self.plan);
         for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
             if !self.missing.contains(&(entry, family)) {
                 continue;
             }
             let news = UpdateNews::Failed(format!("no {family} address found ({why})"));
-            for domain in senders[entry].entry.domains_of(family) {
-                self.note(&About { entry, domain: domain.clone(), family }, &news, now, sync);
+            for domain in plan.entry(entry).domains_of(family) {
+                self.note(&About { entry, domain: domain.clone(), family }, &news, now, engine);
             }
         }
-        let is_open = sync.postponed() > 0;
         for one in &mut self.each {
-            let tally = sync.tallies()[one.config];
-            one.ledger.synchronized(!is_open && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0);
+            let tally = tallies[one.config];
+            one.ledger.synchronized(postponed == 0 && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0);
         }
-        self.review(sync);
+        self.review(engine);
     }
 
     /// Sends what is to be reported now.
-    pub(crate) fn review(&mut self, sync: &mut Sync<'_>) {
+    pub(crate) fn review(&mut self, engine: &mut Engine) {
         for number in 0..self.each.len() {
             let one = &mut self.each[number];
             let mut standings = Vec::new();
-            for (key, at) in one.keys.iter().zip(one.senders.clone()) {
-                standings.extend(sync.standings(*key, at));
+            for at in one.entries.clone() {
+                standings.extend(engine.standings(one.key(at, engine), at));
             }
-            let senders = one.senders.clone();
-            let waiting = || senders.flat_map(|at| sync.waiting(at)).collect();
+            let entries = one.entries.clone();
+            let waiting = || entries.flat_map(|at| engine.waiting(at)).collect();
             let (changes, outgoing) = one.ledger.review(standings, waiting, steady_time(), unix_time().seconds);
             for (about, streak) in changes {
-                sync.set_streak(one.keys[about.entry - one.senders.start], &about, streak);
+                let key = one.key(about.entry, engine);
+                engine.set_streak(key, &about, streak);
             }
             if let Some(outgoing) = outgoing {
                 let (notification, log, client) = (one.notification, one.log, self.client);
@@ -194,18 +180,18 @@ impl<'a> Notifier<'a> {
     }
 
     /// Takes in that something that was sent has ended, and sends what is next.
-    pub(crate) fn ended(&mut self, (number, has_arrived): (usize, bool), sync: &mut Sync<'_>) {
+    pub(crate) fn ended(&mut self, (number, has_arrived): (usize, bool), engine: &mut Engine) {
         let one = &mut self.each[number];
         let Some(outgoing) = one.ledger.ended(has_arrived, steady_time()) else { return };
         for line in &outgoing.lines {
-            let key = one.keys[line.about.entry - one.senders.start];
-            let before = sync.streak(key, &line.about);
+            let key = one.key(line.about.entry, engine);
+            let before = engine.streak(key, &line.about);
             let after = Ledger::streak_after(outgoing.event, has_arrived, before);
             if after != before {
-                sync.set_streak(key, &line.about, after);
+                engine.set_streak(key, &line.about, after);
             }
         }
-        self.review(sync);
+        self.review(engine);
     }
 
     /// When to review again, if nothing happens before.
@@ -219,21 +205,22 @@ impl<'a> Notifier<'a> {
     }
 
     /// Pauses no longer: the program ends. What is to be reported is sent.
-    pub(crate) fn hurry(&mut self, sync: &mut Sync<'_>) {
+    pub(crate) fn hurry(&mut self, engine: &mut Engine) {
         self.each.iter_mut().for_each(|one| one.ledger.hurry());
-        self.review(sync);
+        self.review(engine);
     }
 
-    /// Tells what a single run came to, and waits for it: for each notification no longer than its `timeout`.
-    pub(crate) async fn finish(&mut self, sync: &mut Sync<'_>) {
+    /// A single run came to this: what is to be reported is sent, each notification no longer than its `timeout`.
+    pub(crate) fn finish(&mut self, tallies: &[Tally], postponed: usize, engine: &mut Engine) {
         self.began = Some(Instant::now());
-        self.rest(sync);
-        // It was counted, even if this is cancelled now.
-        sync.save();
-        while let Some(ended) = self.sending.next().await {
-            self.ended(ended, sync);
-        }
-        sync.save();
+        self.rest(tallies, postponed, engine);
+    }
+}
+
+impl One<'_> {
+    /// The key under which failures of an entry are counted.
+    fn key(&self, at: usize, engine: &Engine) -> Fingerprint {
+        engine.streak_key(at, &self.names[at - self.entries.start], self.notification)
     }
 }
 
@@ -243,7 +230,7 @@ fn news(settled: &Settled, is_known: bool) -> UpdateNews {
         _ if settled.is_change() && is_known => UpdateNews::Changed { ip: settled.ip, previous: settled.previous },
         outcome if outcome.is_accepted() => UpdateNews::Accepted,
         outcome @ Outcome::Stopped { .. } => UpdateNews::Stopped(reason(outcome)),
-        Outcome::Refused(status) => UpdateNews::Failed(report::with_reason(*status)),
+        Outcome::Refused(status) => UpdateNews::Failed(with_reason(*status)),
         outcome => UpdateNews::Failed(reason(outcome)),
     }
 }
@@ -378,7 +365,7 @@ pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
 
 /// Whether the service took it: by the status, or by `expect`.
 pub(crate) fn judged(notification: &Notification, response: &Response) -> Result<(), String> {
-    let status = report::with_reason(response.status);
+    let status = with_reason(response.status);
     let Some(expect) = &notification.callback.expect else {
         return if (200..300).contains(&response.status) { Ok(()) } else { Err(status) };
     };

@@ -3,7 +3,6 @@
 pub(crate) mod layout;
 pub(crate) mod log;
 pub(crate) mod progress;
-pub(crate) mod report;
 
 use std::io::{self, IsTerminal as _, Write as _};
 

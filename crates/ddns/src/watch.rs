@@ -1,9 +1,7 @@
 //! `ddns watch`: synchronizes at every interval, and at once when the kernel reports that an address changed; retries
-//! what failed; reloads; reports how it stands. When what is done is decided by the core: [`Schedule`] when to look up,
-//! [`ddns_core::schedule::queue`] when to send.
+//! what failed; reloads; reports how it stands. What is done, and when, is decided by the engine.
 
 mod control;
-mod event_loop;
 mod events;
 mod files;
 mod group;
@@ -13,18 +11,20 @@ mod page;
 mod reload;
 mod service;
 mod services;
+mod serving;
 mod set_up;
 mod systemd;
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::schedule::lookups::Schedule;
+use ddns_core::engine::plan::Plan;
+use ddns_core::engine::{Event, LeaseEvent, Mode};
 use ddns_core::text::diagnostic::Diagnostic;
 
 use crate::cli::CliSettings;
-use crate::clock::steady_time;
+use crate::compose;
+use crate::driver::{Driver, Lease};
 use crate::environment::Environment;
 use crate::group::{Joined, joinable};
 use crate::history::History;
@@ -33,18 +33,14 @@ use crate::load;
 use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::output::{complain, fail};
-use crate::sync::{self, Sync};
 
-use event_loop::EventLoop;
 use events::Events;
 use metrics::Metrics;
-use service::{End, Service};
+use service::{End, Handover, Service};
+use serving::{Serving, Sinks};
 
 pub(crate) use control::Command;
 pub(crate) use services::{Services, closed_folder, meant, name, note_closed_folder, request, services};
-
-/// Where `interval` is not set.
-const INTERVAL: Duration = Duration::from_secs(300);
 
 /// Runs until a signal stops it. 0 then; 1 where another service uses its cache; 2 for a wrong configuration.
 pub(crate) async fn run(settings: CliSettings) -> u8 {
@@ -81,28 +77,31 @@ async fn serve_with(
     if let Err(wrong) = page::wanted(&configs) {
         return complain(&wrong);
     }
-    if let Err(wrong) = group::enter(&configs, &mut events).await {
-        return complain(&wrong);
+    match group::enter(&configs, &mut events).await {
+        Ok(entered) => service.is_new_group = entered.is_other,
+        Err(wrong) => return complain(&wrong),
     }
     if let Err(why) = service.lock(&configs) {
         return fail(&why);
     }
     // The page may still look at them when others have taken their place.
     let mut configs = Rc::new(configs);
+    let mut plan = compose::plan(&configs, &environment);
     loop {
-        match serve_once(&mut service, &configs, &mut events).await {
+        match serve_once(&mut service, &configs, &plan, &mut events).await {
             End::Stop(code) => return code,
-            End::Reload(fresh) => {
-                match group::enter(&fresh, &mut events).await {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        service.systemd.stopping();
-                        Log::of_service(&fresh[0], service.environment).info("stopped");
-                        return 0;
-                    }
+            End::Reload(fresh, next) => {
+                let entered = match group::enter(&fresh, &mut events).await {
+                    Ok(entered) => entered,
                     Err(wrong) => return complain(&wrong),
+                };
+                if entered.is_stopped {
+                    service.systemd.stopping();
+                    Log::of_service(&fresh[0], service.environment).info("stopped");
+                    return 0;
                 }
-                configs = Rc::new(fresh);
+                service.is_new_group = entered.is_other;
+                (configs, plan) = (fresh, next);
             }
         }
     }
@@ -116,36 +115,34 @@ pub(crate) fn refusals(configs: &[Valid]) -> Vec<Diagnostic> {
 }
 
 /// Runs on these configurations until it stops, or others take their place.
-async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, events: &mut Events) -> End {
+async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &Rc<Plan>, events: &mut Events) -> End {
     let logs: Vec<Log<'_>> = configs.iter().map(|valid| Log::of_service(valid, service.environment)).collect();
     let Some(log) = logs.first() else { return End::Stop(0) };
-    let senders = sync::senders(configs, &logs, service.client);
-    let intervals: Vec<Duration> = configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect();
-    let handover = std::mem::take(&mut service.handover);
-    let mut sync = Sync::new(&senders, service.environment, Some(Schedule::backoff(&intervals)))
-        .with_pauses(handover.pauses)
-        .with_given_up(handover.given_up)
-        .with_memory(handover.memory);
-    sync.collect_news();
+    let Handover { waiting, metrics, is_stale, engine } = std::mem::take(&mut service.handover);
+    let engine = engine.unwrap_or_else(|| compose::engine(Rc::clone(plan), Mode::Service));
     service.client.limit_unsent(events.group.as_ref().map(Joined::lease));
-    if let Some(group) = &events.group {
-        sync.in_group(group.member.clone());
-        handover.shared.into_iter().for_each(|shared| sync.take_over(shared, false));
+    service.member = events.group.as_ref().map(|group| group.member.clone());
+    let lease = service.member.clone().map(|member| Rc::new(member) as Rc<dyn Lease>);
+    let mut driver = Driver::new(engine, plan, (service.client, &logs), lease);
+    if std::mem::take(&mut service.is_new_group) {
+        let is_in_group = service.member.is_some();
+        driver.on(Event::Lease(if is_in_group { LeaseEvent::Joined } else { LeaseEvent::Left }));
     }
-    let history = History::new(&senders, service.environment);
-    let notifier = Notifier::new(configs, &logs, &senders, service.client, &mut sync);
-    let metrics = Metrics::of(configs, &intervals, handover.metrics);
+    let intervals = plan.intervals();
+    let sinks = Sinks {
+        history: History::new(Rc::clone(plan), &logs, service.environment),
+        notifier: Notifier::new(configs, &logs, service.client, plan),
+        metrics: Metrics::of(configs, &intervals, metrics),
+    };
     events.files.watch(service.files(configs));
     // Nobody noticed what changed after it was read and before it was watched.
-    let is_stale = events.files.changed_since(service.read_at);
+    let is_stale = is_stale || events.files.changed_since(service.read_at);
     service.open_control(configs, events, log);
     page::open(configs, events, log);
-    if configs.iter().any(|(config, _)| config.web.is_some()) {
-        sync.note_decisions();
-    }
-    service.log_start(configs, intervals.iter().min().copied().unwrap_or(INTERVAL), log);
-    let schedule = Schedule::new(&intervals, steady_time());
-    let mut event_loop = EventLoop::new(service, configs, &logs, (sync, history, notifier, metrics), schedule);
-    event_loop.resume(handover.waiting, handover.is_stale || is_stale);
-    event_loop.run(events).await
+    service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);
+    let mut serving = Serving::new(service, (configs, &logs), driver, sinks, waiting, is_stale);
+    let end = serving.run(events).await;
+    let engine = serving.into_engine();
+    service.handover.engine = Some(engine);
+    end
 }

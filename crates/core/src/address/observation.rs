@@ -6,13 +6,14 @@ use super::source::Source;
 use crate::net::family::Family;
 
 /// What is known of one family's address now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Observation {
     /// This address.
     Found(Observed),
     /// No source gave one.
     Unavailable,
-    /// The user switched the family off, or it has no domains.
+    /// It was not looked up yet, or never is: the family is switched off, or has no domains.
+    #[default]
     Off,
 }
 

@@ -10,7 +10,7 @@ use crate::net::family::Family;
 use crate::text::json::push_escaped;
 use crate::text::number::push_number;
 use crate::text::own_json::{self, lenient};
-use crate::update::happened::{Happened, Settled, What};
+use crate::update::happened::{Happened, Held, Settled, What};
 use crate::update::outcome::Outcome;
 use crate::update::status::reason;
 
@@ -185,7 +185,8 @@ impl Record {
         let new = |event, family: &Family| Self::new(happened.at, event, Some(*family));
         Some(match &happened.what {
             What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return None,
-            What::SourceFailed { is_repeat: true, .. } | What::Held { until: None, .. } => return None,
+            What::SourceFailed { is_repeat: true, .. } | What::Said { .. } => return None,
+            What::Held(held) if held.is_repeat || held.until.is_none() => return None,
             What::Settled(settled) => Self {
                 domain: Some(settled.domain.to_string()),
                 endpoint: settled.endpoint.as_deref().map(str::to_owned),
@@ -197,7 +198,7 @@ impl Record {
                 reason: (!settled.outcome.is_accepted()).then(|| cut(&reason(&settled.outcome))),
                 ..new(HistoryEvent::of(&settled.outcome), &settled.family)
             },
-            What::Held { domain, family, ip, until, why, .. } => Self {
+            What::Held(Held { domain, family, ip, until, why, .. }) => Self {
                 domain: Some(domain.to_string()),
                 address: Some(*ip),
                 until: *until,

@@ -9,7 +9,7 @@ use super::record::{HistoryEvent, Record, RecordWriter};
 use crate::lease::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
-use crate::update::happened::{Happened, Settled, What};
+use crate::update::happened::{Happened, Held, Settled, What};
 use crate::update::outcome::Outcome;
 
 const NOW: u64 = 1_763_170_000;
@@ -31,6 +31,9 @@ fn settled(outcome: Outcome) -> Settled {
         took: Duration::from_micros(12_999),
         attempt: 1,
         is_repeat: false,
+        retry_in: None,
+        relay: None,
+        allow: None,
     }
 }
 
@@ -65,7 +68,15 @@ fn i4_what_happened_is_one_line_of_json() {
             r#"{"at":1763170000,"event":"failed","type":"A","domain":"home.example.com","address":"203.0.113.7","status":200,"ms":12,"attempt":3,"reason":"200: no \"host\"\n"}"#,
         ),
         (
-            What::Held { entry: 0, domain, family, ip: address, until: Some(NOW + 60), why: "it asked".to_owned() },
+            What::Held(Held {
+                entry: 0,
+                domain,
+                family,
+                ip: address,
+                until: Some(NOW + 60),
+                why: "it asked".to_owned(),
+                is_repeat: false,
+            }),
             r#"{"at":1763170000,"event":"held_back","type":"AAAA","domain":"bücher.example","address":"2001:db8::7","until":1763170060,"reason":"it asked"}"#,
         ),
         (

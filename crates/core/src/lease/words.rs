@@ -69,6 +69,22 @@ fn of_role(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level
     said
 }
 
+/// Why a single run cannot have the lease of its group: how bad that is, a sentence, and the exit status. `None` if it may
+/// still get it.
+pub fn denial(group: &str, now: &Standing) -> Option<(Level, String, u8)> {
+    match now {
+        Standing { trouble: Some(trouble), .. } => Some((Level::Error, format!("group {group}: {trouble}"), 1)),
+        Standing { store: Err(why), .. } => {
+            Some((Level::Error, format!("the store of group {group} cannot be used: {why}; nothing was sent"), 1))
+        }
+        Standing { role: Role::StandBy, holder: Some(holder), member, .. } if holder != member => {
+            let why = format!("{holder} holds the lease of group {group}: nothing to be sent by this host");
+            Some((Level::Info, why, 0))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

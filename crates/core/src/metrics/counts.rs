@@ -82,7 +82,7 @@ impl Counts {
             }
             What::Role(change) if change.kind == LeaseChange::TookOver => self.take_overs += 1,
             What::Role(_) => self.losses += 1,
-            What::Held { .. } | What::NoAddress { .. } | What::SourceRecovered { .. } => {}
+            What::Held(_) | What::NoAddress { .. } | What::SourceRecovered { .. } | What::Said { .. } => {}
         }
     }
 

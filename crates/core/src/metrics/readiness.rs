@@ -49,7 +49,7 @@ impl ServiceReadiness {
             }
             // What failed is the business of the next holder.
             What::Role(_) => self.failing.clear(),
-            What::Held { .. } | What::SourceFailed { .. } | What::SourceRecovered { .. } => {}
+            What::Held(_) | What::SourceFailed { .. } | What::SourceRecovered { .. } | What::Said { .. } => {}
         }
     }
 

@@ -49,6 +49,9 @@ fn settled(outcome: Outcome, attempt: u32) -> What {
         took: Duration::from_millis(30),
         attempt,
         is_repeat: false,
+        retry_in: None,
+        relay: None,
+        allow: None,
     })
 }
 

@@ -10,20 +10,6 @@ use crate::net::family::Family;
 use crate::schedule::backoff::Backoff;
 use crate::schedule::debounce::Debounce;
 
-/// What can happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// An address or a default route of the family changed.
-    NetworkChanged {
-        /// Whose.
-        family: Family,
-        /// Whether the kernel is still finding out whether an address is good.
-        is_settling: bool,
-    },
-    /// A synchronization was requested, or the machine has slept.
-    Requested,
-}
-
 /// What to look up now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Due {
@@ -88,15 +74,16 @@ impl Schedule {
         Backoff { cap: intervals.iter().copied().min().unwrap_or_default() }
     }
 
-    /// Takes in what happened.
-    pub fn on(&mut self, event: Event, now: Duration) {
-        match event {
-            Event::Requested => {
-                self.retry = Some(true);
-                self.rounds.iter_mut().for_each(|round| round.next = now);
-            }
-            Event::NetworkChanged { family, is_settling } => self.changes[family.index()].changed(is_settling, now),
-        }
+    /// A synchronization was requested, or the machine has slept.
+    pub fn request(&mut self, now: Duration) {
+        self.retry = Some(true);
+        self.rounds.iter_mut().for_each(|round| round.next = now);
+    }
+
+    /// An address or a default route of the family changed. `is_settling`: the kernel is still finding out whether an address
+    /// is good.
+    pub fn network_changed(&mut self, family: Family, is_settling: bool, now: Duration) {
+        self.changes[family.index()].changed(is_settling, now);
     }
 
     /// Takes in the address that the sources of an entry gave; none where they failed.

@@ -21,7 +21,7 @@ use crate::update::outcome::Outcome;
 use lane::LaneState;
 use lanes::Lanes;
 
-pub use lane::{Job, Lane, LaneKey, Pause};
+pub use lane::{Lane, LaneKey, Pause, UpdateId};
 
 /// From so many requests on, over all lanes, a lane that has one under way starts no other...
 const MANY: usize = 256;
@@ -80,9 +80,9 @@ pub struct Queue {
     /// Lanes that are full, and when to look whether they hang.
     watched: BTreeSet<(Duration, Lane)>,
     stages: Vec<Stage>,
-    retries: BTreeMap<Job, Retry>,
+    retries: BTreeMap<UpdateId, Retry>,
     /// The same by time.
-    retry_times: BTreeSet<(Duration, Job)>,
+    retry_times: BTreeSet<(Duration, UpdateId)>,
     queued: usize,
     sending: usize,
     /// Pauses that were requested before this queue was made.
@@ -151,7 +151,7 @@ impl Queue {
 
     /// An update is to be sent. One that is being sent is judged again when it ends; one that waits to retry keeps its
     /// time.
-    pub fn push(&mut self, job: Job, lane: Lane) {
+    pub fn push(&mut self, job: UpdateId, lane: Lane) {
         let is_cut = |state: &LaneState| state.pause.as_ref().is_some_and(|pause| !pause.is_requested);
         // A pause that nobody asked for is for those that failed (A6).
         if matches!(self.stage(job), Stage::Idle | Stage::Withdrawn(_))
@@ -174,7 +174,7 @@ impl Queue {
     }
 
     /// An update need not be sent any more: it is up to date, or there is no address.
-    pub fn withdraw(&mut self, job: Job) {
+    pub fn withdraw(&mut self, job: UpdateId) {
         match self.stage(job) {
             Stage::Queued(lane) => {
                 self.queued -= 1;
@@ -191,7 +191,7 @@ impl Queue {
     }
 
     /// What was started cannot be sent after all, and is not wanted any more.
-    pub fn give_back(&mut self, (job, lane): (Job, Lane)) {
+    pub fn give_back(&mut self, (job, lane): (UpdateId, Lane)) {
         self.sending -= 1;
         self.lanes[lane].sending -= 1;
         self.retries.remove(&job);
@@ -200,7 +200,7 @@ impl Queue {
     }
 
     /// What may start now: called until there is none.
-    pub fn start(&mut self, now: Duration) -> Option<(Job, Lane)> {
+    pub fn start(&mut self, now: Duration) -> Option<(UpdateId, Lane)> {
         self.release(now);
         while let Some(lane) = self.listed.pop_front() {
             let state = &mut self.lanes[lane];
@@ -245,7 +245,7 @@ impl Queue {
     }
 
     /// What starts until then, if nothing changes: updates that are queued, and those whose retry comes.
-    pub fn starting_by(&self, then: Duration) -> Vec<Job> {
+    pub fn starting_by(&self, then: Duration) -> Vec<UpdateId> {
         let is_open = |lane: &LaneState| lane.pause.as_ref().is_none_or(|pause| pause.until <= then);
         let lanes = self.lanes.iter().filter(|(_, lane)| is_open(lane));
         let queued = lanes.flat_map(|(number, lane)| {
@@ -260,7 +260,7 @@ impl Queue {
     /// again meanwhile.
     pub fn finish(
         &mut self,
-        (job, lane): (Job, Lane),
+        (job, lane): (UpdateId, Lane),
         outcome: &Outcome,
         requested: Option<Duration>,
         now: Duration,
@@ -294,7 +294,7 @@ impl Queue {
     /// `everything`, whatever failed. A pause that an endpoint asked for is kept all the same.
     pub fn retry_now(&mut self, everything: bool) {
         let is_meant = |retry: &Retry| !retry.is_requested && (everything || !retry.outcome.may_have_reached());
-        let mut jobs: Vec<Job> =
+        let mut jobs: Vec<UpdateId> =
             self.retries.iter().filter(|(_, retry)| is_meant(retry)).map(|(job, _)| *job).collect();
         jobs.sort_unstable();
         let is_cut = |lane: &Lane| self.lanes[*lane].pause.as_ref().is_some_and(|pause| !pause.is_requested);
@@ -339,12 +339,12 @@ impl Queue {
     }
 
     /// Where an update is.
-    pub fn stage(&self, job: Job) -> Stage {
+    pub fn stage(&self, job: UpdateId) -> Stage {
         self.stages[job as usize]
     }
 
     /// How an update failed last, and when it is retried; none where it did not fail.
-    pub fn retry(&self, job: Job) -> Option<&Retry> {
+    pub fn retry(&self, job: UpdateId) -> Option<&Retry> {
         self.retries.get(&job)
     }
 
@@ -354,18 +354,18 @@ impl Queue {
     }
 
     /// The pause that a queued update waits for; none where its lane does not pause.
-    pub fn pause_of(&self, job: Job) -> Option<&Pause> {
+    pub fn pause_of(&self, job: UpdateId) -> Option<&Pause> {
         match self.stage(job) {
             Stage::Queued(lane) => self.lanes[lane].pause.as_ref(),
             _ => None,
         }
     }
 
-    fn set(&mut self, job: Job, stage: Stage) {
+    fn set(&mut self, job: UpdateId, stage: Stage) {
         self.stages[job as usize] = stage;
     }
 
-    fn line_up(&mut self, job: Job, lane: Lane) {
+    fn line_up(&mut self, job: UpdateId, lane: Lane) {
         self.set(job, Stage::Queued(lane));
         self.queued += 1;
         self.lanes[lane].queued.push_back(job);
@@ -419,7 +419,7 @@ impl Queue {
         self.paused.extend(state.pause.as_ref().map(|pause| (pause.until, lane)));
     }
 
-    fn take_retry(&mut self, job: Job) -> Option<Retry> {
+    fn take_retry(&mut self, job: UpdateId) -> Option<Retry> {
         let retry = self.retries.remove(&job)?;
         self.retry_times.remove(&(retry.at, job));
         Some(retry)
@@ -427,7 +427,7 @@ impl Queue {
 
     fn plan_retry(
         &mut self,
-        job: Job,
+        job: UpdateId,
         lane: Lane,
         backoff: Backoff,
         (outcome, requested): (&Outcome, Option<Duration>),

@@ -14,7 +14,7 @@ pub use excerpt::{Excerpt, excerpt};
 pub use read::parse;
 pub(crate) use scan::is_placeholder_name;
 pub(crate) use token::{TokenKind, first as first_token};
-pub(crate) use write::push_escaped;
+pub(crate) use write::{one_line, push_escaped, push_member};
 pub use write::{pretty, push_string};
 
 /// What is accepted beyond plain JSON.

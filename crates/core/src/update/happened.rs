@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::lease::role_change::RoleChange;
 use crate::net::family::Family;
+use crate::text::log_format::Level;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
 
@@ -24,21 +25,8 @@ pub struct Happened {
 pub enum What {
     /// An update was sent, or could not be sent, and this is how it ended.
     Settled(Settled),
-    /// An update is due and is not sent now, or not at all. Reported once, not whenever it is judged.
-    Held {
-        /// Its entry.
-        entry: usize,
-        /// Its domain.
-        domain: Domain,
-        /// Its type.
-        family: Family,
-        /// The address that is not sent.
-        ip: IpAddr,
-        /// Until when, in seconds since the epoch; none where its service stopped it.
-        until: Option<u64>,
-        /// Why.
-        why: String,
-    },
+    /// An update is due and is not sent now, or not at all.
+    Held(Held),
     /// A lookup gave another address than the one before, or one after there was none. The first one of all is not reported.
     Address {
         /// The entries that it is for.
@@ -87,6 +75,34 @@ pub enum What {
     },
     /// This host took over the lease of its group, gave it back or lost it.
     Role(RoleChange),
+    /// Something that only the log tells.
+    Said {
+        /// The number of the configuration whose log it is.
+        config: usize,
+        /// How important it is.
+        level: Level,
+        /// A sentence without secrets.
+        text: String,
+    },
+}
+
+/// An update that is held back or stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Its entry.
+    pub entry: usize,
+    /// Its domain.
+    pub domain: Domain,
+    /// Its type.
+    pub family: Family,
+    /// The address that is not sent.
+    pub ip: IpAddr,
+    /// Until when, in seconds since the epoch; `None` if its service stopped it.
+    pub until: Option<u64>,
+    /// Why: the words of the service, where it stopped it.
+    pub why: String,
+    /// Whether that was reported when it was last judged.
+    pub is_repeat: bool,
 }
 
 /// How one update ended.
@@ -112,6 +128,12 @@ pub struct Settled {
     pub attempt: u32,
     /// Whether the try before failed for the same reason.
     pub is_repeat: bool,
+    /// When it is sent again; `None` if it is not, or nobody knows.
+    pub retry_in: Option<Duration>,
+    /// A proxy that may have responded in the endpoint's place.
+    pub relay: Option<String>,
+    /// What the endpoint allows, as it was written.
+    pub allow: Option<String>,
 }
 
 impl Settled {

@@ -4,10 +4,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::text::json::{Value, push_string};
+use crate::text::json::{Value, push_member, push_string};
 use crate::update::Update;
 use crate::update::outcome::Outcome;
-use crate::update::state::push_more;
 
 /// The words of a service are kept up to here.
 const LONGEST_WORDS: usize = 200;
@@ -149,7 +148,7 @@ impl Hold {
                     hold.stopped = Some(Stopped { ip, at, until_address: *until_address, why: why.clone() });
                 }
                 ("sent" | "wait" | "unchanged" | "stopped", _) => return None,
-                _ => push_more(&mut hold.more, member),
+                _ => push_member(&mut hold.more, member),
             }
         }
         Some(hold)

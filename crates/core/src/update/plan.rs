@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::text::duration::seconds;
 use crate::update::Update;
 use crate::update::hold::HeldBy;
-use crate::update::state::{Entry, InDoubt, Memory};
+use crate::update::state::{Claim, InDoubt, Memory};
 
 /// What is to be done about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[InDoubt
     }
 }
 
-fn judge_entry(update: &Update<'_>, max_age: Duration, entry: Entry, own: u32, now: u64) -> Verdict {
+fn judge_entry(update: &Update<'_>, max_age: Duration, entry: Claim, own: u32, now: u64) -> Verdict {
     match (entry.in_doubt, entry.accepted) {
         // The same address may be sent twice: whichever request is applied last, it is right.
         (Some(doubt), _) if doubt.ip != update.ip && doubt.is_foreign(own, now) => Verdict::Wait(doubt.until),
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-    use crate::update::state::{Accepted, EntryKey, Fingerprint, State};
+    use crate::update::state::{Accepted, ClaimKey, Fingerprint, State};
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
@@ -191,8 +191,8 @@ mod tests {
         let mut state = State::new(vec![1]);
         for (name, address, at) in accepted {
             let family = Family::of(ip(address)).expect("a family");
-            let key = EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family };
-            state.set(&key, Entry { accepted: Some(Accepted { ip: ip(address), at }), in_doubt: None });
+            let key = ClaimKey { callback, domain: Domain::parse(name).expect("a domain"), family };
+            state.set(&key, Claim { accepted: Some(Accepted { ip: ip(address), at }), in_doubt: None });
         }
         let cases = [
             ("new.example", "203.0.113.7", "not accepted before"),
@@ -279,12 +279,12 @@ mod tests {
     fn e4a_an_older_address_under_way_elsewhere_is_waited_for() {
         let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
         let domain = Domain::parse("a.example").expect("a domain");
-        let key = EntryKey { callback, domain: domain.clone(), family: Family::V4 };
+        let key = ClaimKey { callback, domain: domain.clone(), family: Family::V4 };
         let accepted = Some(Accepted { ip: ip("203.0.113.7"), at: NOW - 10 });
         let update = Update { domain: &domain, family: Family::V4, ip: ip("203.0.113.7") };
         let verdict = |sent: &str, until, by| {
             let mut state = State::new(vec![1]);
-            state.set(&key, Entry { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by, message: 0 }) });
+            state.set(&key, Claim { accepted, in_doubt: Some(InDoubt { ip: ip(sent), until, by, message: 0 }) });
             judge(&update, RULES, Some(state.of(callback)), OWN, NOW)
         };
         assert_eq!(verdict("203.0.113.8", NOW + 5, 1), Verdict::Wait(NOW + 5));

@@ -22,7 +22,6 @@ use crate::update::outcome::Outcome;
 use crate::update::streak::Streak;
 
 pub use pairs::Pair;
-pub(super) use text::push_more;
 
 /// Entries are kept for so long at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);
@@ -62,7 +61,7 @@ impl fmt::Display for Fingerprint {
 
 /// What an entry is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct EntryKey {
+pub struct ClaimKey {
     /// The callback.
     pub callback: Fingerprint,
     /// The domain.
@@ -103,16 +102,16 @@ impl InDoubt {
 
 /// What is remembered of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Entry {
+pub struct Claim {
     /// What the endpoint accepted last; `None` where it never accepted anything.
     pub accepted: Option<Accepted>,
     /// `None` where the endpoint is known to have what it accepted last.
     pub in_doubt: Option<InDoubt>,
 }
 
-impl Entry {
+impl Claim {
     /// The same entry before an update is sent by `own`, whose request may be under way until then, and what was in doubt
-    /// before, for [`Entry::settled`]; none where another process may be sending a different address.
+    /// before, for [`Claim::settled`]; none where another process may be sending a different address.
     pub fn marked(self, update: &Update<'_>, until: u64, own: u32, now: u64) -> Option<(Self, Option<InDoubt>)> {
         let before = self.in_doubt.filter(|doubt| doubt.by != own);
         if before.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != update.ip) {
@@ -168,7 +167,7 @@ impl Entry {
 #[derive(Debug, Clone)]
 pub struct Sending {
     /// What it is about.
-    pub key: EntryKey,
+    pub key: ClaimKey,
     /// The address; `None`: something else stands in its place (H7).
     pub ip: Option<IpAddr>,
     /// The configuration file that sends it, and the origin: [`crate::callback::Callback::maker`].
@@ -184,7 +183,7 @@ pub struct State {
     /// What a later version added to the file: members as text, to be written back.
     more: String,
     /// The same of single entries.
-    more_of: FxHashMap<EntryKey, String>,
+    more_of: FxHashMap<ClaimKey, String>,
     /// What keeps updates from being sent: few have one.
     holds: BTreeMap<Fingerprint, Holds>,
     /// Failures in a row, by the key of a notification: only where updates fail.
@@ -209,7 +208,7 @@ impl Claims {
 }
 
 /// What is remembered of one callback: by [`Family::index`].
-type Entries = [FxHashMap<Domain, Entry>; 2];
+type Entries = [FxHashMap<Domain, Claim>; 2];
 
 /// What keeps the updates of one callback from being sent: by [`Family::index`].
 type Holds = [FxHashMap<Domain, Hold>; 2];
@@ -221,15 +220,21 @@ type Streaks = [FxHashMap<Domain, Streak>; 2];
 #[derive(Debug, Default)]
 pub struct Changed {
     /// Entries, and what keeps updates from being sent.
-    pub entries: FxHashSet<EntryKey>,
+    pub entries: FxHashSet<ClaimKey>,
     /// Failures in a row.
-    pub streaks: FxHashSet<EntryKey>,
+    pub streaks: FxHashSet<ClaimKey>,
 }
 
 impl Changed {
     /// Whether nothing did.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.streaks.is_empty()
+    }
+
+    /// These changed, too.
+    pub fn extend(&mut self, other: &Self) {
+        self.entries.extend(other.entries.iter().cloned());
+        self.streaks.extend(other.streaks.iter().cloned());
     }
 
     /// Everything was written.
@@ -260,17 +265,17 @@ impl State {
     }
 
     /// What keeps an update from being sent; the default where nothing does.
-    pub fn hold(&self, key: &EntryKey) -> Hold {
+    pub fn hold(&self, key: &ClaimKey) -> Hold {
         self.of(key.callback).hold(&key.domain, key.family).cloned().unwrap_or_default()
     }
 
     /// Remembers what keeps an update from being sent.
-    pub fn set_hold(&mut self, key: &EntryKey, hold: Hold) {
+    pub fn set_hold(&mut self, key: &ClaimKey, hold: Hold) {
         put(&mut self.holds, key, hold);
     }
 
     /// The failures in a row of an update; none where it is fine.
-    pub fn streak(&self, key: &EntryKey) -> Option<Streak> {
+    pub fn streak(&self, key: &ClaimKey) -> Option<Streak> {
         self.streaks.get(&key.callback)?[key.family.index()].get(&key.domain).copied()
     }
 
@@ -280,17 +285,17 @@ impl State {
     }
 
     /// Remembers the failures in a row of an update.
-    pub fn set_streak(&mut self, key: &EntryKey, streak: Streak) {
+    pub fn set_streak(&mut self, key: &ClaimKey, streak: Streak) {
         put(&mut self.streaks, key, streak);
     }
 
     /// What is remembered of one update.
-    pub fn entry(&self, key: &EntryKey) -> Entry {
+    pub fn entry(&self, key: &ClaimKey) -> Claim {
         self.of(key.callback).entry(&key.domain, key.family)
     }
 
     /// Remembers an entry.
-    pub fn set(&mut self, key: &EntryKey, entry: Entry) {
+    pub fn set(&mut self, key: &ClaimKey, entry: Claim) {
         let entries = &mut self.callbacks.entry(key.callback).or_default().entries[key.family.index()];
         match entries.get_mut(&key.domain) {
             Some(known) => *known = entry,
@@ -320,19 +325,19 @@ impl State {
         &self,
         sending: &[Sending],
         present: impl Iterator<Item = (Fingerprint, &'a Domain, Family)>,
-    ) -> Vec<(usize, EntryKey)> {
+    ) -> Vec<(usize, ClaimKey)> {
         let mut places: FxHashMap<(&Domain, Family), Vec<usize>> = FxHashMap::default();
         for (place, one) in sending.iter().enumerate() {
             places.entry((&one.key.domain, one.key.family)).or_default().push(place);
         }
         let mut replaced = Vec::new();
         for (callback, claims) in &self.callbacks {
-            let mut check = |domain: &Domain, family: Family, entry: &Entry| {
+            let mut check = |domain: &Domain, family: Family, entry: &Claim| {
                 let Some(accepted) = entry.accepted else { return };
                 for place in places.get(&(domain, family)).into_iter().flatten() {
                     let Sending { key, ip, by } = &sending[*place];
                     if Some(accepted.ip) != *ip && key.callback != *callback && claims.may_be_of(*by) {
-                        replaced.push((*place, EntryKey { callback: *callback, domain: domain.clone(), family }));
+                        replaced.push((*place, ClaimKey { callback: *callback, domain: domain.clone(), family }));
                     }
                 }
             };
@@ -352,10 +357,10 @@ impl State {
                 }
             }
         }
-        let mut former: FxHashSet<EntryKey> = replaced.iter().map(|(_, key)| key.clone()).collect();
+        let mut former: FxHashSet<ClaimKey> = replaced.iter().map(|(_, key)| key.clone()).collect();
         if !former.is_empty() {
             for (callback, domain, family) in present {
-                former.remove(&EntryKey { callback, domain: domain.clone(), family });
+                former.remove(&ClaimKey { callback, domain: domain.clone(), family });
             }
             replaced.retain(|(_, key)| former.contains(key));
         }
@@ -411,12 +416,12 @@ impl State {
         let keep = KEEP.max(max_age).as_secs();
         for entries in self.callbacks.values_mut().flat_map(|claims| &mut claims.entries) {
             // The number of a message must outlive its tries, and one that was never accepted has no time.
-            let is_numbered = |entry: &Entry| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);
+            let is_numbered = |entry: &Claim| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);
             entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep || is_numbered(entry));
         }
         self.callbacks.retain(|_, claims| claims.entries.iter().any(|entries| !entries.is_empty()));
         let callbacks = &self.callbacks;
-        let is_known = |key: &EntryKey| {
+        let is_known = |key: &ClaimKey| {
             callbacks
                 .get(&key.callback)
                 .is_some_and(|claims| claims.entries[key.family.index()].contains_key(&key.domain))
@@ -445,7 +450,7 @@ impl State {
 /// Puts a value in its place; one that says nothing takes none.
 fn put<T: Default + PartialEq>(
     values: &mut BTreeMap<Fingerprint, [FxHashMap<Domain, T>; 2]>,
-    EntryKey { callback, domain, family }: &EntryKey,
+    ClaimKey { callback, domain, family }: &ClaimKey,
     value: T,
 ) {
     if value != T::default() {
@@ -467,7 +472,7 @@ pub struct Memory<'a> {
 
 impl<'a> Memory<'a> {
     /// What is remembered of one update.
-    pub fn entry(self, domain: &Domain, family: Family) -> Entry {
+    pub fn entry(self, domain: &Domain, family: Family) -> Claim {
         self.entries.and_then(|entries| entries[family.index()].get(domain)).copied().unwrap_or_default()
     }
 

@@ -10,8 +10,6 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use std::{env, fs};
 
-use ddns_core::net::family::Family;
-use ddns_core::schedule::lookups::Event;
 use ddns_core::schedule::retry_after;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
@@ -82,7 +80,7 @@ impl Figures {
             };
             if change.take_if(|at| *at <= now).is_some() {
                 address = new;
-                host.on(Event::NetworkChanged { family: Family::V4, is_settling: false }, now);
+                host.network_changed(now);
             }
             if let Some((_, since, request)) = under_way.take_if(|(at, ..)| *at <= now) {
                 let is_down = (OUTAGE..RETURN).contains(&since);

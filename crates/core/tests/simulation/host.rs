@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use ddns_core::config::Concurrency;
 use ddns_core::net::family::Family;
-use ddns_core::schedule::lookups::{Event, Schedule};
-use ddns_core::schedule::queue::{Job, Lane, LaneKey, Queue};
+use ddns_core::schedule::lookups::Schedule;
+use ddns_core::schedule::queue::{Lane, LaneKey, Queue, UpdateId};
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::plan::{Rules, Verdict, judge};
-use ddns_core::update::state::{EntryKey, Fingerprint, InDoubt, State};
+use ddns_core::update::state::{ClaimKey, Fingerprint, InDoubt, State};
 
 use crate::random::Random;
 
@@ -29,25 +29,25 @@ const OWN: u32 = 7;
 /// A request that begins.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    pub(crate) start: (Job, Lane),
+    pub(crate) start: (UpdateId, Lane),
     pub(crate) ip: IpAddr,
 }
 
 #[derive(Debug)]
 pub(crate) struct Host {
-    keys: Vec<EntryKey>,
+    keys: Vec<ClaimKey>,
     schedule: Schedule,
     queue: Queue,
     lane: Lane,
     state: State,
     observed: Option<IpAddr>,
-    doubts: HashMap<Job, InDoubt>,
+    doubts: HashMap<UpdateId, InDoubt>,
 }
 
 impl Host {
     pub(crate) fn new(domains: &[Domain], interval: Duration, now: Duration) -> Self {
         let callback = Fingerprint::new([7; 16]);
-        let key = |domain: &Domain| EntryKey { callback, domain: domain.clone(), family: Family::V4 };
+        let key = |domain: &Domain| ClaimKey { callback, domain: domain.clone(), family: Family::V4 };
         let mut queue = Queue::new(domains.len(), Some(Schedule::backoff(&[interval])));
         Self {
             lane: queue.lane(LaneKey::Origin("http://endpoint".to_owned()), Concurrency::Auto),
@@ -65,8 +65,12 @@ impl Host {
         self.schedule.wake_at().into_iter().chain(self.queue.wake_at()).min()
     }
 
-    pub(crate) fn on(&mut self, event: Event, now: Duration) {
-        self.schedule.on(event, now);
+    pub(crate) fn network_changed(&mut self, now: Duration) {
+        self.schedule.network_changed(Family::V4, false, now);
+    }
+
+    pub(crate) fn request(&mut self, now: Duration) {
+        self.schedule.request(now);
     }
 
     /// Looks up what is due, where the host's address is this one, and begins what may begin.
@@ -127,7 +131,7 @@ impl Host {
         }
     }
 
-    fn queue_update(&mut self, job: Job, now: Duration) {
+    fn queue_update(&mut self, job: UpdateId, now: Duration) {
         let Some(ip) = self.observed else {
             self.queue.withdraw(job);
             return;

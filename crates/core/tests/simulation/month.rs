@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ddns_core::net::family::Family;
-use ddns_core::schedule::lookups::Event;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 
@@ -239,10 +237,10 @@ impl World {
             Step::Address(address) => {
                 self.address = address;
                 self.changes.extend(address.map(|ip| (ip, number)));
-                self.host.on(Event::NetworkChanged { family: Family::V4, is_settling: false }, now);
+                self.host.network_changed(now);
             }
             Step::Mode(mode) => self.mode = mode,
-            Step::Woke => self.host.on(Event::Requested, now),
+            Step::Woke => self.host.request(now),
             Step::Calm => {
                 assert_eq!(self.holds, [self.address; DOMAINS], "at {now:?} the endpoint has another address");
                 self.sizes.push(format!("{:?}", self.host).len());

@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use ddns_core::address::lookup::Lookup;
 use ddns_core::callback::Notice;
 use ddns_core::config::fields::file_variables;
 use ddns_core::config::files;
@@ -25,7 +26,7 @@ use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::{Client, How, Over, ProbeStep, Want};
 use crate::load::{self, Examined};
-use crate::lookup::{self, Lookup, LookupPair};
+use crate::lookup::{self, LookupPair};
 use crate::notify;
 use crate::output::USAGE;
 use crate::output::complain;

@@ -5,30 +5,30 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
-use std::time::Duration;
 
-use ddns_core::address::observation::{Choice, Observed};
-use ddns_core::address::source::Source;
+use ddns_core::callback::USER_AGENT;
 use ddns_core::config;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::engine::plan::{Identity, Plan, StorePlace};
+use ddns_core::engine::{Event, Mode};
 use ddns_core::net::family::Family;
-use ddns_core::schedule::backoff::Backoff;
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
-use ddns_core::update::plan;
+use ddns_core::update::happened::{Happened, What};
 use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
+use crate::compose;
+use crate::driver::Driver;
 use crate::environment::Environment;
+use crate::http::Client;
 use crate::http::server::{Reaction, ReceiverResponse, serve};
-use crate::http::{Client, USER_AGENT};
 use crate::lookup::own_address;
 use crate::output::fail;
 use crate::output::layout::{broken, fitted, folded, width_of};
 use crate::output::log::Log;
-use crate::sync::{self, Sync};
 
 /// Sent where the host has no address of its own, and what the address changes to: reserved for documentation.
 const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
@@ -52,16 +52,16 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let origin = format!("http://{}", listener.local_addr()?);
     let text = configuration(&origin);
     let mut valid = load(&text)?;
-    // Nothing of it is written to the disk.
-    valid.0.entries.iter_mut().for_each(|entry| entry.cache = config::Cache::Off);
     valid.0.log.level = Level::Critical;
-    let configs = [valid];
+    let configs = Rc::new(vec![valid]);
     let received = receive(listener);
     let (client, environment) = (Client::default(), Environment::read());
     let logs = [Log::open(&configs[0], &environment)];
-    let senders = sync::senders(&configs, &logs, &client);
-    // As a service remembers: as long as it runs.
-    let mut sync = Sync::new(&senders, &environment, Some(Backoff { cap: Duration::ZERO }));
+    let identity = Identity { name: String::new(), is_file: false };
+    // As a service remembers, but nothing of it is written to the disk.
+    let plan = Rc::new(Plan::new(Rc::clone(&configs), vec![identity], |_, _| StorePlace::Memory));
+    let engine = compose::engine(Rc::clone(&plan), Mode::Service);
+    let mut driver = Driver::new(engine, &plan, (&client, &logs), None);
     let v4 = own_address(Family::V4);
     let v6 = own_address(Family::V6);
     let note = match (v4, v6) {
@@ -81,12 +81,12 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
 
     let first = format!("1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.");
     writeln!(out, "{}", broken(&first, 0, width))?;
-    round(&mut sync, [v4, v6], &received, out).await?;
+    round(&mut driver, [v4, v6], &received, out).await?;
     writeln!(out, "2. No address changes, so nothing is sent.\n")?;
-    round(&mut sync, [v4, v6], &received, out).await?;
+    round(&mut driver, [v4, v6], &received, out).await?;
     let third = format!("3. The IPv4 address changes to {CHANGED_V4} (an example). Only that update is sent.");
     writeln!(out, "{}", broken(&third, 0, width))?;
-    round(&mut sync, [CHANGED_V4, v6], &received, out).await?;
+    round(&mut driver, [CHANGED_V4, v6], &received, out).await?;
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
         response the next run sends it again.";
     let keys = "Keys in a configuration show as *** in every log, as they do above.";
@@ -130,28 +130,36 @@ fn load(text: &str) -> io::Result<Valid> {
 
 /// One synchronization with these addresses, shown as it goes out and as it arrives.
 async fn round(
-    sync: &mut Sync<'_>,
+    driver: &mut Driver<'_>,
     addresses: [IpAddr; 2],
     received: &ReceivedLog,
     out: &mut impl Write,
 ) -> io::Result<()> {
     // It plays the source itself; its endpoint is on loopback (A8).
-    sync.observe(addresses.map(|ip| Observed::by(&Source::Default, &Choice { ip, why: String::new() })));
-    let verdicts = sync.verdicts();
-    sync.queue_all();
-    while !sync.is_done() {
-        sync.step().await;
+    driver.give(addresses);
+    driver.on(Event::Begin);
+    driver.on(Event::Synchronize);
+    while driver.take_milestones().is_empty() {
+        let event = driver.next(None).await;
+        driver.on(event);
     }
+    let journal = driver.take_journal();
     let mut received = received.take().into_iter();
+    let plan = Rc::clone(driver.engine.plan());
     // Two at most, to one origin: they arrive in the order in which they are sent.
-    for (sender, update, verdict) in verdicts {
-        if let plan::Verdict::UpToDate(_) = verdict {
-            writeln!(out, "   {update}: already up to date\n")?;
-            continue;
-        }
-        show_sent(sender.entry, &update, out)?;
-        if let Some(received) = received.next() {
-            show_received(&received, out)?;
+    for (at, family) in [(0, Family::V4), (1, Family::V6)] {
+        let entry = plan.entry(at);
+        for domain in entry.domains_of(family) {
+            let update = entry.update(domain, family, addresses[family.index()]);
+            let is_sent = |happened: &Happened| matches!(&happened.what, What::Settled(settled) if settled.entry == at);
+            if !journal.iter().any(is_sent) {
+                writeln!(out, "   {update}: already up to date\n")?;
+                continue;
+            }
+            show_sent(entry, &update, out)?;
+            if let Some(received) = received.next() {
+                show_received(&received, out)?;
+            }
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
 use crate::output::{complain, fail, json, print};
-use crate::sync::cache_path;
+use crate::store::cache_path;
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.

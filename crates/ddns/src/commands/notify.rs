@@ -4,6 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use ddns_core::config::{Config, Notification};
+use ddns_core::net::status::with_reason;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
@@ -13,7 +14,7 @@ use crate::http::Client;
 use crate::load;
 use crate::notify::{example, how, judged, moment};
 use crate::output::layout::{beside, width_of};
-use crate::output::{complain, print, report};
+use crate::output::{complain, print};
 
 /// As much of a response is shown.
 const SHOWN: usize = 200;
@@ -71,7 +72,7 @@ async fn tried(config: &Config, notification: &Notification, event: NotifyEvent,
                 let said = if body.is_empty() { String::new() } else { format!(": {body}") };
                 let took = began.elapsed().as_millis();
                 judged(notification, &response)?;
-                Ok(format!("{} ({took} ms){said}", report::with_reason(response.status)))
+                Ok(format!("{} ({took} ms){said}", with_reason(response.status)))
             });
             (request.url.origin(), result)
         }

@@ -7,9 +7,12 @@ use std::io::{self, IsTerminal as _};
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::{Trust, unusable};
+use ddns_core::callback::USER_AGENT;
 use ddns_core::callback::{Batch as Request, Moment, Redacted};
 use ddns_core::config::{Config, Entry, Notification};
+use ddns_core::engine::{INCOMPLETE, moment_of, redacted};
 use ddns_core::net::family::Family;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -21,13 +24,12 @@ use ddns_core::update::state::Memory;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::{Client, USER_AGENT};
+use crate::http::Client;
 use crate::load;
-use crate::lookup::{self, Lookup, LookupPair};
+use crate::lookup::{self, LookupPair};
 use crate::notify::{example, moment};
 use crate::output::{complain, print, say};
-use crate::sync::preview::{INCOMPLETE, redacted};
-use crate::sync::{Caches, Remembered, moment_of};
+use crate::store::{Caches, Remembered};
 
 /// All updates of one family of one entry.
 struct FamilyUpdates<'a> {
@@ -194,7 +196,8 @@ impl<'a> FamilyUpdates<'a> {
     fn moment(&self, update: &Update<'_>) -> Moment {
         let entry = self.memory(update.domain).map(|memory| memory.entry(update.domain, update.family));
         let key = self.remembered.as_ref().map(Remembered::callback);
-        moment_of(&self.entry.callback, key, entry.unwrap_or_default(), update.ip)
+        let fresh = moment();
+        moment_of(&self.entry.callback, key, entry.unwrap_or_default(), update.ip, (fresh.now, fresh.message.1))
     }
 
     /// The updates of the request that one belongs to, the first of them first; the reason where it is not sent.

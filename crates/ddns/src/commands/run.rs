@@ -1,26 +1,33 @@
 //! `ddns` without a command: one synchronization, or a service where `interval` is set.
 
-mod turn;
-
+use std::future::poll_fn;
 use std::io::{self, IsTerminal as _};
 use std::mem::{self, ManuallyDrop};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
 
-use ddns_core::schedule::lookups::Due;
+use ddns_core::engine::{Event, LeaseEvent, Mode};
+use ddns_core::lease::words::denial;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::outcome::Tally;
+use tokio::time::timeout;
 
 use crate::cli::CliSettings;
-use crate::group;
+use crate::compose;
+use crate::driver::{Driver, Lease, Milestone};
+use crate::group::{self, Joined, LeaseNotice};
 use crate::history::History;
 use crate::load;
 use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::output::progress::Progress;
 use crate::output::{complain, fail};
-use crate::sync::{self, Sync};
 use crate::watch;
-use turn::Turn;
+
+/// The store has so long to be told that this host leaves.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(settings: CliSettings) -> u8 {
     let (configs, environment, client) = match load::begin(settings.clone()).await {
@@ -30,79 +37,119 @@ pub(crate) async fn run(settings: CliSettings) -> u8 {
     if configs.iter().any(|(config, _)| config.interval.is_some()) {
         return Box::pin(watch::serve(settings, configs, environment, client)).await;
     }
-    let joined = match group::wanted(&configs).map(|group| group.map(group::join).transpose()) {
+    let mut joined = match group::wanted(&configs).map(|group| group.map(group::join).transpose()) {
         Ok(Ok(joined)) => joined,
         Ok(Err(why)) => return fail(&why),
         Err(wrong) => return complain(&wrong),
     };
-    // Not taken apart, nor is `sync`: the process ends with this run.
-    let begun = ManuallyDrop::new((configs, environment, client));
+    // Not taken apart, nor is the driver: the process ends with this run.
+    let begun = ManuallyDrop::new((Rc::new(configs), environment, client));
     let (configs, environment, client) = &*begun;
     let progress = Rc::new(Progress::default());
     let open = |valid| Log::open(valid, environment).above(&progress);
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
-    let senders = sync::senders(configs, &logs, client);
-    let mut sync = Sync::new(&senders, environment, None);
-    let mut turn = joined.map(|joined| {
-        sync.in_group(joined.member.clone());
-        client.limit_unsent(Some(joined.lease()));
-        Box::new(Turn::new(joined, settings.retry_stopped))
-    });
+    let plan = compose::plan(configs, environment);
+    let lease = joined.as_ref().map(|joined| Rc::new(joined.member.clone()) as Rc<dyn Lease>);
+    let engine = compose::engine(Rc::clone(&plan), Mode::Once);
+    let mut driver = ManuallyDrop::new(Driver::new(engine, &plan, (client, &logs), lease));
     if environment.allows_progress() {
         progress.begin();
-        sync.progress = progress;
+    }
+    let mut history = History::new(Rc::clone(&plan), &logs, environment);
+    let mut notifier = Notifier::new(configs, &logs, client, &plan);
+    if let Some(joined) = &joined {
+        client.limit_unsent(Some(joined.lease()));
+        driver.on(Event::Lease(LeaseEvent::Joined));
     }
     if settings.retry_stopped {
-        sync.retry_stopped();
+        driver.on(Event::RetryStopped);
     }
-    let mut history = History::new(&senders, environment);
-    sync.collect_news();
-    let mut notifier = Notifier::new(configs, &logs, &senders, client, &mut sync);
-    sync.look_up(&Due::everything(configs.len()));
-    while !sync.is_done() || turn.as_ref().is_some_and(|turn| turn.is_open(&sync)) {
-        match &mut turn {
-            None => {
-                sync.step().await;
-            }
-            Some(turn) => {
-                // In a box: a run without a group must not carry its state.
-                let has_won = Box::pin(turn.step(&mut sync, &logs[0])).await;
-                if let Some(notifier) = notifier.as_mut().filter(|_| has_won) {
-                    notifier.renew_keys(&mut sync);
-                }
-            }
-        }
-        let news = sync.take_news();
-        history.take(&news);
+    driver.on(Event::Begin);
+    let end = loop {
+        let journal = driver.take_journal();
+        history.take(&journal);
         if let Some(notifier) = &mut notifier {
-            notifier.take(&news, &mut sync);
+            notifier.take(&journal, &mut driver.engine);
         }
-    }
-    let over = turn.as_ref().and_then(|turn| turn.code());
-    if let Some(code) = over {
-        history.save();
-        leave(turn).await;
-        return code;
-    }
-    let mut all = Tally::default();
-    let tallies = sync.finish();
+        if let Some(end) = driver.take_milestones().into_iter().next() {
+            break end;
+        }
+        let event = match &mut joined {
+            None => driver.next(progress.due()).await,
+            // In a box: a run without a group must not carry its state.
+            Some(joined) => Box::pin(next_in_group(&mut driver, joined, &progress)).await,
+        };
+        driver.on(event);
+        if progress.due().is_some() {
+            progress.show(driver.engine.tally(), driver.engine.to_send());
+        }
+    };
+    progress.end();
+    driver.on(Event::Save);
     history.save();
-    for (tally, log) in tallies.iter().zip(&logs) {
-        log.line(level_of(*tally, log), || tally.to_string());
-        all = all.plus(*tally);
+    let code = match end {
+        Milestone::Ended(code) => code,
+        Milestone::Closed => 0,
+        Milestone::Idle { tallies, postponed } => {
+            let mut all = Tally::default();
+            for (tally, log) in tallies.iter().zip(&logs) {
+                log.line(level_of(*tally, log), || tally.to_string());
+                all = all.plus(*tally);
+            }
+            if let Some(notifier) = &mut notifier {
+                notifier.finish(&tallies, postponed, &mut driver.engine);
+                // It was counted, even if this is cancelled now.
+                driver.on(Event::Save);
+                while notifier.is_sending() {
+                    let ended = poll_fn(|context| notifier.poll(context)).await;
+                    notifier.ended(ended, &mut driver.engine);
+                }
+                driver.on(Event::Save);
+            }
+            all.exit_code()
+        }
+    };
+    driver.take_journal();
+    if let Some(joined) = joined {
+        Box::pin(leave(joined)).await;
     }
-    if let Some(mut notifier) = notifier {
-        notifier.finish(&mut sync).await;
-    }
-    leave(turn).await;
-    mem::forget(sync);
-    all.exit_code()
+    mem::forget(notifier);
+    code
 }
 
-async fn leave(turn: Option<Box<Turn>>) {
-    if let Some(turn) = turn {
-        Box::pin(turn.leave()).await;
+/// What comes next, of the engine or of the group.
+async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &Progress) -> Event {
+    let is_standing_by = driver.engine.is_standing_by();
+    let notice = {
+        let mut next = pin!(driver.next(progress.due()));
+        let either = poll_fn(|context| match joined.poll(context) {
+            Poll::Ready(notice) => Poll::Ready(Err(notice)),
+            Poll::Pending => next.as_mut().poll(context).map(Ok),
+        });
+        match either.await {
+            Ok(event) => return event,
+            Err(notice) => notice,
+        }
+    };
+    match notice {
+        LeaseNotice::TakeOver(term, state) => Event::Lease(LeaseEvent::Gained { term, state }),
+        LeaseNotice::StandBy if !is_standing_by => Event::Lease(LeaseEvent::Lost),
+        _ => match denial(joined.name(), &joined.member.standing()) {
+            Some((level, why, code)) if is_standing_by => Event::Lease(LeaseEvent::Denied { level, why, code }),
+            _ => Event::Time,
+        },
     }
+}
+
+/// Gives the lease back, after everything was saved.
+async fn leave(mut joined: Joined) {
+    if joined.member.standing().store.is_err() {
+        return;
+    }
+    joined.member.terminate();
+    joined.member.drained();
+    let left = async { while !matches!(poll_fn(|context| joined.poll(context)).await, LeaseNotice::Left) {} };
+    let _ = timeout(FAREWELL, left).await;
 }
 
 /// The summary is for somebody who waits for it, or for a file. A timer would send a mail about nothing.

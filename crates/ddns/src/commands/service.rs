@@ -22,7 +22,7 @@ use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
 use crate::output::{complain, fail, print, say};
 
-use facts::{Facts, Installed};
+use facts::{HostFacts, Installed};
 
 /// Where nothing is installed, or no service responds (I6).
 const NOT_RUNNING: u8 = 3;
@@ -45,7 +45,7 @@ pub(crate) async fn run(given: Given) -> u8 {
             format!("`ddns service {action}` takes no configuration: it is about the service that is installed");
         return complain(&[wrong(message, "leave out -c")]);
     }
-    let facts = match Facts::find(&given) {
+    let facts = match HostFacts::find(&given) {
         Ok(facts) => facts,
         Err(error) => return complain(&[error]),
     };
@@ -68,7 +68,7 @@ fn note(text: &str) {
 }
 
 /// The host's services are root's matter.
-fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
+fn needs_root(facts: &HostFacts, action: &str) -> Option<u8> {
     if facts.scope == ServiceScope::User || facts.is_root {
         return None;
     }
@@ -81,7 +81,7 @@ fn needs_root(facts: &Facts, action: &str) -> Option<u8> {
 }
 
 /// Becomes the program that shows the log.
-async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
+async fn logs(facts: &HostFacts, follow: bool, is_print: bool) -> u8 {
     let found = facts.installed();
     let file = match &found {
         Installed::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
@@ -105,7 +105,7 @@ async fn logs(facts: &Facts, follow: bool, is_print: bool) -> u8 {
 }
 
 /// `log.file` of the configuration that the table of cron names.
-async fn log_file(table: &str, facts: &Facts) -> Option<String> {
+async fn log_file(table: &str, facts: &HostFacts) -> Option<String> {
     let files = configurations(table)?.split(", ").map(str::to_owned).collect();
     let settings = CliSettings { files, ..CliSettings::default() };
     let loaded = load::load(settings, &facts.environment.of_service(), &Client::default()).await.ok()?;

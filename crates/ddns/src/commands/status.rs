@@ -22,7 +22,7 @@ use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
 use crate::output::{complain, fail, json, print, say};
-use crate::sync::Caches;
+use crate::store::Caches;
 use crate::watch::{Services, meant, name, note_closed_folder};
 
 /// How many rows that are up to date are shown; the rest is counted.

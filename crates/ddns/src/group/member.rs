@@ -2,19 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ddns_core::engine::{Note, Term};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::Standing;
 use ddns_core::update::state::Pair;
 use ddns_group::machine::{Machine, MachineEvent};
+use futures_util::future::LocalBoxFuture;
 use tokio::sync::{Notify, watch};
 
 use crate::clock::steady_time;
+use crate::driver::Lease;
 
 /// Shared by the task that keeps the lease and by whoever sends.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ struct Shared {
     /// Requests may be sent until then, on the steady clock; zero where the lease is another's.
     deadline: Cell<Duration>,
     /// Which of its leases this is: one that was lost and won again is another.
-    term: Cell<u64>,
+    term: Cell<Term>,
     /// What is to be written to the store, each with its number.
     unwritten: RefCell<VecDeque<(u64, Pair)>>,
     /// The number of what was last put in.
@@ -40,13 +40,6 @@ struct Shared {
     is_drained: Cell<bool>,
     /// Something came for the task.
     wake: Notify,
-}
-
-/// Permission to send and to write to the store, as long as the lease is the same one.
-#[derive(Clone)]
-pub(crate) struct Permit {
-    member: GroupMember,
-    term: u64,
 }
 
 impl GroupMember {
@@ -63,16 +56,6 @@ impl GroupMember {
             is_drained: Cell::default(),
             wake: Notify::new(),
         }))
-    }
-
-    /// Tells the group whether this host has an address.
-    pub(crate) fn tell_address(&self, is_there: bool) {
-        self.tell(MachineEvent::Address(is_there));
-    }
-
-    /// Tells the group whether a request reached its endpoint.
-    pub(crate) fn tell_reached(&self, is_reached: bool) {
-        self.tell(MachineEvent::Reached(is_reached));
     }
 
     /// Gives the lease back from now on, for good.
@@ -135,9 +118,9 @@ impl GroupMember {
         self.0.committed.send_replace(self.0.queued.get());
     }
 
-    /// For what is sent under the present lease.
-    pub(super) fn permit(&self) -> Permit {
-        Permit { member: self.clone(), term: self.0.term.get() }
+    /// Which lease is the present one.
+    pub(super) fn term(&self) -> Term {
+        self.0.term.get()
     }
 
     /// What is written next: up to `most`, no key twice; and the number of the last one.
@@ -167,55 +150,41 @@ impl GroupMember {
     }
 }
 
-impl Permit {
-    /// Whether a request may be sent now.
-    pub(crate) fn is_valid(&self) -> bool {
-        self.is_current() && steady_time() < self.member.0.deadline.get()
+impl Lease for GroupMember {
+    fn is_valid(&self, term: Term) -> bool {
+        self.term() == term && steady_time() < self.0.deadline.get()
     }
 
-    /// Whether the lease was not lost since.
-    pub(crate) fn is_current(&self) -> bool {
-        self.member.0.term.get() == self.term
-    }
-
-    /// Puts in what is to be written to the store, in this order.
-    pub(crate) fn write(&self, pairs: impl IntoIterator<Item = Pair>) {
-        if !self.is_current() {
-            return;
+    fn write(&self, term: Term, pairs: Vec<Pair>) -> LocalBoxFuture<'static, ()> {
+        let shared = &self.0;
+        if self.term() == term {
+            for pair in pairs {
+                let number = shared.queued.get() + 1;
+                shared.queued.set(number);
+                shared.unwritten.borrow_mut().push_back((number, pair));
+            }
+            shared.wake.notify_one();
         }
-        let shared = &self.member.0;
-        for pair in pairs {
-            let number = shared.queued.get() + 1;
-            shared.queued.set(number);
-            shared.unwritten.borrow_mut().push_back((number, pair));
-        }
-        shared.wake.notify_one();
-    }
-
-    /// Does something once everything that was put in until now is in the store, and only as long as the lease is held: that
-    /// is looked at before every step, so that a process that was stopped, or slept, sends nothing (J3). It does not end where
-    /// the lease is lost: whoever waits for it is told of that, and drops it.
-    pub(crate) fn guard<T>(self, inner: impl Future<Output = T>) -> impl Future<Output = T> {
-        let number = self.member.0.queued.get();
-        let mut committed = self.member.0.committed.subscribe();
-        let whole = async move {
-            // Whoever sends it lives as long as the member.
+        let number = shared.queued.get();
+        let mut committed = shared.committed.subscribe();
+        Box::pin(async move {
+            // Whoever writes it lives as long as the member.
             let _ = committed.wait_for(|committed| *committed >= number).await;
-            inner.await
-        };
-        async move {
-            let mut whole = pin!(whole);
-            let step = |context: &mut Context<'_>| {
-                if self.is_valid() { whole.as_mut().poll(context) } else { Poll::Pending }
-            };
-            poll_fn(step).await
+        })
+    }
+
+    fn tell(&self, note: Note) {
+        match note {
+            Note::Address(is_there) => self.tell(MachineEvent::Address(is_there)),
+            Note::Reached(is_reached) => self.tell(MachineEvent::Reached(is_reached)),
+            Note::Drained => self.drained(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::task::{Context, Poll, Waker};
 
     use ddns_group::machine::Settings;
 
@@ -237,57 +206,44 @@ mod tests {
     }
 
     #[test]
-    fn j2_a_request_waits_until_everything_before_it_is_in_the_store() {
+    fn j2_what_is_written_is_waited_for_up_to_itself() {
         let member = holder();
-        let permit = member.permit();
-        permit.write([pair("a", "1"), pair("b", "1"), pair("a", "2")]);
-        let mut sending = Box::pin(permit.clone().guard(async { "sent" }));
-        permit.write([pair("c", "1")]);
+        let mut written = member.write(member.term(), vec![pair("a", "1"), pair("b", "1"), pair("a", "2")]);
+        let _later = member.write(member.term(), vec![pair("c", "1")]);
         assert_eq!(member.unwritten(1), Some((1, vec![pair("a", "1")])), "no more than that");
         let (number, pairs) = member.unwritten(2).expect("there is something");
         assert_eq!((number, pairs), (3, vec![pair("a", "2"), pair("b", "1")]), "no key twice");
-        assert!(poll(&mut sending).is_pending());
+        assert!(poll(&mut written).is_pending());
         member.committed(2);
-        assert!(poll(&mut sending).is_pending());
+        assert!(poll(&mut written).is_pending());
         member.committed(3);
-        assert_eq!(poll(&mut sending), Poll::Ready("sent"));
+        assert!(poll(&mut written).is_ready());
         assert_eq!(member.unwritten(9), Some((4, vec![pair("c", "1")])));
     }
 
     #[test]
-    fn j3_no_step_of_a_request_is_done_when_its_lease_is_over() {
+    fn j3_nothing_is_sent_when_its_lease_is_over() {
         let member = holder();
-        let steps = Cell::new(0);
-        let counted = poll_fn(|_| {
-            steps.set(steps.get() + 1);
-            Poll::<()>::Pending
-        });
-        let mut sending = Box::pin(member.permit().guard(counted));
-        let after = |sending: &mut _| {
-            assert!(poll(sending).is_pending());
-            steps.get()
-        };
-        assert_eq!(after(&mut sending), 1);
+        let term = member.term();
+        assert!(member.is_valid(term));
         let deadline = steady_time();
         member.hold(deadline);
-        assert_eq!(after(&mut sending), 1, "its time is up");
+        assert!(!member.is_valid(term), "its time is up");
         member.hold(deadline + Duration::from_secs(60));
-        assert_eq!(after(&mut sending), 2, "it was confirmed in time after all");
+        assert!(member.is_valid(term), "it was confirmed in time after all");
         member.lose();
         member.hold(deadline + Duration::from_secs(60));
-        assert_eq!(after(&mut sending), 2, "another lease is not that of this request");
+        assert!(!member.is_valid(term), "another lease is not that of this request");
     }
 
     #[test]
     fn j3_what_a_lost_lease_left_is_neither_written_nor_waited_for() {
         let member = holder();
-        let before = member.permit();
-        before.write([pair("a", "1")]);
+        let before = member.term();
+        let mut left = member.write(before, vec![pair("a", "1")]);
         member.lose();
-        before.write([pair("a", "2")]);
+        let mut late = member.write(before, vec![pair("a", "2")]);
         assert_eq!(member.unwritten(9), None);
-        member.hold(steady_time() + Duration::from_secs(60));
-        let mut sending = Box::pin(member.permit().guard(async { "sent" }));
-        assert_eq!(poll(&mut sending), Poll::Ready("sent"));
+        assert!(poll(&mut left).is_ready() && poll(&mut late).is_ready());
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, Open
 use std::path::{Path, PathBuf};
 
 use crate::open_file::open_own;
-use crate::sync::unfit;
+use crate::store::unfit;
 
 /// The history that belongs to a cache.
 pub(crate) fn beside(cache: &Path) -> PathBuf {

@@ -36,7 +36,7 @@ use connect::Connector;
 use exchange::Reuse;
 pub(crate) use exchange::{BODY_LIMIT, Response};
 use how::endpoint;
-pub(crate) use how::{How, Over, USER_AGENT, Want};
+pub(crate) use how::{How, Over, Want};
 use pool::{Idle, PROOF, Purpose, Room};
 pub(crate) use probe::ProbeStep;
 use stream::{Connection, Spoken};

@@ -15,7 +15,7 @@ use ddns_core::text::secrets::MASK;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::open_file::open_any;
-use crate::output::report;
+use ddns_core::net::status::with_reason;
 
 /// No configuration is larger: a hundred thousand long names for both families take less.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -112,7 +112,7 @@ async fn fetch(
     let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     let response = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&response.status) {
-        return Err(wrong(format!("the response was {}", report::with_reason(response.status))));
+        return Err(wrong(format!("the response was {}", with_reason(response.status))));
     }
     if !response.is_whole {
         return Err(wrong(format!("it was cut off, or is larger than {} KiB", BODY_LIMIT >> 10)));

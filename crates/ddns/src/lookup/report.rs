@@ -1,6 +1,7 @@
 //! Every address of this host with the verdict on it, and what each source gives: for `ddns addresses` and for the page.
 
 use ddns_core::address::local::is_private;
+use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::doubtful;
 use ddns_core::config::Config;
 use ddns_core::net::family::Family;
@@ -9,7 +10,7 @@ use ddns_core::object;
 use ddns_core::text::duration::seconds;
 use serde::Serialize;
 
-use super::{Lookup, Query, local_addresses, look_up_all, shared};
+use super::{Query, local_addresses, look_up_all, shared};
 use crate::http::Client;
 
 /// What was found.

@@ -13,7 +13,7 @@ use ddns_core::net::url::Url;
 use super::default::own_address;
 use super::limits::Limits;
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
-use crate::output::report;
+use ddns_core::net::status::with_reason;
 
 pub(super) async fn ask(address: &str, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
     let ip = page(address, family, limits, Over::Prefer(family), client).await?;
@@ -35,7 +35,7 @@ pub(super) async fn page(
     let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
     let response = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if !(200..300).contains(&response.status) {
-        return Err(format!("it responded with {}", report::with_reason(response.status)));
+        return Err(format!("it responded with {}", with_reason(response.status)));
     }
     if !response.is_whole && response.body.len() < BODY_LIMIT {
         return Err("its response was cut off".to_owned());

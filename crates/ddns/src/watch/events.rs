@@ -15,7 +15,7 @@ use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
 use crate::web::{Ask, PageServer};
 
 /// What happened.
-pub(super) enum Event {
+pub(super) enum ServiceEvent {
     /// The time that was waited for has come.
     Time,
     /// Addresses, routes or interfaces changed: the families concerned, by [`Family::index`].
@@ -69,45 +69,45 @@ impl Events {
         Ok((events, error))
     }
 
-    /// The next event. [`Event::Time`] comes at `wake_at` on the steady clock.
-    pub(super) async fn next(&mut self, wake_at: Option<Duration>) -> Event {
+    /// The next event. [`ServiceEvent::Time`] comes at `wake_at` on the steady clock.
+    pub(super) async fn next(&mut self, wake_at: Option<Duration>) -> ServiceEvent {
         self.timer.set(wake_at);
         poll_fn(|context| self.poll(context)).await
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<ServiceEvent> {
         if let Poll::Ready(signal) = self.signals.poll(context) {
             return Poll::Ready(match signal {
-                SIGHUP => Event::Reload,
-                SIGUSR1 => Event::Synchronize,
-                _ => Event::Stop,
+                SIGHUP => ServiceEvent::Reload,
+                SIGUSR1 => ServiceEvent::Synchronize,
+                _ => ServiceEvent::Stop,
             });
         }
         if let Some(group) = &mut self.group
             && let Poll::Ready(change) = group.poll(context)
         {
-            return Poll::Ready(Event::Group(change));
+            return Poll::Ready(ServiceEvent::Group(change));
         }
         if let Some(kernel) = &mut self.kernel
             && let Poll::Ready(changed) = kernel.poll(context)
         {
-            return Poll::Ready(Event::Network(changed));
+            return Poll::Ready(ServiceEvent::Network(changed));
         }
         match self.timer.poll(context) {
-            Poll::Ready(Wake::Time) => return Poll::Ready(Event::Time),
-            Poll::Ready(Wake::Sleep) => return Poll::Ready(Event::Woke),
+            Poll::Ready(Wake::Time) => return Poll::Ready(ServiceEvent::Time),
+            Poll::Ready(Wake::Sleep) => return Poll::Ready(ServiceEvent::Woke),
             Poll::Pending => {}
         }
         if self.files.poll(context).is_ready() {
-            return Poll::Ready(Event::Files);
+            return Poll::Ready(ServiceEvent::Files);
         }
         if let Some(web) = &mut self.web
             && let Poll::Ready(ask) = web.poll(context)
         {
-            return Poll::Ready(Event::Web(ask));
+            return Poll::Ready(ServiceEvent::Web(ask));
         }
         match &mut self.control {
-            Some(control) => control.poll(context).map(Event::Control),
+            Some(control) => control.poll(context).map(ServiceEvent::Control),
             None => Poll::Pending,
         }
     }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::SystemTime;
 
 use crate::platform::Folders;
-use crate::sync::Stamp;
+use crate::store::Stamp;
 
 /// The files of a configuration, and how they were.
 #[derive(Default)]

@@ -1,18 +1,19 @@
 //! What a service keeps over all of its configurations.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use ddns_core::config::Entry;
 use ddns_core::config::fields::file_variables;
 use ddns_core::config::validate::Valid;
+use ddns_core::engine::Engine;
+use ddns_core::engine::plan::Plan;
 use ddns_core::net::family::Family;
-use ddns_core::schedule::queue::{LaneKey, Pause};
 use ddns_core::text::duration::duration;
 use ddns_core::text::own_json::indented;
-use ddns_core::update::state::State;
 use ddns_core::update::status::SyncResult;
 use tokio::sync::oneshot;
 
@@ -23,10 +24,10 @@ use super::metrics::Metrics;
 use super::systemd::Systemd;
 use crate::cli::CliSettings;
 use crate::environment::Environment;
-use crate::group::Permit;
+use crate::group::GroupMember;
 use crate::http::Client;
 use crate::output::log::Log;
-use crate::sync::{self, GivenUp};
+use crate::store::cache_path;
 
 pub(super) struct Service<'a> {
     pub(super) settings: CliSettings,
@@ -37,6 +38,10 @@ pub(super) struct Service<'a> {
     pub(super) no_notifications: Option<io::Error>,
     pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
     pub(super) handover: Handover,
+    /// This host in its group; `None` where it is in none.
+    pub(super) member: Option<GroupMember>,
+    /// Whether it joined or left one since the last run.
+    pub(super) is_new_group: bool,
     /// When the configurations that run were begun to be read, or a time before that.
     pub(super) read_at: SystemTime,
 }
@@ -46,18 +51,12 @@ pub(super) struct Service<'a> {
 pub(super) struct Handover {
     /// Requests for a synchronization that has not ended.
     pub(super) waiting: Vec<Waiting>,
-    /// Pauses that endpoints asked for.
-    pub(super) pauses: HashMap<LaneKey, Pause>,
     /// What was counted.
     pub(super) metrics: Option<Metrics>,
     /// Whether the configuration changed again meanwhile.
     pub(super) is_stale: bool,
-    /// Requests that were under way.
-    pub(super) given_up: GivenUp,
-    /// What is remembered without a cache file.
-    pub(super) memory: Option<State>,
-    /// What the group remembers, where this host holds its lease.
-    pub(super) shared: Option<(Permit, State)>,
+    /// The engine; `None` before the first run.
+    pub(super) engine: Option<Box<Engine>>,
 }
 
 /// Whoever waits for a synchronization to end.
@@ -82,7 +81,7 @@ impl Waiting {
 pub(super) enum End {
     Stop(u8),
     /// Another run follows on these.
-    Reload(Vec<Valid>),
+    Reload(Rc<Vec<Valid>>, Rc<Plan>),
 }
 
 impl<'a> Service<'a> {
@@ -95,13 +94,24 @@ impl<'a> Service<'a> {
         let systemd = Systemd::new(environment);
         let (locks, handover) = (Vec::new(), Handover::default());
         let read_at = environment.read_at;
-        Self { settings, environment, client, systemd, no_notifications, locks, handover, read_at }
+        Self {
+            settings,
+            environment,
+            client,
+            systemd,
+            no_notifications,
+            locks,
+            handover,
+            member: None,
+            is_new_group: false,
+            read_at,
+        }
     }
 
     /// Locks the caches of these configurations, and no others. Where one is locked already, everything stays as it was.
     pub(super) fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
         let paths: BTreeSet<PathBuf> =
-            entries(configs).filter_map(|entry| sync::cache_path(entry, self.environment)).collect();
+            entries(configs).filter_map(|entry| cache_path(entry, self.environment)).collect();
         let mut fresh = Vec::new();
         for path in paths.iter().filter(|path| !self.locks.iter().any(|(known, _)| known == *path)) {
             fresh.push((path.clone(), Lock::take(path).map_err(|why| why + second_member(configs))?));

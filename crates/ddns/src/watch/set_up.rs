@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::update::status::Status;
 
-use super::events::{Event, Events};
+use super::events::{Events, ServiceEvent};
 use super::page;
 use super::systemd::Systemd;
 use super::{no_events, serve_with};
@@ -50,11 +50,11 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
             }
         }
         match events.next(None).await {
-            Event::Stop => {
+            ServiceEvent::Stop => {
                 log.info("stopped");
                 return 0;
             }
-            Event::Web(Ask::Reload(done)) => match load::load(settings.clone(), &environment, &client).await {
+            ServiceEvent::Web(Ask::Reload(done)) => match load::load(settings.clone(), &environment, &client).await {
                 Ok(configs) => {
                     let _ = done.send(Vec::new());
                     break configs;
@@ -63,8 +63,8 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
                     let _ = done.send(wrong.iter().map(Diagnostic::one_line).collect());
                 }
             },
-            Event::Web(ask) => respond(ask, &settings, &environment, &target, &log),
-            Event::Files => is_there = target.exists(),
+            ServiceEvent::Web(ask) => respond(ask, &settings, &environment, &target, &log),
+            ServiceEvent::Files => is_there = target.exists(),
             _ => {}
         }
     };

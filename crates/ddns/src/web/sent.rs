@@ -7,7 +7,7 @@ use ddns_core::config::Config;
 use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 
-use crate::sync::preview::redacted;
+use ddns_core::engine::redacted;
 
 /// A request as it may be seen.
 pub(crate) struct RedactedRequest {

@@ -26,7 +26,7 @@ use super::save;
 use super::sources::Sources;
 use crate::clock::steady_time;
 use crate::load::OUTSIDE;
-use crate::sync::preview::Previews;
+use ddns_core::engine::Previews;
 
 /// What the page asks of the service. The visitor may be gone when the response comes.
 pub(crate) enum Ask {

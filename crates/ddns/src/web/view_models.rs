@@ -7,7 +7,7 @@ use ddns_core::web::when::When;
 use super::views::addresses::{AddressesModel, AttemptView, Local, SourceList};
 use super::views::requests::{RequestContent, RequestItem};
 use crate::lookup::report::{self, LookupReport, described, verdict};
-use crate::sync::preview::{Preview, Previews};
+use ddns_core::engine::{Preview, Previews};
 
 /// The addresses of this host and its sources.
 pub(super) fn addresses<'a>(report: &LookupReport, asked: Option<When>, token: &'a str) -> AddressesModel<'a> {

@@ -34,7 +34,7 @@ use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Want};
 use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
-use crate::output::report::with_reason;
+use ddns_core::net::status::with_reason;
 
 /// How many requests are sent at once to test whether the service accepts them.
 const MAX_TEST_REQUESTS: usize = 2;

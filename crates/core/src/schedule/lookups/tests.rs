@@ -11,10 +11,6 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn changed(family: Family) -> Event {
-    Event::NetworkChanged { family, is_settling: false }
-}
-
 /// One that has had its first round.
 fn running() -> Schedule {
     let mut schedule = Schedule::new(&[INTERVAL], Duration::ZERO);
@@ -36,16 +32,16 @@ fn rounds_come_at_the_interval_spread_by_a_tenth() {
 #[test]
 fn the_first_change_is_taken_at_once_and_those_that_follow_together() {
     let mut schedule = running();
-    schedule.on(changed(Family::V4), ms(1000));
+    schedule.network_changed(Family::V4, false, ms(1000));
     assert_eq!(schedule.due(ms(1000), 0.5).families, [true, false]);
     // The steps of one change: the old address goes, the new one comes, its route comes.
     for (at, due) in [(1001, 1002), (1030, 1052)] {
-        schedule.on(changed(Family::V4), ms(at));
+        schedule.network_changed(Family::V4, false, ms(at));
         assert_eq!(schedule.wake_at(), Some(ms(due)));
         assert_eq!(schedule.due(ms(due), 0.5).families, [true, false]);
     }
     for at in [1060, 1200, 1900] {
-        schedule.on(changed(Family::V4), ms(at));
+        schedule.network_changed(Family::V4, false, ms(at));
         assert!(schedule.due(ms(at), 0.5).is_empty(), "{at}");
     }
     assert_eq!(schedule.wake_at(), Some(ms(2052)));
@@ -56,23 +52,22 @@ fn the_first_change_is_taken_at_once_and_those_that_follow_together() {
 #[test]
 fn one_family_does_not_wait_for_the_other() {
     let mut schedule = running();
-    schedule.on(Event::NetworkChanged { family: Family::V6, is_settling: true }, ms(1000));
-    schedule.on(changed(Family::V4), ms(1001));
+    schedule.network_changed(Family::V6, true, ms(1000));
+    schedule.network_changed(Family::V4, false, ms(1001));
     assert_eq!(schedule.due(ms(1001), 0.5).families, [true, false]);
 }
 
 #[test]
 fn an_address_that_settles_is_waited_for_but_not_for_ever() {
-    let settling = Event::NetworkChanged { family: Family::V6, is_settling: true };
     let mut schedule = running();
-    schedule.on(settling, ms(1000));
+    schedule.network_changed(Family::V6, true, ms(1000));
     assert!(schedule.due(ms(1000), 0.5).is_empty());
-    schedule.on(changed(Family::V6), ms(2500));
+    schedule.network_changed(Family::V6, false, ms(2500));
     assert_eq!(schedule.due(ms(2500), 0.5).families, [false, true]);
 
     let mut schedule = running();
-    schedule.on(settling, ms(1000));
-    schedule.on(settling, ms(4000));
+    schedule.network_changed(Family::V6, true, ms(1000));
+    schedule.network_changed(Family::V6, true, ms(4000));
     assert_eq!(schedule.wake_at(), Some(ms(6000)));
     assert_eq!(schedule.due(ms(6000), 0.5).families, [false, true]);
 }
@@ -84,7 +79,7 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     // A thousand changes in a hundred seconds.
     for change in 0..1000 {
         let now = ms(1000 + change * 100);
-        schedule.on(changed(Family::V4), now);
+        schedule.network_changed(Family::V4, false, now);
         if schedule.due(now, 0.5).families[0] {
             lookups.push(now.as_secs());
         }
@@ -96,9 +91,9 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     // And when it is quiet again, the next is taken at once.
     let later = last + LONGEST_GAP * 3;
     let _ = schedule.due(later, 0.5);
-    schedule.on(changed(Family::V4), later);
+    schedule.network_changed(Family::V4, false, later);
     assert!(schedule.due(later, 0.5).families[0]);
-    schedule.on(changed(Family::V4), later + ms(1));
+    schedule.network_changed(Family::V4, false, later + ms(1));
     assert_eq!(schedule.wake_at(), Some(later + STEPS[0]), "and its next step soon after");
 }
 
@@ -124,9 +119,9 @@ fn delays(changes: &[(u64, u8)]) -> Vec<u128> {
     };
     for (at, number) in changes {
         wake(&mut schedule, &mut open, has, ms(*at));
-        schedule.on(changed(Family::V4), ms(*at));
+        schedule.network_changed(Family::V4, false, ms(*at));
         wake(&mut schedule, &mut open, has, ms(at + 1));
-        schedule.on(changed(Family::V4), ms(at + 1));
+        schedule.network_changed(Family::V4, false, ms(at + 1));
         open.push(ms(at + 1));
         has = *number;
     }
@@ -181,7 +176,7 @@ fn a_source_that_fails_is_asked_again_sooner_than_the_interval() {
 #[test]
 fn a_requested_round_comes_at_once() {
     let mut schedule = running();
-    schedule.on(Event::Requested, ms(5));
+    schedule.request(ms(5));
     assert_eq!(schedule.due(ms(5), 0.5).rounds, [0]);
 }
 
@@ -189,11 +184,11 @@ fn a_requested_round_comes_at_once() {
 fn a_request_retries_everything_and_another_network_what_found_no_connection() {
     let mut schedule = running();
     assert_eq!(schedule.take_retry(), None, "a round is no reason");
-    schedule.on(changed(Family::V4), ms(5));
+    schedule.network_changed(Family::V4, false, ms(5));
     let _ = schedule.due(ms(5), 0.5);
     assert_eq!((schedule.take_retry(), schedule.take_retry()), (Some(false), None));
-    schedule.on(Event::Requested, ms(3000));
-    schedule.on(changed(Family::V4), ms(3000));
+    schedule.request(ms(3000));
+    schedule.network_changed(Family::V4, false, ms(3000));
     let _ = schedule.due(ms(3000), 0.5);
     assert_eq!(schedule.take_retry(), Some(true));
 }
@@ -239,7 +234,7 @@ proptest! {
                 }
             }
             now = next;
-            schedule.on(Event::NetworkChanged { family: Family::V4, is_settling }, now);
+            schedule.network_changed(Family::V4, is_settling, now);
             let since: Duration = *waiting.get_or_insert(now);
             let at = schedule.wake_at().expect("a lookup");
             prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP + SETTLING);

@@ -9,7 +9,7 @@ use crate::schedule::limiter::Limiter;
 use crate::update::outcome::Outcome;
 
 /// One update: its number in the order of the configuration.
-pub type Job = u32;
+pub type UpdateId = u32;
 
 /// One lane: its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ pub(super) struct LaneState {
     pub(super) moved: Duration,
     /// Whether it is looked at again after a while, because its requests may hang.
     pub(super) is_watched: bool,
-    pub(super) queued: VecDeque<Job>,
+    pub(super) queued: VecDeque<UpdateId>,
     /// Whether it stands among those that may have something to start.
     pub(super) is_listed: bool,
     /// Whether somebody keeps its number.

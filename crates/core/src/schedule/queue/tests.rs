@@ -32,7 +32,7 @@ fn one_lane(jobs: u32, concurrency: Concurrency, backoff: Option<Backoff>) -> (Q
 
 const WATCH: Option<Backoff> = Some(Backoff { cap: CAP });
 
-fn started(queue: &mut Queue, now: Duration) -> Vec<Job> {
+fn started(queue: &mut Queue, now: Duration) -> Vec<UpdateId> {
     std::iter::from_fn(|| queue.start(now)).map(|(job, _)| job).collect()
 }
 
@@ -75,7 +75,7 @@ fn an_origin_that_hangs_holds_its_own_places_only() {
     (1000..2000).for_each(|job| queue.push(job, good));
     let mut sent = 0;
     loop {
-        let round: Vec<(Job, Lane)> = std::iter::from_fn(|| queue.start(Duration::ZERO)).collect();
+        let round: Vec<(UpdateId, Lane)> = std::iter::from_fn(|| queue.start(Duration::ZERO)).collect();
         let mut good_ones = round.iter().filter(|(_, lane)| *lane == good).peekable();
         if good_ones.peek().is_none() {
             break;
@@ -89,7 +89,7 @@ fn an_origin_that_hangs_holds_its_own_places_only() {
 }
 
 /// What starts at which millisecond while the first ones hang; each of the others is accepted at once.
-fn beside_hanging(hanging: u32, jobs: u32, concurrency: Concurrency) -> Vec<(u64, Job)> {
+fn beside_hanging(hanging: u32, jobs: u32, concurrency: Concurrency) -> Vec<(u64, UpdateId)> {
     let (mut queue, lane) = one_lane(jobs, concurrency, WATCH);
     let mut starts = Vec::new();
     for now in 0..20_000 {
@@ -108,7 +108,7 @@ fn beside_hanging(hanging: u32, jobs: u32, concurrency: Concurrency) -> Vec<(u64
 #[test]
 fn a6_beside_requests_that_hang_another_starts_each_quarter_of_a_second() {
     assert_eq!(beside_hanging(1, 4, Concurrency::Auto), [(0, 0), (250, 1), (250, 2), (250, 3)]);
-    let expected: Vec<(u64, Job)> = (0..10).map(|job| (250 * u64::from(job), job)).chain([(2500, 10)]).collect();
+    let expected: Vec<(u64, UpdateId)> = (0..10).map(|job| (250 * u64::from(job), job)).chain([(2500, 10)]).collect();
     assert_eq!(beside_hanging(10, 11, Concurrency::Auto), expected);
     assert_eq!(beside_hanging(100, 100, Concurrency::Auto).len(), 64, "no more than `auto` allows");
     assert_eq!(beside_hanging(1, 4, fixed(1)), [(0, 0)]);
@@ -476,22 +476,22 @@ fn a_pause_that_is_over_is_not_handed_on() {
 
 /// What can happen to a queue.
 #[derive(Debug, Clone)]
-enum Event {
-    Push(Job),
-    Withdraw(Job),
+enum QueueEvent {
+    Push(UpdateId),
+    Withdraw(UpdateId),
     Finish(usize, u8, Option<u64>),
     RetryNow(bool),
     Wait(u64),
 }
 
-fn events() -> impl Strategy<Value = Vec<Event>> {
+fn events() -> impl Strategy<Value = Vec<QueueEvent>> {
     let event = prop_oneof![
-        4 => (0..8_u32).prop_map(Event::Push),
-        1 => (0..8_u32).prop_map(Event::Withdraw),
+        4 => (0..8_u32).prop_map(QueueEvent::Push),
+        1 => (0..8_u32).prop_map(QueueEvent::Withdraw),
         6 => (0..8_usize, 0..4_u8, proptest::option::weighted(0.1, 0..100_u64))
-            .prop_map(|(which, how, requested)| Event::Finish(which, how, requested)),
-        1 => any::<bool>().prop_map(Event::RetryNow),
-        2 => (0..400_u64).prop_map(Event::Wait),
+            .prop_map(|(which, how, requested)| QueueEvent::Finish(which, how, requested)),
+        1 => any::<bool>().prop_map(QueueEvent::RetryNow),
+        2 => (0..400_u64).prop_map(QueueEvent::Wait),
     ];
     proptest::collection::vec(event, 0..200)
 }
@@ -507,7 +507,7 @@ proptest! {
     ) {
         let mut queue = Queue::new(8, WATCH);
         let mut now = Duration::ZERO;
-        let mut under_way: Vec<(Job, Lane)> = Vec::new();
+        let mut under_way: Vec<(UpdateId, Lane)> = Vec::new();
         // Where each stands in line.
         let mut keys = [const { None }; 8];
         let mut pushes = 0;
@@ -515,7 +515,7 @@ proptest! {
         let mut owed = [false; 8];
         for event in events {
             match event {
-                Event::Push(job) => {
+                QueueEvent::Push(job) => {
                     let key = LaneKey::Origin(format!("http://{}", pushes % origins));
                     pushes += 1;
                     let lane = queue.lane(key.clone(), fixed(number));
@@ -525,11 +525,11 @@ proptest! {
                     queue.push(job, lane);
                     owed[job as usize] = true;
                 }
-                Event::Withdraw(job) => {
+                QueueEvent::Withdraw(job) => {
                     queue.withdraw(job);
                     owed[job as usize] = under_way.iter().any(|(other, _)| *other == job) && owed[job as usize];
                 }
-                Event::Finish(which, how, requested) if !under_way.is_empty() => {
+                QueueEvent::Finish(which, how, requested) if !under_way.is_empty() => {
                     let start = under_way.remove(which % under_way.len());
                     let outcome = [accepted(), cut(), Outcome::Refused(503), Outcome::Refused(404)][how as usize].clone();
                     let again = queue.finish(start, &outcome, requested.map(seconds), now, 0.7);
@@ -539,9 +539,9 @@ proptest! {
                         owed[start.0 as usize] = true;
                     }
                 }
-                Event::Finish(..) => {}
-                Event::RetryNow(everything) => queue.retry_now(everything),
-                Event::Wait(time) => now += seconds(time),
+                QueueEvent::Finish(..) => {}
+                QueueEvent::RetryNow(everything) => queue.retry_now(everything),
+                QueueEvent::Wait(time) => now += seconds(time),
             }
             while let Some(start) = queue.start(now) {
                 prop_assert!(owed[start.0 as usize], "sent without cause");

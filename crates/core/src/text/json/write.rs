@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Value;
+use super::{Member, Value};
 
 /// Appends `text` as a JSON string, quotes included.
 pub fn push_string(out: &mut String, text: &str) {
@@ -76,6 +76,19 @@ fn push_pretty(out: &mut String, value: &Value, level: usize) {
             out.push('}');
         }
     }
+}
+
+/// Appends a member that is not known, to be written back: a comma before it.
+pub(crate) fn push_member(out: &mut String, member: &Member) {
+    out.push(',');
+    push_string(out, &member.key);
+    out.push(':');
+    *out += &one_line(&member.node.value);
+}
+
+/// The value on one line. Line ends inside of texts are escaped.
+pub(crate) fn one_line(value: &Value) -> String {
+    pretty(value).replace('\n', "")
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::text::{entry_of, key_of, push_more, text_of};
-use super::{Changed, Entry, EntryKey, Fingerprint, InDoubt, State};
+use super::text::{entry_of, key_of, text_of};
+use super::{Changed, Claim, ClaimKey, Fingerprint, InDoubt, State};
 use crate::net::family::Family;
 use crate::text::hex;
-use crate::text::json::{Dialect, Value, parse};
+use crate::text::json::{Dialect, Value, parse, push_member};
 use crate::update::domain::Domain;
 use crate::update::hold::Hold;
 use crate::update::streak::Streak;
@@ -24,8 +24,8 @@ impl State {
                 && let Some((entry, hold, streak, more)) = read(text, key.family)
             {
                 let ended = |doubt: InDoubt| InDoubt { until: 0, by: 0, ..doubt };
-                if let Some(Entry { accepted, in_doubt }) = entry {
-                    state.set(&key, Entry { accepted, in_doubt: in_doubt.map(ended) });
+                if let Some(Claim { accepted, in_doubt }) = entry {
+                    state.set(&key, Claim { accepted, in_doubt: in_doubt.map(ended) });
                 }
                 state.set_hold(&key, hold);
                 state.set_streak(&key, streak);
@@ -60,11 +60,11 @@ impl State {
     }
 
     /// The pair of a key as it is now.
-    pub fn pair(&self, key: &EntryKey) -> Pair {
+    pub fn pair(&self, key: &ClaimKey) -> Pair {
         let mut text = String::new();
         let between = |text: &str| if text.is_empty() { '{' } else { ',' };
         let entry = self.entry(key);
-        if entry != Entry::default() {
+        if entry != Claim::default() {
             text = format!("{{\"entry\"{}", text_of(&entry));
         }
         let hold = self.hold(key);
@@ -78,27 +78,27 @@ impl State {
         if !text.is_empty() {
             text += self.more_of.get(key).map_or("", String::as_str);
         }
-        let EntryKey { callback, domain, family } = key;
+        let ClaimKey { callback, domain, family } = key;
         let name = format!("{callback} {domain} {}", family.record_type());
         (name, (!text.is_empty()).then(|| text + "}"))
     }
 
     /// The keys of everything that is remembered; some may come twice.
-    pub fn keys(&self) -> impl Iterator<Item = EntryKey> {
+    pub fn keys(&self) -> impl Iterator<Item = ClaimKey> {
         self.claimed().chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
     }
 
-    fn claimed(&self) -> impl Iterator<Item = EntryKey> {
+    fn claimed(&self) -> impl Iterator<Item = ClaimKey> {
         keys_of(self.callbacks.iter().map(|(callback, claims)| (callback, &claims.entries)))
     }
 }
 
 fn keys_of<'a, T: 'a>(
     values: impl IntoIterator<Item = (&'a Fingerprint, &'a [FxHashMap<Domain, T>; 2])>,
-) -> impl Iterator<Item = EntryKey> {
+) -> impl Iterator<Item = ClaimKey> {
     values.into_iter().flat_map(|(callback, families)| {
         Family::ALL.into_iter().flat_map(move |family| {
-            let key = move |domain: &Domain| EntryKey { callback: *callback, domain: domain.clone(), family };
+            let key = move |domain: &Domain| ClaimKey { callback: *callback, domain: domain.clone(), family };
             families[family.index()].keys().map(key)
         })
     })
@@ -106,12 +106,12 @@ fn keys_of<'a, T: 'a>(
 
 impl Changed {
     /// The keys of everything that changed.
-    pub fn keys(&self) -> impl Iterator<Item = &EntryKey> {
+    pub fn keys(&self) -> impl Iterator<Item = &ClaimKey> {
         self.entries.iter().chain(self.streaks.iter().filter(|key| !self.entries.contains(key)))
     }
 }
 
-fn read(text: &str, family: Family) -> Option<(Option<Entry>, Hold, Streak, String)> {
+fn read(text: &str, family: Family) -> Option<(Option<Claim>, Hold, Streak, String)> {
     let Value::Object(members) = parse(text, Dialect::STRICT).ok()?.value else { return None };
     let (mut entry, mut hold, mut streak, mut more) = (None, Hold::default(), Streak::default(), String::new());
     for member in members {
@@ -122,7 +122,7 @@ fn read(text: &str, family: Family) -> Option<(Option<Entry>, Hold, Streak, Stri
             },
             "hold" => hold = Hold::from_value(&member.node.value)?,
             "streak" => streak = Streak::from_value(&member.node.value)?,
-            _ => push_more(&mut more, &member),
+            _ => push_member(&mut more, &member),
         }
     }
     Some((entry, hold, streak, more))
@@ -152,12 +152,12 @@ mod tests {
         }
     }
 
-    fn entry(family: Family) -> impl Strategy<Value = Entry> {
+    fn entry(family: Family) -> impl Strategy<Value = Claim> {
         let accepted = (ip(family), any::<u64>()).prop_map(|(ip, at)| Accepted { ip, at });
         let in_doubt = (ip(family), any::<u64>(), any::<u32>(), any::<u32>())
             .prop_map(|(ip, until, by, message)| InDoubt { ip, until, by, message });
         (proptest::option::of(accepted), proptest::option::of(in_doubt))
-            .prop_map(|(accepted, in_doubt)| Entry { accepted, in_doubt })
+            .prop_map(|(accepted, in_doubt)| Claim { accepted, in_doubt })
     }
 
     fn hold(family: Family) -> impl Strategy<Value = Hold> {
@@ -175,15 +175,15 @@ mod tests {
         })
     }
 
-    type Remembered = (EntryKey, Option<Entry>, Option<Hold>, Option<Streak>);
+    type Remembered = (ClaimKey, Option<Claim>, Option<Hold>, Option<Streak>);
 
     fn remembered() -> impl Strategy<Value = Remembered> {
         prop_oneof![Just(Family::V4), Just(Family::V6)].prop_flat_map(|family| {
             let key = (any::<[u8; 16]>(), "[a-zü*_]{1,10}\\.[a-z\"\\\\/]{1,10}").prop_map(move |(callback, domain)| {
                 let domain = Domain::parse(&domain).expect("a domain");
-                EntryKey { callback: Fingerprint::new(callback), domain, family }
+                ClaimKey { callback: Fingerprint::new(callback), domain, family }
             });
-            let of = proptest::option::of::<BoxedStrategy<Entry>>;
+            let of = proptest::option::of::<BoxedStrategy<Claim>>;
             let hold = proptest::option::of(hold(family).boxed());
             (key, of(entry(family).boxed()), hold, proptest::option::of(streak()))
         })
@@ -192,7 +192,7 @@ mod tests {
     fn state_of(all: &[Remembered]) -> State {
         let mut state = State::new(vec![7]);
         for (key, entry, hold, streak) in all {
-            if let Some(entry) = entry.filter(|entry| *entry != Entry::default()) {
+            if let Some(entry) = entry.filter(|entry| *entry != Claim::default()) {
                 state.set(key, entry);
             }
             state.set_hold(key, hold.clone().unwrap_or_default());
@@ -212,7 +212,7 @@ mod tests {
     proptest! {
         #[test]
         fn j2_pairs_read_back_and_marks_of_others_are_in_doubt(all in proptest::collection::vec(remembered(), 0..6)) {
-            let ended = |entry: Entry| Entry {
+            let ended = |entry: Claim| Claim {
                 in_doubt: entry.in_doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt }),
                 ..entry
             };
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn j2_a_key_of_which_nothing_is_remembered_has_no_text() {
         let domain = Domain::parse("a.example").expect("a domain");
-        let key = EntryKey { callback: Fingerprint::new([1; 16]), domain, family: Family::V6 };
+        let key = ClaimKey { callback: Fingerprint::new([1; 16]), domain, family: Family::V6 };
         let mut state = State::new(vec![7]);
         let name = "01010101010101010101010101010101 a.example AAAA".to_owned();
         assert_eq!(state.pair(&key), (name.clone(), None));

@@ -6,24 +6,24 @@ use super::*;
 const OWN: u32 = 7;
 const OTHER: u32 = 8;
 
-fn key(name: &str) -> EntryKey {
+fn key(name: &str) -> ClaimKey {
     let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
-    EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 }
+    ClaimKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 }
 }
 
 fn ip(last: u8) -> IpAddr {
     IpAddr::from([203, 0, 113, last])
 }
 
-fn accepted(last: u8, at: u64) -> Entry {
-    Entry { accepted: Some(Accepted { ip: ip(last), at }), in_doubt: None }
+fn accepted(last: u8, at: u64) -> Claim {
+    Claim { accepted: Some(Accepted { ip: ip(last), at }), in_doubt: None }
 }
 
-fn marked(entry: Entry, last: u8, until: u64, by: u32) -> Entry {
-    Entry { in_doubt: Some(InDoubt { ip: ip(last), until, by, message: 0 }), ..entry }
+fn marked(entry: Claim, last: u8, until: u64, by: u32) -> Claim {
+    Claim { in_doubt: Some(InDoubt { ip: ip(last), until, by, message: 0 }), ..entry }
 }
 
-fn state_with(name: &str, entry: Entry) -> State {
+fn state_with(name: &str, entry: Claim) -> State {
     let mut state = State::new(vec![1, 2, 3]);
     state.set(&key(name), entry);
     state
@@ -34,8 +34,8 @@ fn the_text_reads_back() {
     let mut state = state_with("a.example", accepted(7, 1000));
     state.set(&key("bücher.example"), accepted(7, 1001));
     state.set(&key("doubt.example"), marked(accepted(7, 1001), 8, 1030, OWN));
-    state.set(&key("first.example"), marked(Entry::default(), 8, 1030, OWN));
-    state.set(&EntryKey { callback: Fingerprint::new([9; 16]), ..key("b.example") }, accepted(7, 1));
+    state.set(&key("first.example"), marked(Claim::default(), 8, 1030, OWN));
+    state.set(&ClaimKey { callback: Fingerprint::new([9; 16]), ..key("b.example") }, accepted(7, 1));
     let text = state.to_text();
     assert_eq!(State::from_parts(&text), Some(state.clone()), "as it is written");
     let pretty = text.replace(',', " ,\n ").replace(':', " : ");
@@ -77,7 +77,7 @@ fn e4_the_text_of_other_versions_is_read_and_kept() {
 #[test]
 fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
     let print = |number: u8| Fingerprint::new([number; 16]);
-    let of = |callback: u8, name: &str| EntryKey { callback: print(callback), ..key(name) };
+    let of = |callback: u8, name: &str| ClaimKey { callback: print(callback), ..key(name) };
     let (ours, theirs) = (print(101), print(102));
     let mut state = State::new(vec![1]);
     for (callback, by, last) in [
@@ -124,7 +124,7 @@ fn e3_what_was_not_replaced_after_all_counts_again() {
     let doubted = accepted(7, 1000).doubted().expect("it counted");
     assert_eq!(doubted, marked(accepted(7, 1000), 7, 0, 0));
     assert_eq!(doubted.undoubted(), Some(accepted(7, 1000)));
-    assert_eq!((doubted.doubted(), Entry::default().doubted()), (None, None));
+    assert_eq!((doubted.doubted(), Claim::default().doubted()), (None, None));
     assert_eq!(marked(accepted(7, 1000), 8, 1030, OTHER).undoubted(), None, "somebody else sends");
     assert_eq!(accepted(7, 1000).undoubted(), None);
 }
@@ -208,7 +208,7 @@ fn e4_what_is_in_doubt_is_settled_by_a_response_alone() {
 #[test]
 fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
     let on_disk = |entry| state_with("a.example", entry);
-    let merged = |theirs: Entry, ours: Entry| {
+    let merged = |theirs: Claim, ours: Claim| {
         let mut state = on_disk(theirs);
         let changed = Changed { entries: [key("a.example")].into_iter().collect(), ..Changed::default() };
         state.merge(&on_disk(ours), &changed, OWN, 1000);
@@ -226,7 +226,7 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
 
 #[test]
 fn e4_a_former_file_that_was_put_back_is_not_believed() {
-    let merged = |theirs: Entry, ours: Entry| {
+    let merged = |theirs: Claim, ours: Claim| {
         let mut state = state_with("a.example", theirs);
         state.merge(&state_with("a.example", ours), &Changed::default(), OWN, 1000);
         state.entry(&key("a.example"))
@@ -236,15 +236,15 @@ fn e4_a_former_file_that_was_put_back_is_not_believed() {
     assert_eq!(merged(accepted(7, 960), accepted(8, 950)), accepted(7, 960), "another process was the last");
     let doubt = marked(accepted(7, 900), 9, 1020, OTHER);
     assert_eq!(merged(doubt, accepted(8, 950)), doubt, "nobody believes it anyway");
-    assert_eq!(merged(Entry::default(), accepted(8, 950)), Entry::default());
+    assert_eq!(merged(Claim::default(), accepted(8, 950)), Claim::default());
 }
 
 #[test]
 fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
     let mut state = state_with("a.example", accepted(7, 1000));
-    let other = EntryKey { family: Family::V6, ..key("a.example") };
-    state.set(&other, Entry { accepted: Some(Accepted { ip: IpAddr::from([1; 8]), at: 1000 }), in_doubt: None });
-    let is_there = |state: &State| [&key("a.example"), &other].iter().all(|key| state.entry(key) != Entry::default());
+    let other = ClaimKey { family: Family::V6, ..key("a.example") };
+    state.set(&other, Claim { accepted: Some(Accepted { ip: IpAddr::from([1; 8]), at: 1000 }), in_doubt: None });
+    let is_there = |state: &State| [&key("a.example"), &other].iter().all(|key| state.entry(key) != Claim::default());
     state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
     assert!(is_there(&state));
     state.prune(KEEP * 2, 1000 + KEEP.as_secs());
@@ -258,7 +258,7 @@ fn h5_what_keeps_updates_from_being_sent_reads_back() {
     use crate::update::hold::{Hold, Stopped};
 
     let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
-    let key = |name: &str| EntryKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 };
+    let key = |name: &str| ClaimKey { callback, domain: Domain::parse(name).expect("a domain"), family: Family::V4 };
     let ip = "203.0.113.7".parse().expect("an address");
     let why = "a \"quoted\" ],\n\"holds\":{ word".to_owned();
     let stopped = Some(Stopped { ip, at: 5, until_address: true, why });
@@ -266,7 +266,7 @@ fn h5_what_keeps_updates_from_being_sent_reads_back() {
     state.set_hold(&key("a.example"), Hold { stopped, ..Hold::default() });
     state.set_hold(&key("b.example"), Hold { sent: 7, wait_until: 9, unchanged: 2, ..Hold::default() });
     assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without entries");
-    state.set(&key("b.example"), Entry { accepted: Some(Accepted { ip, at: 5 }), in_doubt: None });
+    state.set(&key("b.example"), Claim { accepted: Some(Accepted { ip, at: 5 }), in_doubt: None });
     assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "with entries");
 
     state.prune(Duration::ZERO, 200 * 86_400);
@@ -328,13 +328,13 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
 fn h11_the_number_of_a_message_stays_over_its_tries() {
     let domain = Domain::parse("a.example").expect("a domain");
     let update = |last: u8| Update { domain: &domain, family: Family::V4, ip: ip(last) };
-    let mark = |entry: Entry, last: u8, fresh: u32| {
+    let mark = |entry: Claim, last: u8, fresh: u32| {
         let (marked, _) = entry.marked(&update(last), 100, 7, 50).expect("nobody else sends");
         marked.numbered(fresh)
     };
-    let failed = |entry: Entry, last: u8| entry.settled(&Outcome::of_status(500), &update(last), None, 60);
-    let number = |entry: &Entry| entry.in_doubt.map(|doubt| doubt.message);
-    let first = mark(Entry::default(), 1, 11);
+    let failed = |entry: Claim, last: u8| entry.settled(&Outcome::of_status(500), &update(last), None, 60);
+    let number = |entry: &Claim| entry.in_doubt.map(|doubt| doubt.message);
+    let first = mark(Claim::default(), 1, 11);
     let again = mark(failed(first, 1), 1, 12);
     assert_eq!((number(&first), number(&again)), (Some(11), Some(11)));
     let other = mark(failed(again, 1), 2, 13);
@@ -343,7 +343,7 @@ fn h11_the_number_of_a_message_stays_over_its_tries() {
     let accepted = back.settled(&Outcome::of_status(200), &update(1), None, 70);
     assert_eq!(number(&mark(accepted, 1, 15)), Some(15));
     // It is part of the text, in both forms in which that is read.
-    let key = EntryKey { callback: Fingerprint::new([1; 16]), domain: domain.clone(), family: Family::V4 };
+    let key = ClaimKey { callback: Fingerprint::new([1; 16]), domain: domain.clone(), family: Family::V4 };
     let mut state = State::new(vec![1]);
     state.set(&key, back);
     let text = state.to_text();

@@ -15,10 +15,10 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::{Accepted, Claims, Entry, EntryKey, Fingerprint, InDoubt, State};
+use super::{Accepted, Claim, ClaimKey, Claims, Fingerprint, InDoubt, State};
 use crate::net::family::Family;
 use crate::text::hex;
-use crate::text::json::{Dialect, Member, Node, Value, parse, pretty, push_escaped, push_string};
+use crate::text::json::{Dialect, Member, Node, Value, one_line, parse, push_escaped, push_member, push_string};
 use crate::text::number::{push_address, push_number};
 use crate::update::domain::Domain;
 use crate::update::hold::Hold;
@@ -68,10 +68,10 @@ impl State {
             text.extend(["]", more]);
             let between = ",\n ";
             for family in Family::ALL {
-                let mut sorted: Vec<(&Domain, &Entry)> = entries[family.index()].iter().collect();
+                let mut sorted: Vec<(&Domain, &Claim)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
                 // Most entries are equal: each is made text once.
-                let mut last: Option<(Entry, String)> = None;
+                let mut last: Option<(Claim, String)> = None;
                 for (domain, entry) in sorted {
                     text += between;
                     text.push('"');
@@ -83,7 +83,7 @@ impl State {
                     let known = last.take().filter(|(known, _)| known == entry);
                     text += &last.insert(known.unwrap_or_else(fresh)).1;
                     if !self.more_of.is_empty() {
-                        let key = EntryKey { callback: *callback, domain: domain.clone(), family };
+                        let key = ClaimKey { callback: *callback, domain: domain.clone(), family };
                         text.insert_str(text.len() - 1, self.more_of.get(&key).map_or("", String::as_str));
                     }
                 }
@@ -187,7 +187,7 @@ impl State {
                 ("holds", Value::Object(holds)) => state.take_values(holds, &[])?,
                 ("streaks", Value::Object(streaks)) => state.take_values(&[], streaks)?,
                 ("version" | "salt" | "callbacks" | "holds" | "streaks", _) => return None,
-                _ => push_more(&mut state.more, member),
+                _ => push_member(&mut state.more, member),
             }
         }
         (is_known && !state.salt.is_empty()).then_some(state)
@@ -204,7 +204,7 @@ impl State {
                     let (known, more) = parts.split_at(parts.iter().position(is_more).unwrap_or(parts.len()));
                     if !more.is_empty() {
                         let more = more.iter().flat_map(|part| [",".to_owned(), one_line(&part.value)]).collect();
-                        self.more_of.insert(EntryKey { callback, domain: domain.clone(), family }, more);
+                        self.more_of.insert(ClaimKey { callback, domain: domain.clone(), family }, more);
                     }
                     let entries = &mut claims.entries[family.index()];
                     if entries.is_empty() {
@@ -216,7 +216,7 @@ impl State {
                     let maker = |node: &Node| Fingerprint::parse(node.value.text()?);
                     claims.by = makers.iter().map(maker).collect::<Option<_>>()?;
                 }
-                (None, _) if member.key != "by" => push_more(&mut claims.more, member),
+                (None, _) if member.key != "by" => push_member(&mut claims.more, member),
                 _ => return None,
             }
         }
@@ -261,26 +261,13 @@ fn parted<'a>(text: &'a str, name: &str) -> Option<(Cow<'a, str>, Vec<Member>)> 
     }
 }
 
-pub(super) fn key_of(text: &str) -> Option<EntryKey> {
+pub(super) fn key_of(text: &str) -> Option<ClaimKey> {
     let mut name = text.split(' ');
     let (callback, domain) = (Fingerprint::parse(name.next()?)?, Domain::parse(name.next()?).ok()?);
-    Some(EntryKey { callback, domain, family: Family::of_record(name.next()?)? })
+    Some(ClaimKey { callback, domain, family: Family::of_record(name.next()?)? })
 }
 
-/// Adds a member that is not known to what is written back.
-pub(in crate::update) fn push_more(more: &mut String, member: &Member) {
-    more.push(',');
-    push_string(more, &member.key);
-    more.push(':');
-    *more += &one_line(&member.node.value);
-}
-
-fn one_line(value: &Value) -> String {
-    // Line ends inside of texts are escaped.
-    pretty(value).replace('\n', "")
-}
-
-pub(super) fn text_of(entry: &Entry) -> String {
+pub(super) fn text_of(entry: &Claim) -> String {
     let mut text = String::with_capacity(LONG_LINE);
     text += ":[";
     match entry.accepted {
@@ -308,7 +295,7 @@ fn push_moment(text: &mut String, ip: IpAddr, at: u64) {
 }
 
 /// What stands between the brackets of an entry.
-fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
+fn entry_in_line(text: &str, family: Family) -> Option<Claim> {
     let ip = |text: &str| {
         let ip = text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;
         (Family::of(ip) == Some(family)).then_some(ip)
@@ -324,10 +311,10 @@ fn entry_in_line(text: &str, family: Family) -> Option<Entry> {
             Some(InDoubt { ip: ip(sent)?, until, by, message })
         }
     };
-    parts.next().is_none().then_some(Entry { accepted, in_doubt })
+    parts.next().is_none().then_some(Claim { accepted, in_doubt })
 }
 
-pub(super) fn entry_of(parts: &[Node], family: Family) -> Option<Entry> {
+pub(super) fn entry_of(parts: &[Node], family: Family) -> Option<Claim> {
     let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
     let ip = |text: &str| text.parse().ok().filter(|ip| Family::of(*ip) == Some(family));
     let accepted = match parts.get(..2)? {
@@ -347,5 +334,5 @@ pub(super) fn entry_of(parts: &[Node], family: Family) -> Option<Entry> {
         }
         _ => return None,
     };
-    Some(Entry { accepted, in_doubt })
+    Some(Claim { accepted, in_doubt })
 }

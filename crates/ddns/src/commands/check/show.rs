@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::{CheckReport, Online};
 use crate::http::ProbeStep;
-use crate::lookup::Lookup;
 use crate::output::json;
 use crate::output::layout::{broken, complaint, folded};
+use ddns_core::address::lookup::Lookup;
 
 /// Origins stand in this column, where the values leave it free.
 const ORIGINS: usize = 56;

@@ -14,7 +14,7 @@ use crate::cli::ReportFormat;
 use crate::clock::local_time;
 use crate::http::server::{InvalidRequest, Received, ReceiverResponse};
 use crate::output::layout::{beside, broken};
-use crate::output::report::with_reason;
+use ddns_core::net::status::with_reason;
 
 /// Headers of every request, which are left out.
 const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-length", "expect", "transfer-encoding"];

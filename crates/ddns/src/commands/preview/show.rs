@@ -3,6 +3,7 @@
 use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
 use ddns_core::callback::curl;
+use ddns_core::engine::previews as preview;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -16,7 +17,6 @@ use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
 use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
-use crate::sync::preview;
 
 /// How many updates of a kind are shown in full.
 const MAX_ALIKE: usize = 20;

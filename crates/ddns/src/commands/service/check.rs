@@ -11,7 +11,7 @@ use ddns_core::service::{Manager, ServiceScope, ServiceSpec, Step, procd, system
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
-use super::facts::Facts;
+use super::facts::HostFacts;
 use super::wrong;
 use crate::platform::has_acl;
 
@@ -24,7 +24,7 @@ pub(super) struct AccessCheck {
 }
 
 /// Only the host's services of systemd and procd run as another user than the one who asks.
-pub(super) fn access(facts: &Facts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
+pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
     let (name, group) = match (facts.manager, facts.scope) {
         (Manager::Systemd, ServiceScope::System) => (systemd::USER, systemd::USER.to_owned()),
         (Manager::Procd, _) => (procd::USER, String::new()),
@@ -137,7 +137,7 @@ fn closed_folder(path: &str, node: &PathNode, name: &str) -> Diagnostic {
 }
 
 /// What the configuration writes to, where the service cannot.
-pub(super) fn unwritable(facts: &Facts, configs: &[&Config]) -> Vec<Diagnostic> {
+pub(super) fn unwritable(facts: &HostFacts, configs: &[&Config]) -> Vec<Diagnostic> {
     if (facts.manager, facts.scope) != (Manager::Systemd, ServiceScope::System) {
         return Vec::new();
     }

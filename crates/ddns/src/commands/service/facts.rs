@@ -15,7 +15,7 @@ use crate::cli::Given;
 use crate::environment::{Environment, has_program};
 
 /// Everything that decides what an action does.
-pub(super) struct Facts {
+pub(super) struct HostFacts {
     pub(super) manager: Manager,
     pub(super) scope: ServiceScope,
     pub(super) home: Home,
@@ -36,7 +36,7 @@ pub(super) enum Installed {
     Other(String),
 }
 
-impl Facts {
+impl HostFacts {
     pub(super) fn find(given: &Given) -> Result<Self, Diagnostic> {
         let environment = Environment::read();
         let manager = match given.value("manager") {

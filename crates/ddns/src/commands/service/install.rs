@@ -10,7 +10,7 @@ use ddns_core::config::raw;
 use ddns_core::service::{self, Manager, ServiceScope, ServiceSpec, Starts, Step, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
-use super::facts::{Facts, Installed, is_written_by_us};
+use super::facts::{HostFacts, Installed, is_written_by_us};
 use super::{check, needs_root, note, steps, wrong};
 use crate::cli::{CliSettings, Given};
 use crate::commands::check::warnings;
@@ -26,7 +26,7 @@ const OF_HOST: [&str; 2] = ["/etc/ddns/config.json", "/etc/ddns.json"];
 const PACKAGED: &str = " watch -c /etc/ddns/config.json";
 
 /// Checks, writes, starts, and says what it did.
-pub(super) async fn run(given: &Given, facts: &Facts) -> u8 {
+pub(super) async fn run(given: &Given, facts: &HostFacts) -> u8 {
     let is_print = given.has("print");
     if !is_print && let Some(code) = needs_root(facts, "install") {
         return code;
@@ -45,7 +45,7 @@ pub(super) async fn run(given: &Given, facts: &Facts) -> u8 {
 }
 
 /// The service and the steps to it, or everything that is in the way: nothing is done then.
-async fn planned(given: &Given, facts: &Facts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
+async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
     let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
     let program =
         program.ok_or_else(|| vec![wrong("the path of this program is not known", "start it by its path")])?;
@@ -113,7 +113,7 @@ fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, V
 }
 
 /// The files that are named, or the first one where the service would look; with their whole paths.
-fn configurations(named: &[String], facts: &Facts) -> Result<Vec<String>, Diagnostic> {
+fn configurations(named: &[String], facts: &HostFacts) -> Result<Vec<String>, Diagnostic> {
     if named.is_empty() {
         return Ok(vec![default_configuration(facts)?]);
     }
@@ -129,7 +129,7 @@ fn configurations(named: &[String], facts: &Facts) -> Result<Vec<String>, Diagno
     Ok(files)
 }
 
-fn default_configuration(facts: &Facts) -> Result<String, Diagnostic> {
+fn default_configuration(facts: &HostFacts) -> Result<String, Diagnostic> {
     if facts.scope == ServiceScope::User {
         let found = load::default_file(&facts.environment.of_service());
         let path = found.and_then(|path| absolute(path).ok()).and_then(|path| path.to_str().map(str::to_owned));
@@ -147,7 +147,7 @@ fn default_configuration(facts: &Facts) -> Result<String, Diagnostic> {
 }
 
 /// The configurations, checked as the service will see them: from its folder, without the variables of this shell.
-async fn examined(files: &[String], facts: &Facts) -> Result<Vec<Config>, Vec<Diagnostic>> {
+async fn examined(files: &[String], facts: &HostFacts) -> Result<Vec<Config>, Vec<Diagnostic>> {
     let strangers = facts.environment.unseen_by_services();
     if !strangers.is_empty() {
         let names = strangers.join(", ");
@@ -171,7 +171,7 @@ async fn examined(files: &[String], facts: &Facts) -> Result<Vec<Config>, Vec<Di
 }
 
 /// What runs now, and how to go on.
-fn farewell(facts: &Facts, service: &ServiceSpec) -> String {
+fn farewell(facts: &HostFacts, service: &ServiceSpec) -> String {
     let width = width_of(io::stdout());
     let configs = service.configs.join(", ");
     let state = service::state(facts.manager, facts.scope, &facts.home);

@@ -8,7 +8,7 @@ use ddns_core::service::{Manager, ServiceScope, procd, systemd};
 use ddns_core::text::duration::seconds;
 use ddns_core::update::status::Status;
 
-use super::facts::{Facts, Installed};
+use super::facts::{HostFacts, Installed};
 use super::{NOT_RUNNING, note};
 use crate::output::layout::{beside, width_of};
 use crate::output::print;
@@ -18,7 +18,7 @@ use crate::watch::{closed_folder, services};
 const COLUMN: usize = 10;
 
 /// 0 where it runs and everything is up to date, 1 where something is not, 3 where nothing is installed or responds.
-pub(super) async fn run(facts: Facts) -> u8 {
+pub(super) async fn run(facts: HostFacts) -> u8 {
     let what = match facts.installed() {
         Installed::Nothing => {
             let text = format!("No service of ddns is installed: {}.\n", facts.looked_for());
@@ -63,7 +63,7 @@ fn summary(status: &Status) -> String {
 }
 
 /// In words, and whether it runs.
-fn state(facts: &Facts) -> (String, bool) {
+fn state(facts: &HostFacts) -> (String, bool) {
     match facts.manager {
         Manager::Systemd => of_systemd(facts.scope),
         Manager::Procd => {

@@ -6,11 +6,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ddns_core::engine::Durability;
 use ddns_core::service::Step;
 use ddns_core::text::{screen, shell};
 
 use crate::output::print;
-use crate::sync::{Durability, replace};
+use crate::store::replace;
 
 /// All of them, up to the first that fails: why it does.
 pub(super) fn carry_out(steps: &[Step]) -> Result<(), String> {

@@ -6,12 +6,12 @@ use std::io;
 use ddns_core::service::access::user;
 use ddns_core::service::{self, Manager, ServiceScope, systemd};
 
-use super::facts::{Facts, Installed, is_written_by_us};
+use super::facts::{HostFacts, Installed, is_written_by_us};
 use super::{needs_root, steps, wrong};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
 
-pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
+pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     if !is_print && let Some(code) = needs_root(facts, "uninstall") {
         return code;
     }
@@ -42,7 +42,7 @@ pub(super) fn run(facts: &Facts, is_print: bool) -> u8 {
 }
 
 /// What is still there.
-fn left(facts: &Facts, found: &Installed) -> String {
+fn left(facts: &HostFacts, found: &Installed) -> String {
     let (text, package) = match found {
         Installed::Ours(text) => (text.as_str(), String::new()),
         Installed::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
@@ -59,7 +59,7 @@ fn left(facts: &Facts, found: &Installed) -> String {
     left
 }
 
-fn nothing(facts: &Facts) -> u8 {
+fn nothing(facts: &HostFacts) -> u8 {
     let own = facts.own().map(|own| format!(" One of yours is: `{}`.", own.command("uninstall")));
     let hint = own.unwrap_or_default();
     print(&format!("No service of ddns is installed: {}.{hint}\n", facts.looked_for()))

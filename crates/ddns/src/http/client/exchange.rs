@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ddns_core::callback::USER_AGENT;
 use ddns_core::callback::{Method, Request};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
@@ -21,7 +22,7 @@ use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
 
-use super::how::{USER_AGENT, Want};
+use super::how::Want;
 use crate::http::body::Whole;
 pub(super) use conversation::{BodyEnd, ByteStream, Conversation};
 pub(super) use fault::Fault;
@@ -55,13 +56,6 @@ pub(crate) struct Response {
     pub(crate) is_relayed: bool,
     /// How the line of new connections was where it came from.
     pub(crate) line: Line,
-}
-
-impl Response {
-    /// The proxy that may have responded in the endpoint's place.
-    pub(crate) fn relay(&self) -> Option<&Server> {
-        self.via.as_deref().filter(|_| self.is_relayed)
-    }
 }
 
 /// Whether another request can follow on a connection.

@@ -7,9 +7,6 @@ use ddns_core::net::family::Family;
 use ddns_core::net::proxy::{Proxies, Server};
 use ddns_core::net::ssl::Ssl;
 
-/// Who we say we are (D2).
-pub(crate) const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
-
 /// How a request is to be sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct How<'a> {

@@ -9,7 +9,7 @@ use ddns_core::net::url::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::exchange::{self, ByteStream};
-use crate::output::report;
+use ddns_core::net::status::with_reason;
 
 /// Why a SOCKS proxy gives no connection.
 pub(super) enum SocksError {
@@ -40,7 +40,7 @@ pub(super) async fn tunnel<S: ByteStream>(stream: S, server: &Server, url: &Url)
         (200..300, Some(stream)) => Ok(stream),
         (200..300, None) => Err("speaks in the tunnel before the endpoint can".to_owned()),
         (407, _) => Err(not_let_in(server)),
-        (status, _) => Err(format!("responded with {} when asked for a tunnel", report::with_reason(status))),
+        (status, _) => Err(format!("responded with {} when asked for a tunnel", with_reason(status))),
     }
 }
 

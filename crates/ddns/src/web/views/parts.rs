@@ -5,7 +5,7 @@ use ddns_core::update::status::UpdateState;
 use ddns_core::web::when::{When, countdown};
 use maud::{Markup, Render, html};
 
-use crate::output::report::with_reason;
+use ddns_core::net::status::with_reason;
 
 /// A sign of [`SPRITE`]; the words are beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

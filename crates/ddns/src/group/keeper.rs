@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ddns_core::engine::Term;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::update::state::State;
 use ddns_group::machine::{Action, Answer, Call, MachineEvent, Settings};
@@ -17,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::calls::{self, LoadedState};
 use super::etcd::{Error, Etcd};
-use super::member::{GroupMember, Permit};
+use super::member::GroupMember;
 use super::write::{MAX_PAIRS, Own, Write, Wrote};
 use crate::clock::steady_time;
 
@@ -27,7 +28,7 @@ const WRITE_AGAIN: Duration = Duration::from_millis(300);
 /// What happens to this host in its group, for whoever sends.
 pub(crate) enum LeaseNotice {
     /// It holds the lease, and this is what the group remembers.
-    TakeOver((Permit, State)),
+    TakeOver(Term, Box<State>),
     /// It gives the lease back: no request is started any more, and [`GroupMember::drained`] is called when none is under way.
     Drain,
     /// It does not hold the lease any more.
@@ -38,7 +39,7 @@ pub(crate) enum LeaseNotice {
     Standing(Box<Standing>),
 }
 
-pub(super) struct Driver {
+pub(super) struct LeaseKeeper {
     member: GroupMember,
     settings: Settings,
     store: Rc<Etcd>,
@@ -75,7 +76,7 @@ type Written = (u64, String, Result<Wrote, Error>);
 /// What of a [`Standing`] is news: not the time that passes.
 type Said = (Role, Option<String>, Result<(), String>, Result<(), String>, Option<String>, Vec<Seen>);
 
-enum DriverStep {
+enum KeeperStep {
     Ended(EndedCall),
     Viewed(View),
     Unwatched(Error),
@@ -84,7 +85,7 @@ enum DriverStep {
     Woken,
 }
 
-impl Driver {
+impl LeaseKeeper {
     pub(super) fn new(
         member: GroupMember,
         settings: Settings,
@@ -113,14 +114,14 @@ impl Driver {
         self.take(MachineEvent::Woke);
         while self.member.machine(|machine| machine.standing(steady_time()).role) != Role::Left {
             match self.next().await {
-                DriverStep::Ended(ended) => self.ended(ended),
-                DriverStep::Viewed(view) => self.take(MachineEvent::Viewed(view)),
-                DriverStep::Unwatched(error) => {
+                KeeperStep::Ended(ended) => self.ended(ended),
+                KeeperStep::Viewed(view) => self.take(MachineEvent::Viewed(view)),
+                KeeperStep::Unwatched(error) => {
                     self.watching = None;
                     self.failed(Call::Watch, &error);
                 }
-                DriverStep::Written(written) => self.wrote(written),
-                DriverStep::Woken => {
+                KeeperStep::Written(written) => self.wrote(written),
+                KeeperStep::Woken => {
                     self.told();
                     if self.member.machine(|machine| machine.wake_at()).is_some_and(|at| at <= steady_time()) {
                         self.take(MachineEvent::Woke);
@@ -131,7 +132,7 @@ impl Driver {
         }
     }
 
-    async fn next(&mut self) -> DriverStep {
+    async fn next(&mut self) -> KeeperStep {
         let wake_at = self.member.machine(|machine| machine.wake_at());
         let left = wake_at.map(|at| at.saturating_sub(steady_time()));
         let member = self.member.clone();
@@ -148,31 +149,31 @@ impl Driver {
                 return Poll::Ready(next);
             }
             if woken.as_mut().poll(context).is_ready() || time.as_mut().poll(context).is_ready() {
-                return Poll::Ready(DriverStep::Woken);
+                return Poll::Ready(KeeperStep::Woken);
             }
             Poll::Pending
         })
         .await
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<DriverStep> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<KeeperStep> {
         if let Poll::Ready(Some(ended)) = self.calls.poll_next_unpin(context) {
-            return Poll::Ready(DriverStep::Ended(ended));
+            return Poll::Ready(KeeperStep::Ended(ended));
         }
         if let Some(watching) = &mut self.watching {
             if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
-                return Poll::Ready(DriverStep::Viewed(view));
+                return Poll::Ready(KeeperStep::Viewed(view));
             }
             if let Poll::Ready(error) = watching.end.as_mut().poll(context) {
-                return Poll::Ready(DriverStep::Unwatched(error));
+                return Poll::Ready(KeeperStep::Unwatched(error));
             }
             // It may have sent a view just now.
             if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
-                return Poll::Ready(DriverStep::Viewed(view));
+                return Poll::Ready(KeeperStep::Viewed(view));
             }
         }
         match &mut self.writing {
-            Some(writing) => writing.as_mut().poll(context).map(DriverStep::Written),
+            Some(writing) => writing.as_mut().poll(context).map(KeeperStep::Written),
             None => Poll::Pending,
         }
     }
@@ -203,7 +204,7 @@ impl Driver {
                 Action::Call(call) => self.call(call),
                 Action::Open => {
                     if let Some(state) = self.loaded.take() {
-                        self.tell(LeaseNotice::TakeOver((self.member.permit(), state)));
+                        self.tell(LeaseNotice::TakeOver(self.member.term(), Box::new(state)));
                     }
                 }
                 Action::Drain => self.tell(LeaseNotice::Drain),

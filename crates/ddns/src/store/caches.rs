@@ -8,7 +8,7 @@ use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::state::{Fingerprint, Memory, State};
 
-use super::store::Store;
+use super::peek;
 use crate::environment::Environment;
 
 /// The caches that were read.
@@ -53,7 +53,7 @@ impl Caches {
     }
 
     fn peek(&mut self, path: &Path) -> State {
-        let state = Store::peek(path).unwrap_or_else(|why| {
+        let state = peek(path).unwrap_or_else(|why| {
             self.warnings.push(format!("{}: the cache {why}: a run would send every address again", path.display()));
             None
         });

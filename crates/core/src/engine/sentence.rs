@@ -1,36 +1,56 @@
-//! Outcomes as sentences for people.
+//! What happened, as sentences for the log.
 
-use std::time::Duration;
+use super::plan::Plan;
+use crate::net::status::with_reason;
+use crate::text::duration::{duration, seconds};
+use crate::text::log_format::Level;
+use crate::update::Update;
+use crate::update::happened::{Happened, Held, Settled, What};
+use crate::update::outcome::Outcome;
 
-use ddns_core::text::duration::duration;
-use ddns_core::update::Update;
-use ddns_core::update::outcome::Outcome;
-use hyper::StatusCode;
-
-/// What is known of an update that was sent.
-pub(crate) struct UpdateReport<'a> {
-    pub(crate) update: &'a Update<'a>,
-    pub(crate) outcome: &'a Outcome,
-    pub(crate) took: Duration,
-    /// Where it went, if there are several endpoints.
-    pub(crate) origin: Option<&'a str>,
-    /// A proxy that may have responded in the endpoint's place.
-    pub(crate) relay: Option<&'a str>,
-    /// Whether it was a POST.
-    pub(crate) has_body: bool,
-    /// What the endpoint allows, as it was written.
-    pub(crate) allow: Option<&'a str>,
-    /// When it is sent again; `None` if it is not, or nobody knows.
-    pub(crate) retry: Option<Duration>,
+/// The log that something belongs to, by its configuration, how important it is, and whether it has a sentence.
+pub fn level(what: &What, plan: &Plan) -> Option<(usize, Level)> {
+    match what {
+        What::Settled(settled) => {
+            let level = if settled.outcome.is_accepted() { Level::Info } else { Level::Error };
+            Some((plan.config_of(settled.entry), level))
+        }
+        What::Held(held) => {
+            Some((plan.config_of(held.entry), if held.is_repeat { Level::Debug } else { Level::Error }))
+        }
+        What::Said { config, level, .. } => Some((*config, *level)),
+        _ => None,
+    }
 }
 
-/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`
-pub(crate) fn line(report: &UpdateReport<'_>) -> String {
-    let UpdateReport { update, outcome, origin, .. } = report;
-    let took = report.took.as_millis();
+/// What happened, for people; empty where [`level`] is none.
+pub fn sentence(Happened { at, what }: &Happened, plan: &Plan) -> String {
+    match what {
+        What::Settled(settled) => {
+            let is_one_of_several = plan.config(plan.config_of(settled.entry)).entries.len() > 1;
+            let origin = settled.endpoint.as_deref().filter(|_| is_one_of_several);
+            line(settled, origin, plan.entry(settled.entry).callback.body.is_some())
+        }
+        What::Held(Held { domain, family, ip, until, why, .. }) => {
+            let update = Update { domain, family: *family, ip: *ip };
+            if let Some(until) = until {
+                return format!("{update}: held back for {}: {why}", seconds(until.saturating_sub(*at)));
+            }
+            let way_out = "change its configuration, or run `ddns --retry-stopped`";
+            format!("{update}: stopped: the service refused it for good with `{why}`; {way_out}")
+        }
+        What::Said { text, .. } => text.clone(),
+        _ => String::new(),
+    }
+}
+
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. The origin is named where there are several.
+fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
+    let update = Update { domain: &settled.domain, family: settled.family, ip: settled.ip };
+    let took = settled.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
-    let again = report.retry.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
-    match outcome {
+    let again = settled.retry_in.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
+    match &settled.outcome {
         Outcome::Accepted(status) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
             format!("{update}: accepted{by} ({status}, {took} ms)")
@@ -54,11 +74,12 @@ pub(crate) fn line(report: &UpdateReport<'_>) -> String {
         }
         Outcome::Refused(status) => {
             let advice = match status {
-                405 => allowed(report.has_body, report.allow.unwrap_or_default()),
+                405 => allowed(has_body, settled.allow.as_deref().unwrap_or_default()),
                 _ => advice(*status).to_owned(),
             };
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
-            let relay = report.relay.map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
+            let relay =
+                settled.relay.as_ref().map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
             format!(
                 "{update}: failed: {endpoint} responded with {}{relay} ({took} ms){again}.{advice} --debug shows the \
                  response.",
@@ -72,12 +93,6 @@ pub(crate) fn line(report: &UpdateReport<'_>) -> String {
 /// ``200 `badauth` ``: a status and what the service said.
 fn quoted(status: u16, words: &str) -> String {
     if words.is_empty() { format!("{status} and no text") } else { format!("{status} `{words}`") }
-}
-
-/// `404 Not Found`; a status without a name of its own is the number alone.
-pub(crate) fn with_reason(status: u16) -> String {
-    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    reason.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
 }
 
 /// What a status usually means for the user who configured the callback.
@@ -107,9 +122,10 @@ fn allowed(has_body: bool, allow: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
+    use std::time::Duration;
 
-    use ddns_core::net::family::Family;
-    use ddns_core::update::domain::Domain;
+    use crate::net::family::Family;
+    use crate::update::domain::Domain;
 
     use super::*;
 
@@ -130,22 +146,23 @@ mod tests {
 
     #[test]
     fn the_time_of_a_retry_stands_before_the_advice() {
-        let name = Domain::parse("home.example.com").expect("a name");
-        let update = Update { domain: &name, family: Family::V4, ip: IpAddr::from([203, 0, 113, 7]) };
-        let (took, retry) = (Duration::from_millis(5), Some(Duration::from_secs(2)));
-        let outcome = Outcome::Refused(404);
-        let report = UpdateReport {
-            update: &update,
-            outcome: &outcome,
-            took,
-            origin: None,
+        let settled = Settled {
+            entry: 0,
+            domain: Domain::parse("home.example.com").expect("a name"),
+            family: Family::V4,
+            endpoint: None,
+            ip: IpAddr::from([203, 0, 113, 7]),
+            previous: None,
+            outcome: Outcome::Refused(404),
+            took: Duration::from_millis(5),
+            attempt: 1,
+            is_repeat: false,
+            retry_in: Some(Duration::from_secs(2)),
             relay: None,
-            has_body: false,
             allow: None,
-            retry,
         };
         let expected = "home.example.com A 203.0.113.7: failed: the endpoint responded with 404 Not Found (5 ms); retry in \
                         2 s. Is the path in `id` right? --debug shows the response.";
-        assert_eq!(line(&report), expected);
+        assert_eq!(line(&settled, None, false), expected);
     }
 }

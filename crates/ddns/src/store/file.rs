@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
+use ddns_core::engine::Durability;
 use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -46,15 +47,6 @@ impl Stamp {
     pub(super) fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.file)
     }
-}
-
-/// How much a write must withstand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
-    /// The end of this process.
-    Process,
-    /// The end of the machine's power.
-    Power,
 }
 
 /// Why a path cannot hold a cache at all: renaming over a device, say, would do harm.

@@ -1,0 +1,490 @@
+//! Everything between an address and a remembered update: events and the time go in, effects and an account of what happened
+//! come out. Nothing else decides what is sent, and when.
+//!
+//! Whoever drives it looks up, sends, reads and writes what it asks for, in this order, and tells it what came of it: each
+//! lookup, request, reading and writing is answered once, unless it was cancelled. What is remembered is marked before it is sent
+//! ([`Effect::Persist`] comes before [`Effect::Send`]), so that whoever reads it then knows what may be under way (E4).
+
+mod claims;
+mod lease;
+mod observe;
+pub mod plan;
+pub mod previews;
+mod queueing;
+mod reload;
+pub mod sentence;
+mod settle;
+mod start;
+mod stores;
+mod streaks;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::address::lookup::Lookup;
+use crate::address::observation::Observation;
+use crate::callback::{Request, Timestamp};
+use crate::net::family::Family;
+use crate::schedule::backoff::Backoff;
+use crate::schedule::lookups::Schedule;
+use crate::schedule::queue::{Lane, Queue, UpdateId};
+use crate::text::log_format::Level;
+use crate::update::happened::{Happened, What};
+use crate::update::outcome::Tally;
+use crate::update::state::{ClaimKey, Fingerprint};
+use crate::update::status::Last;
+
+use claims::{Before, GivenUp};
+use observe::LookupState;
+use plan::{Plan, StoreId};
+use queueing::Todo;
+use reload::Closing;
+use start::InFlight;
+use stores::StoreState;
+
+pub use lease::{LeaseEvent, Note, Term};
+pub use previews::{INCOMPLETE, Preview, Previews, moment_of, redacted};
+pub use reload::GRACE;
+pub use settle::{Facts, ResponseFacts};
+pub use stores::{Durability, Stored, Ticket};
+
+/// The number of a lookup: each has its own.
+pub type LookupId = u64;
+
+/// The number of a request: each has its own.
+pub type RequestId = u64;
+
+/// The time.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// Since some fixed moment; runs while the machine sleeps.
+    pub steady: Duration,
+    /// The time of day. Ages are counted from the first one that is given: a clock that is set makes nothing older or younger.
+    pub day: Timestamp,
+}
+
+/// What an engine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// One synchronization; nothing is retried.
+    Once,
+    /// A service.
+    Service,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// It begins, with the plan of the last [`Event::Reload`] where there was one.
+    Begin,
+    /// The time of [`Engine::wake_at`] has come.
+    Time,
+    /// Start nothing more, and end with [`Effect::Closed`].
+    Stop,
+    /// The same, and [`Event::Begin`] with this plan follows.
+    Reload(Rc<Plan>),
+    /// Save what is not saved yet.
+    Save,
+    /// Addresses or routes of this host changed.
+    Network {
+        /// Of which family.
+        family: Family,
+        /// Whether the kernel is still finding out whether an address is good.
+        is_settling: bool,
+    },
+    /// Somebody asked for a synchronization, or the machine has slept.
+    Synchronize,
+    /// Services may get what they refused for good.
+    RetryStopped,
+    /// A lookup ended.
+    LookedUp {
+        /// Which one.
+        lookup: LookupId,
+        /// What it gave.
+        found: Lookup,
+    },
+    /// A request ended.
+    Settled {
+        /// Which one.
+        request: RequestId,
+        /// How.
+        facts: Facts,
+    },
+    /// A store was read.
+    Read {
+        /// Which one.
+        store: StoreId,
+        /// What it has.
+        stored: Stored,
+    },
+    /// A store was written.
+    Persisted {
+        /// Which one.
+        store: StoreId,
+        /// Everything up to this.
+        upto: Ticket,
+        /// Or why not.
+        result: Result<(), String>,
+    },
+    /// Something happened to the lease of the group.
+    Lease(LeaseEvent),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Effect {
+    /// A synchronization begins.
+    Begin,
+    /// Look up an address.
+    LookUp {
+        /// Its number.
+        lookup: LookupId,
+        /// The entry whose sources are asked.
+        entry: usize,
+        /// The family.
+        family: Family,
+    },
+    /// Read what a store has now.
+    Read {
+        /// Which one.
+        store: StoreId,
+    },
+    /// Write what changed: [`Engine::merge`], then [`Engine::text`] or [`Engine::pairs`].
+    Persist {
+        /// Which one.
+        store: StoreId,
+        /// For [`Event::Persisted`].
+        upto: Ticket,
+        /// What it must withstand.
+        durability: Durability,
+    },
+    /// Remove a file that must not be believed any more.
+    Discard {
+        /// Of which store.
+        store: StoreId,
+    },
+    /// Send a request.
+    Send {
+        /// Its number.
+        request: RequestId,
+        /// The entry that says how.
+        entry: usize,
+        /// The request.
+        message: Box<Request>,
+        /// The lease it is sent under; it must not be sent when that is over.
+        term: Option<Term>,
+    },
+    /// Cut off every request: nothing of them is delivered any more, and none settles.
+    Cancel,
+    /// Tell the group.
+    Tell(Note),
+    /// Everything that was to be done is done for now.
+    Idle {
+        /// What it came to since the last time, by configuration.
+        tallies: Vec<Tally>,
+        /// How many updates are sent later: they failed, or their endpoint did.
+        postponed: usize,
+    },
+    /// What was under way has ended, or had its time.
+    Closed,
+    /// There is nothing to be done by this run, or no more; with this exit status.
+    Ended(u8),
+}
+
+/// What comes out of the engine.
+#[derive(Debug, Default)]
+pub struct Out {
+    /// To be carried out in this order.
+    pub effects: VecDeque<Effect>,
+    /// What happened, the oldest first.
+    pub journal: Vec<Happened>,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Engine {
+    plan: Rc<Plan>,
+    mode: Mode,
+    now: Now,
+    /// Ages are counted from here on.
+    epoch: Now,
+    chance: Chance,
+    /// The number that marks of this run carry.
+    own: u32,
+    out: Out,
+    entries: Vec<EntryState>,
+    stores: Vec<StoreState>,
+    /// What is done once stores have been read.
+    todos: VecDeque<Todo>,
+    queue: Queue,
+    /// `None` in a single run.
+    schedule: Option<Schedule>,
+    lookups: BTreeMap<LookupId, LookupState>,
+    /// How many lookups have not ended, by configuration.
+    open: Vec<usize>,
+    requests: BTreeMap<RequestId, InFlight>,
+    /// Requests whose marks are being written.
+    marking: Vec<(StoreId, Ticket, InFlight)>,
+    last_number: u64,
+    /// Updates that another process is sending (E4a): judged again when it may have ended.
+    waiting: BTreeSet<UpdateId>,
+    recheck_at: Option<Duration>,
+    /// Updates that are due and must not be sent: until when, in seconds since the epoch; `None` if it has no end.
+    held: BTreeMap<UpdateId, Option<u64>>,
+    /// Those that have an end, by it.
+    held_until: BTreeSet<(u64, UpdateId)>,
+    /// Families of entries that were looked up, and not counted yet: the other family is waited for.
+    uncounted: HashSet<(usize, Family)>,
+    /// By configuration.
+    tallies: Vec<Tally>,
+    /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
+    before: BTreeMap<UpdateId, Before>,
+    /// Claims that requests under way replace, each with how many there are.
+    replaced: HashMap<ClaimKey, usize>,
+    /// Requests that were given up and may still arrive.
+    given_up: GivenUp,
+    /// How the last request of each update ended; empty where none was sent, or nobody asks.
+    ended: Vec<Option<Last>>,
+    /// Which condition of `expect` decided on the last response; `None` if nobody wants to know.
+    decisions: Option<HashMap<UpdateId, String>>,
+    /// Why the sources failed that failed when they were last asked.
+    failing: BTreeMap<(Family, String), String>,
+    /// `None` where this host sends for itself.
+    lease: Option<lease::Holding>,
+    closing: Option<Closing>,
+    /// Whether something was to be done since it was last at rest.
+    is_busy: bool,
+    /// Whether stops are forgotten when the lease is won.
+    forgets_stops: bool,
+}
+
+/// What is known of an entry; by [`Family::index`].
+#[derive(Debug, Default)]
+struct EntryState {
+    observed: [Observation; 2],
+    /// The source that gave the address.
+    sources: [Option<String>; 2],
+    /// How many lookups were begun: the result of an older one is no news.
+    begun: [u32; 2],
+    /// The last address that was found.
+    found: [Option<IpAddr>; 2],
+    /// Whether the last lookup gave no address.
+    is_missing: [bool; 2],
+    /// An address that was warned about.
+    doubted: [Option<IpAddr>; 2],
+    /// The key of its callback in its store; `None` before that was read.
+    callback: Option<Fingerprint>,
+    /// Who makes its claims; `None` before the first (E3).
+    maker: Option<Fingerprint>,
+    /// The lane of all its updates; `None` if they differ, or it is not known yet.
+    lane: Option<Lane>,
+    /// Where it sends, once it has sent; `None` if that depends on the update.
+    origin: Option<Rc<str>>,
+    /// Whether `expect` was recommended.
+    has_hinted: bool,
+}
+
+impl Engine {
+    /// Nothing is known, and nothing is done before [`Event::Begin`]. The same `seed` gives the same effects for the same events.
+    pub fn new(plan: Rc<Plan>, mode: Mode, seed: u64, now: Now) -> Self {
+        let mut chance = Chance(seed);
+        let mut engine = Self {
+            mode,
+            now,
+            epoch: now,
+            own: chance.number(),
+            chance,
+            out: Out::default(),
+            entries: Vec::new(),
+            stores: Vec::new(),
+            todos: VecDeque::new(),
+            queue: Queue::new(0, None),
+            schedule: None,
+            lookups: BTreeMap::new(),
+            open: Vec::new(),
+            requests: BTreeMap::new(),
+            marking: Vec::new(),
+            last_number: 0,
+            waiting: BTreeSet::new(),
+            recheck_at: None,
+            held: BTreeMap::new(),
+            held_until: BTreeSet::new(),
+            uncounted: HashSet::new(),
+            tallies: Vec::new(),
+            before: BTreeMap::new(),
+            replaced: HashMap::new(),
+            given_up: GivenUp::new(),
+            ended: Vec::new(),
+            decisions: None,
+            failing: BTreeMap::new(),
+            lease: None,
+            closing: Some(Closing::before_begin()),
+            is_busy: true,
+            forgets_stops: false,
+            plan: Rc::clone(&plan),
+        };
+        engine.set_plan(plan);
+        engine
+    }
+
+    /// Takes in what happened, and says what is to be done.
+    pub fn on(&mut self, event: Event, now: Now, out: &mut Out) {
+        self.now = now;
+        std::mem::swap(&mut self.out, out);
+        match event {
+            Event::Begin => self.begin(),
+            Event::Time => {}
+            Event::Stop => self.close(None),
+            Event::Reload(plan) => self.close(Some(plan)),
+            Event::Save => self.save(Durability::Power),
+            Event::Network { family, is_settling } => {
+                if let Some(schedule) = &mut self.schedule {
+                    schedule.network_changed(family, is_settling, now.steady);
+                }
+            }
+            Event::Synchronize => {
+                self.is_busy = true;
+                if let Some(schedule) = &mut self.schedule {
+                    schedule.request(now.steady);
+                }
+            }
+            Event::RetryStopped => self.retry_stopped(),
+            Event::LookedUp { lookup, found } => self.looked_up(lookup, &found),
+            Event::Settled { request, facts } => self.settled(request, facts),
+            Event::Read { store, stored } => self.read(store, stored),
+            Event::Persisted { store, upto, result } => self.persisted(store, upto, result),
+            Event::Lease(event) => self.on_lease(event),
+        }
+        self.advance();
+        std::mem::swap(&mut self.out, out);
+    }
+
+    /// When to bring [`Event::Time`], if nothing happens before.
+    pub fn wake_at(&self) -> Option<Duration> {
+        if let Some(closing) = &self.closing {
+            return closing.wake_at();
+        }
+        let schedule = self.schedule.as_ref().and_then(Schedule::wake_at);
+        let hang = if self.may_start() { self.queue.hang_at() } else { None };
+        let times = [schedule, self.queue.wake_at(), hang, self.recheck_at, self.release_at(), self.save_at()];
+        times.into_iter().flatten().min()
+    }
+
+    /// Whether everything that was to be done is done.
+    pub fn is_done(&self) -> bool {
+        self.todos.is_empty() && !self.is_working()
+    }
+
+    /// Whether an address is being looked up, or a request is to be sent or under way.
+    fn is_working(&self) -> bool {
+        !self.lookups.is_empty() || !self.queue.is_idle() || !self.waiting.is_empty() || self.waits_for_lease()
+    }
+
+    /// Does what can be done now.
+    fn advance(&mut self) {
+        if self.closing.is_none() {
+            self.begin_due();
+            self.recheck();
+            self.release();
+            self.start();
+        }
+        self.save_due();
+        self.hand_back();
+        self.finish_closing();
+        if self.closing.is_some() {
+            return;
+        }
+        self.is_busy |= self.is_working();
+        if self.is_done() && std::mem::take(&mut self.is_busy) {
+            let tallies = vec![Tally::default(); self.tallies.len()];
+            let tallies = std::mem::replace(&mut self.tallies, tallies);
+            self.out.effects.push_back(Effect::Idle { tallies, postponed: self.queue.postponed() });
+        }
+    }
+
+    fn begin(&mut self) {
+        self.renew();
+        self.read_for_streaks();
+        if self.schedule.is_none() {
+            self.look_up_all();
+        }
+    }
+
+    /// The time of day as it runs since the beginning, in seconds since the epoch.
+    pub fn clock(&self) -> u64 {
+        self.epoch.day.seconds + self.now.steady.saturating_sub(self.epoch.steady).as_secs()
+    }
+
+    /// What this came to so far, since it was last at rest.
+    pub fn tally(&self) -> Tally {
+        self.tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally))
+    }
+
+    /// How many updates are to be sent or being sent.
+    pub fn to_send(&self) -> usize {
+        self.queue.open()
+    }
+
+    /// The plan that it works on.
+    pub fn plan(&self) -> &Rc<Plan> {
+        &self.plan
+    }
+
+    /// When the next round is; `None` in a single run.
+    pub fn next_round(&self) -> Option<Duration> {
+        self.schedule.as_ref().and_then(Schedule::next_round)
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    fn tell(&mut self, what: What) {
+        let at = self.clock();
+        self.out.journal.push(Happened { at, what });
+    }
+
+    /// Something that only the log tells. The text is made where it is shown.
+    fn say(&mut self, at: usize, level: Level, text: impl FnOnce() -> String) {
+        let config = self.plan.config_of(at);
+        if self.plan.shows(config, level) {
+            self.tell(What::Said { config, level, text: text() });
+        }
+    }
+}
+
+/// How long to wait after failures; `None` where nothing is retried.
+fn backoff(plan: &Plan, mode: Mode) -> Option<Backoff> {
+    (mode == Mode::Service).then(|| Schedule::backoff(&plan.intervals()))
+}
+
+/// Numbers that look random (SplitMix64): the same for the same seed.
+#[derive(Debug)]
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Any number but 0.
+    fn number(&mut self) -> u32 {
+        ((self.next() >> 32) as u32).max(1)
+    }
+
+    /// Anywhere from 0 up to 1.
+    fn jitter(&mut self) -> f64 {
+        f64::from((self.next() >> 32) as u32) / f64::from(u32::MAX)
+    }
+
+    fn salt(&mut self) -> Vec<u8> {
+        [self.next(), self.next()].iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+}

@@ -1,0 +1,344 @@
+//! What is claimed of each update: it is judged by that, marked before it is sent, and settled by the response (E4).
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use super::plan::{Plan, StoreId, StorePlace};
+use super::queueing::Sendables;
+use super::start::AHEAD;
+use super::{Engine, Mode};
+use crate::callback::expect::Expect;
+use crate::config::Cache;
+use crate::net::family::Family;
+use crate::schedule::queue::UpdateId;
+use crate::update::domain::Domain;
+use crate::update::hold::{Hold, Stopped};
+use crate::update::outcome::Outcome;
+use crate::update::plan::{Reason, Verdict, after_given_up, judge};
+use crate::update::state::{ClaimKey, Fingerprint, InDoubt, Memory, Sending};
+use crate::update::{Sendable, Update};
+
+/// Requests that were given up, by domain and type: with the address that each carries, and until when it may be under way.
+pub(super) type GivenUp = HashMap<(Domain, Family), Vec<InDoubt>>;
+
+/// What was remembered of an update before it was marked: a request of which nothing was sent changes nothing.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    in_doubt: Option<InDoubt>,
+    /// When it was last sent.
+    sent: u64,
+    /// The claims that its request replaces.
+    replaced: Vec<ClaimKey>,
+}
+
+impl Engine {
+    /// Whether it is known what the endpoint of an entry accepted before.
+    pub fn remembers(&self, at: usize) -> bool {
+        self.entries[at].callback.is_some() && (self.mode == Mode::Service || self.plan.entry(at).cache != Cache::Off)
+    }
+
+    /// What is to be done about an update, by what its endpoint accepted last.
+    pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
+        if self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at) {
+            return Verdict::Send(Reason::InGroup);
+        }
+        let memory = self.memory(at, update.domain, update.family);
+        let verdict = judge(update, self.plan.entry(at).rules(), memory, self.own, self.clock());
+        if self.given_up.is_empty() {
+            return verdict;
+        }
+        let given_up = self.given_up.get(&(update.domain.clone(), update.family)).map_or(&[][..], Vec::as_slice);
+        after_given_up(verdict, update, given_up, self.own, self.clock())
+    }
+
+    pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
+        let callback = self.plan.entry(at).callback.fingerprint_of(self.entries[at].callback?, domain, family);
+        Some(self.stores[self.plan.store_of(at)].state.of(callback))
+    }
+
+    /// The key of an update in its store; `None` if that was not read yet.
+    pub(super) fn key(&self, at: usize, domain: &Domain, family: Family) -> Option<ClaimKey> {
+        let callback = self.plan.entry(at).callback.fingerprint_of(self.entries[at].callback?, domain, family);
+        Some(ClaimKey { callback, domain: domain.clone(), family })
+    }
+
+    /// Whether what endpoints accepted of an entry is in the store of the group, and known.
+    fn is_of_group(&self, at: usize) -> bool {
+        self.plan.places()[self.plan.store_of(at)] == StorePlace::Group && self.entries[at].callback.is_some()
+    }
+
+    /// Names the callback of an entry as its store does, once that was read.
+    pub(super) fn bind(&mut self, at: usize) {
+        let (entry, store) = (self.plan.entry(at), &self.stores[self.plan.store_of(at)]);
+        // A single run without a cache sends everything once.
+        let is_needed = self.mode == Mode::Service || entry.cache != Cache::Off || entry.needs_memory();
+        if is_needed && self.entries[at].callback.is_none() && store.is_open() {
+            self.entries[at].callback = Some(entry.callback.fingerprint(store.state.salt()));
+        }
+    }
+
+    /// Who makes the claims of an entry: its configuration file and the origin (E3).
+    fn maker(&mut self, plan: &Plan, at: usize) -> Option<Fingerprint> {
+        self.entries[at].callback?;
+        let salt = self.stores[plan.store_of(at)].state.salt();
+        let maker = || plan.entry(at).callback.maker(salt, &plan.identity(at).name);
+        Some(*self.entries[at].maker.get_or_insert_with(maker))
+    }
+
+    /// Takes in how an update ended. What its endpoint had accepted before; `None` if nothing is remembered.
+    pub(super) fn settle(&mut self, id: UpdateId, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
+        let before = self.before.remove(&id).unwrap_or_default();
+        let now = self.clock();
+        self.settle_replaced(at, before.replaced, outcome.may_have_reached());
+        let key = self.key(at, update.domain, update.family)?;
+        let store = self.plan.store_of(at);
+        let known = self.stores[store].state.entry(&key);
+        let previous = known.accepted.map(|accepted| accepted.ip);
+        let hold = self.stores[store].state.hold(&key);
+        if hold != Hold::default() || !matches!(outcome, Outcome::Accepted(_)) {
+            let is_same = previous == Some(update.ip);
+            let sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+            self.set_hold(store, &key, Hold { sent, ..hold }.settled(outcome, update, is_same, now));
+        }
+        self.set(store, key, known.settled(outcome, update, before.in_doubt, now));
+        previous
+    }
+
+    /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
+    /// remembered of it.
+    pub(super) fn is_marked(&self, at: usize, (id, update): &(UpdateId, Sendable<'_>)) -> bool {
+        let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
+        let until = self.clock() + self.plan.entry(at).timeout.as_secs();
+        let doubt = memory.entry(update.domain, update.family).in_doubt;
+        if self.is_of_group(at) {
+            return self.before.contains_key(id) && doubt.is_some_and(|doubt| doubt.ip == update.ip);
+        }
+        doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
+    }
+
+    /// Marks updates in doubt: from the moment an address is sent, nobody knows which one the endpoint has. What starts soon
+    /// is marked in the same write, unless it is held back; one that another process is sending is left alone.
+    pub(super) fn mark(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>, soon: Vec<UpdateId>) {
+        let mut sending = Vec::new();
+        self.mark_batch(plan, at, batch, &mut sending);
+        for id in soon {
+            let Some((at, mut batch)) = self.batch(plan, id) else { continue };
+            if !matches!(self.judge_batch(at, &mut batch).0, Verdict::Held(..) | Verdict::Stopped(..)) {
+                self.mark_batch(plan, at, &batch, &mut sending);
+            }
+        }
+        for store in 0..self.stores.len() {
+            let here = sending.extract_if(.., |(_, at, _)| plan.store_of(*at) == store).map(|(id, _, one)| (id, one));
+            let (ids, sending): (Vec<UpdateId>, Vec<Sending>) = here.unzip();
+            if !ids.is_empty() {
+                self.mark_replaced(plan, store, &ids, &sending);
+            }
+        }
+    }
+
+    /// Marks the updates of one request, and adds what it puts in the place of what endpoints have.
+    fn mark_batch(
+        &mut self,
+        plan: &Plan,
+        at: usize,
+        batch: &Sendables<'_>,
+        sending: &mut Vec<(UpdateId, usize, Sending)>,
+    ) {
+        let (own, now, entry, store) = (self.own, self.clock(), plan.entry(at), plan.store_of(at));
+        let until = now + (entry.timeout + AHEAD).as_secs();
+        let is_of_group = self.is_of_group(at);
+        let Some(by) = self.maker(plan, at) else { return };
+        for (id, update) in batch {
+            let Some(key) = self.key(at, update.domain, update.family) else { continue };
+            let known = self.stores[store].state.entry(&key);
+            let Some((mut marked, in_doubt)) = known.marked(update, until, own, now) else { continue };
+            // In a group the lease says who sends, and a try after the first changes nothing.
+            if is_of_group && let Some(doubt) = &mut marked.in_doubt {
+                (doubt.by, doubt.until) = (0, 0);
+            }
+            let mut sent = 0;
+            if !entry.min_interval.is_zero() {
+                let hold = self.stores[store].state.hold(&key);
+                sent = hold.sent;
+                self.set_hold(store, &key, Hold { sent: now, ..hold });
+            }
+            if !entry.callback.sign.is_empty() {
+                marked = marked.numbered(self.chance.number());
+            }
+            self.stores[store].state.note_maker(key.callback, by);
+            self.set(store, key.clone(), marked);
+            // Without a file nobody can tell whose claims they are.
+            if self.stores[store].state.has_several() && plan.identity(at).is_file {
+                sending.push((*id, at, Sending { key, ip: Some(update.ip), by }));
+            }
+            // A second mark, of what is not settled, replaces ours.
+            if is_of_group || in_doubt.is_some() || sent > 0 {
+                self.before.entry(*id).or_insert(Before { in_doubt, sent, ..Before::default() });
+            }
+        }
+        let Some((first, _)) = batch.first().filter(|_| plan.is_combined(at)) else { return };
+        for id in plan.members(first) {
+            let (_, domain, family) = plan.about(*id);
+            if self.update(plan, *id).is_none()
+                && let Some(key) = self.key(at, domain, family)
+            {
+                sending.push((*first, at, Sending { key, ip: None, by }));
+            }
+        }
+    }
+
+    /// Puts in doubt what callbacks claim that are no longer configured (E3), and what was accepted of a family that has no
+    /// address now (H7): these requests replace it.
+    fn mark_replaced(&mut self, plan: &Plan, store: StoreId, ids: &[UpdateId], sending: &[Sending]) {
+        let here = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store);
+        let entries = &self.entries;
+        let present = here.flat_map(|at| {
+            let (entry, callback) = (plan.entry(at), entries[at].callback);
+            Family::ALL.into_iter().flat_map(move |family| {
+                let of = move |domain| Some((entry.callback.fingerprint_of(callback?, domain, family), domain, family));
+                entry.domains_of(family).iter().filter_map(of)
+            })
+        });
+        let missing = sending.iter().enumerate().filter(|(_, one)| one.ip.is_none());
+        let missing = missing.map(|(place, one)| (place, one.key.clone()));
+        let replaced = self.stores[store].state.replaced_by(sending, present);
+        for (place, key) in replaced.into_iter().chain(missing) {
+            let count = self.replaced.get(&key).copied().unwrap_or(0);
+            match self.stores[store].state.entry(&key).doubted() {
+                Some(doubted) => self.set(store, key.clone(), doubted),
+                None if count == 0 => continue,
+                None => {}
+            }
+            let replaced = &mut self.before.entry(ids[place]).or_default().replaced;
+            if !replaced.contains(&key) {
+                self.replaced.insert(key.clone(), count + 1);
+                replaced.push(key);
+            }
+        }
+    }
+
+    /// A request has ended that would replace these claims: where nothing of it was sent, nor of any other, they count again.
+    fn settle_replaced(&mut self, at: usize, keys: Vec<ClaimKey>, was_sent: bool) {
+        let store = self.plan.store_of(at);
+        for key in keys {
+            let Some(count) = self.replaced.remove(&key) else { continue };
+            if !was_sent && count > 1 {
+                self.replaced.insert(key, count - 1);
+            } else if !was_sent && let Some(before) = self.stores[store].state.entry(&key).undoubted() {
+                self.set(store, key, before);
+            }
+        }
+    }
+
+    /// Whether what its service says can be remembered where it must be (H6).
+    pub(super) fn can_remember(&self, at: usize) -> bool {
+        !self.plan.entry(at).needs_memory() || !self.stores[self.plan.store_of(at)].has_failed()
+    }
+
+    /// A service refused one update, and with it every update of its entry (H5). Until the address changes means that of each; one
+    /// that has none now is not stopped then.
+    pub(super) fn stop_claims(&mut self, plan: &Plan, at: usize, refused: &Update<'_>, outcome: &Outcome) {
+        let (entry, now, store) = (plan.entry(at), self.clock(), plan.store_of(at));
+        let stops_others = entry.callback.expect.as_ref().is_some_and(Expect::stops_others);
+        let own = entry.callback.own_text(refused.domain, refused.family);
+        for id in plan.updates_of(at) {
+            let (_, domain, family) = plan.about(id);
+            if !stops_others && entry.callback.own_text(domain, family) != own {
+                continue;
+            }
+            let ip = self.update(plan, id).map_or(refused.ip, |(_, update)| update.ip);
+            let stopped = Stopped::by(outcome, ip, now);
+            let Some(key) = self.key(at, domain, family) else { continue };
+            let hold = self.stores[store].state.hold(&key);
+            self.set_hold(store, &key, Hold { stopped, ..hold });
+            // Without a cache each round sends what was accepted, too.
+            if entry.cache == Cache::Off
+                && let Some(doubted) = self.stores[store].state.entry(&key).doubted()
+            {
+                self.set(store, key, doubted);
+            }
+        }
+    }
+
+    /// An update that was marked is not sent after all: nobody need wait for it.
+    pub(super) fn unmark(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
+        let memory = self.memory(at, update.domain, update.family);
+        let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
+        let is_own = doubt.is_some_and(|doubt| doubt.by == self.own) || self.before.contains_key(&id);
+        if is_own {
+            self.settle(id, at, update, &Outcome::Failed { why: String::new(), reached: false });
+        }
+    }
+
+    /// Forgets that services stopped updates.
+    pub(super) fn forget_stops(&mut self) {
+        let plan = Rc::clone(&self.plan);
+        for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
+            let (at, domain, family) = plan.about(id);
+            self.bind(at);
+            let Some(key) = self.key(at, domain, family) else { continue };
+            let hold = self.stores[plan.store_of(at)].state.hold(&key);
+            if hold.stopped.is_some() {
+                self.set_hold(plan.store_of(at), &key, Hold { stopped: None, ..hold });
+            }
+        }
+        self.save(super::Durability::Process);
+    }
+
+    /// These are under way and given up now, for the plan that comes, which may have other callbacks and caches.
+    pub(super) fn give_up(&mut self, plan: &Plan, ids: impl IntoIterator<Item = UpdateId>) {
+        let now = self.clock();
+        self.given_up.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
+        for id in ids {
+            let (at, domain, family) = plan.about(id);
+            let memory = self.memory(at, domain, family);
+            if let Some(doubt) = memory.and_then(|memory| memory.entry(domain, family).in_doubt) {
+                // In a group marks have no end.
+                let until = if doubt.until > 0 { doubt.until } else { now + plan.entry(at).timeout.as_secs() };
+                let given_up = self.given_up.entry((domain.clone(), family)).or_default();
+                given_up.push(InDoubt { until, by: 0, ..doubt });
+            }
+        }
+    }
+
+    /// What was accepted is in doubt where the next plan remembers it in another place: what is sent then is not marked here.
+    pub(super) fn doubt_left(&mut self, plan: &Plan, next: &Plan) {
+        let mut places: HashMap<(&Domain, Family), Vec<&StorePlace>> = HashMap::new();
+        for id in 0..UpdateId::try_from(next.update_count()).unwrap_or(UpdateId::MAX) {
+            let (at, domain, family) = next.about(id);
+            places.entry((domain, family)).or_default().push(&next.places()[next.store_of(at)]);
+        }
+        for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
+            let (at, domain, family) = plan.about(id);
+            let store = plan.store_of(at);
+            let is_left = places.get(&(domain, family)).is_some_and(|next| !next.contains(&&plan.places()[store]));
+            if is_left
+                && let Some(key) = self.key(at, domain, family)
+                && let Some(doubted) = self.stores[store].state.entry(&key).doubted()
+            {
+                self.set(store, key, doubted);
+            }
+        }
+    }
+
+    /// Forgets what callbacks of other hosts had accepted of the updates that this host sends: once it has sent them, theirs are
+    /// not what the name has.
+    pub(super) fn disown(&mut self, store: StoreId) {
+        let plan = Rc::clone(&self.plan);
+        let here = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store);
+        let ids = here.flat_map(|at| plan.updates_of(at));
+        let own: HashSet<ClaimKey> = ids
+            .filter_map(|id| {
+                let (at, domain, family) = plan.about(id);
+                self.key(at, domain, family)
+            })
+            .collect();
+        let names: HashSet<(&Domain, Family)> = own.iter().map(|key| (&key.domain, key.family)).collect();
+        let is_theirs = |key: &ClaimKey| names.contains(&(&key.domain, key.family)) && !own.contains(key);
+        let theirs: Vec<ClaimKey> = self.stores[store].state.keys().filter(is_theirs).collect();
+        for key in theirs {
+            self.set(store, key, crate::update::state::Claim::default());
+        }
+    }
+}

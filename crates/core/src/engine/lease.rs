@@ -1,0 +1,180 @@
+//! In a group only the holder of the lease sends (J1): the others look up their addresses and stand by.
+
+use std::rc::Rc;
+
+use super::{Durability, Effect, Engine, Mode};
+use crate::lease::role_change::RoleChange;
+use crate::schedule::queue::Queue;
+use crate::text::log_format::Level;
+use crate::update::happened::What;
+use crate::update::state::State;
+
+/// Which of its leases this is: one that was lost and won again is another.
+pub type Term = u64;
+
+/// What happened to the lease.
+#[derive(Debug)]
+pub enum LeaseEvent {
+    /// This host is a member of a group from now on.
+    Joined,
+    /// It is a member of none any more.
+    Left,
+    /// It won the lease.
+    Gained {
+        /// Which one.
+        term: Term,
+        /// What the group remembers.
+        state: Box<State>,
+    },
+    /// It is to give the lease back when nothing is under way any more.
+    Draining,
+    /// The lease is lost, or was given back.
+    Lost,
+    /// A single run cannot have the lease.
+    Denied {
+        /// How bad that is.
+        level: Level,
+        /// Why, for people.
+        why: String,
+        /// The exit status.
+        code: u8,
+    },
+    /// Something that people want to know.
+    Changed(RoleChange),
+}
+
+/// What the group is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// Whether this host has an address.
+    Address(bool),
+    /// Whether a request reached its endpoint, whatever that answered.
+    Reached(bool),
+    /// Nothing is under way any more, and everything was handed out to be written.
+    Drained,
+}
+
+/// Whether this host sends for its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holding {
+    /// Another host does, or nobody.
+    No,
+    /// It does.
+    Yes(Term),
+    /// It sends what is under way to its end; whether the group was told that this is done.
+    Draining(Term, bool),
+}
+
+impl Engine {
+    /// Whether another host sends, or nobody.
+    pub fn is_standing_by(&self) -> bool {
+        self.lease == Some(Holding::No)
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        matches!(self.lease, Some(Holding::Draining(..)))
+    }
+
+    /// A single run waits for the lease while it has something to send, or may have.
+    pub(super) fn waits_for_lease(&self) -> bool {
+        self.mode == Mode::Once && self.is_standing_by() && self.has_address()
+    }
+
+    /// The lease that this host holds.
+    pub fn term(&self) -> Option<Term> {
+        match self.lease {
+            Some(Holding::Yes(term) | Holding::Draining(term, _)) => Some(term),
+            Some(Holding::No) | None => None,
+        }
+    }
+
+    pub(super) fn on_lease(&mut self, event: LeaseEvent) {
+        match event {
+            LeaseEvent::Joined => self.stand_by(Some(Holding::No)),
+            LeaseEvent::Left => self.stand_by(None),
+            LeaseEvent::Gained { term, state } => self.take_over(term, &state),
+            // A single run ends soon by itself.
+            LeaseEvent::Draining if self.mode == Mode::Once => {}
+            LeaseEvent::Draining => {
+                self.lease = self.term().map(|term| Holding::Draining(term, false)).or(self.lease);
+                self.take_back_marked();
+            }
+            LeaseEvent::Lost => {
+                let was_holding = self.term().is_some();
+                self.stand_by(Some(Holding::No));
+                if was_holding && self.mode == Mode::Once {
+                    let group = self.plan.config(0).group.as_ref().map_or("", |group| &group.name).to_owned();
+                    self.say(0, Level::Error, || {
+                        format!("lost the lease of group {group}: what was not accepted is sent by its next holder")
+                    });
+                    self.out.effects.push_back(Effect::Ended(1));
+                }
+            }
+            LeaseEvent::Denied { level, why, code } => {
+                if self.is_standing_by() && self.mode == Mode::Once {
+                    self.say(0, level, || why);
+                    self.out.effects.push_back(Effect::Ended(code));
+                }
+            }
+            LeaseEvent::Changed(change) => self.tell(What::Role(change)),
+        }
+    }
+
+    /// The lease is won: everything is judged by what the group remembers, and what differs is sent.
+    fn take_over(&mut self, term: Term, state: &State) {
+        self.stand_by(Some(Holding::Yes(term)));
+        self.open_shared(state);
+        if std::mem::take(&mut self.forgets_stops) {
+            self.forget_stops();
+        }
+        self.is_busy = true;
+        self.judge_all();
+    }
+
+    /// What is under way is dropped, and what is known of the endpoints is forgotten.
+    fn stand_by(&mut self, lease: Option<Holding>) {
+        if !self.requests.is_empty() {
+            self.requests.clear();
+            self.out.effects.push_back(Effect::Cancel);
+        }
+        self.lease = lease;
+        self.empty();
+        self.forget_claims();
+    }
+
+    /// Nothing is queued, and nothing waits.
+    pub(super) fn empty(&mut self) {
+        let pauses = self.queue.requested_pauses(self.now.steady);
+        let backoff = super::backoff(&self.plan, self.mode);
+        self.queue = Queue::new(self.plan.update_count(), backoff).with_pauses(pauses);
+        for entry in &mut self.entries {
+            entry.lane = None;
+        }
+        self.todos.clear();
+        self.marking.clear();
+        self.waiting.clear();
+        self.recheck_at = None;
+        self.held.clear();
+        self.held_until.clear();
+        self.uncounted.clear();
+    }
+
+    /// What was marked and not sent yet is not sent.
+    pub(super) fn take_back_marked(&mut self) {
+        let plan = Rc::clone(&self.plan);
+        for (_, _, request) in std::mem::take(&mut self.marking) {
+            self.take_back(&plan, &request);
+        }
+    }
+
+    /// Gives the lease back, where that is wanted and nothing is under way any more.
+    pub(super) fn hand_back(&mut self) {
+        if let Some(Holding::Draining(term, false)) = self.lease
+            && self.requests.is_empty()
+        {
+            self.save(Durability::Power);
+            self.out.effects.push_back(Effect::Tell(Note::Drained));
+            self.lease = Some(Holding::Draining(term, true));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Looking up addresses: when, which result is news, and what is judged by it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use super::plan::Plan;
+use super::{Effect, Engine, LookupId, Mode, Note};
+use crate::address::lookup::Lookup;
+use crate::address::observation::{Observation, Observed, doubtful};
+use crate::net::family::Family;
+use crate::schedule::lookups::{Due, Schedule};
+use crate::text::log_format::Level;
+use crate::update::happened::What;
+
+/// A lookup that is under way.
+#[derive(Debug)]
+pub(super) struct LookupState {
+    family: Family,
+    /// The entries that share it, and the number that it has for each of them.
+    entries: Vec<(usize, u32)>,
+    /// Whether it belongs to a round.
+    is_round: bool,
+}
+
+impl Engine {
+    /// Begins to look up what is due.
+    pub(super) fn begin_due(&mut self) {
+        let now = self.now.steady;
+        if let Some(schedule) = &mut self.schedule
+            && schedule.wake_at().is_some_and(|at| at <= now)
+        {
+            let due = schedule.due(now, self.chance.jitter());
+            self.look_up(&due);
+        }
+        // Once everything is looked up that was due.
+        if self.lookups.is_empty()
+            && let Some(everything) = self.schedule.as_mut().and_then(Schedule::take_retry)
+        {
+            self.queue.retry_now(everything);
+        }
+    }
+
+    pub(super) fn look_up_all(&mut self) {
+        self.look_up(&Due::everything(self.plan.configs().len()));
+    }
+
+    /// A list of sources is asked once, however many entries share it.
+    fn look_up(&mut self, due: &Due) {
+        self.is_busy = true;
+        self.out.effects.push_back(Effect::Begin);
+        let is_round = !due.rounds.is_empty();
+        let mut shared: Vec<(usize, LookupState)> = Vec::new();
+        for at in 0..self.entries.len() {
+            for family in Family::ALL {
+                let config = self.plan.config_of(at);
+                if self.plan.entry(at).domains_of(family).is_empty() || !due.includes(config, at, family) {
+                    continue;
+                }
+                self.open[config] += 1;
+                let begun = &mut self.entries[at].begun[family.index()];
+                *begun += 1;
+                let (first, who) = (self.plan.asks_with(at, family), (at, *begun));
+                match shared.iter_mut().find(|(other, lookup)| *other == first && lookup.family == family) {
+                    Some((_, lookup)) => lookup.entries.push(who),
+                    None => shared.push((first, LookupState { family, entries: vec![who], is_round })),
+                }
+            }
+        }
+        for (entry, state) in shared {
+            let lookup = self.next_number();
+            self.out.effects.push_back(Effect::LookUp { lookup, entry, family: state.family });
+            self.lookups.insert(lookup, state);
+        }
+    }
+
+    pub(super) fn looked_up(&mut self, lookup: LookupId, found: &Lookup) {
+        let Some(LookupState { family, entries, is_round }) = self.lookups.remove(&lookup) else { return };
+        let plan = Rc::clone(&self.plan);
+        self.say_found(family, &entries, found);
+        let mut fresh = Vec::new();
+        for (at, number) in &entries {
+            self.open[plan.config_of(*at)] -= 1;
+            let state = &mut self.entries[*at];
+            // The result of an older lookup is no news.
+            if state.begun[family.index()] == *number {
+                fresh.push(*at);
+                let observation = found.observed().map_or(Observation::Unavailable, Observation::Found);
+                state.observed[family.index()] = observation;
+                if self.mode == Mode::Service {
+                    state.sources[family.index()] = found.found().map(|(source, _)| source.to_owned());
+                }
+                if let Some(schedule) = &mut self.schedule {
+                    schedule.looked_up(*at, family, found.address(), self.now.steady, self.chance.jitter());
+                }
+            }
+        }
+        self.tell_found(&plan, family, &fresh, found);
+        let mut judged = None;
+        for (at, _) in entries {
+            let config = plan.config_of(at);
+            if !plan.is_strict(at) {
+                if fresh.contains(&at) {
+                    self.judge_family(at, family, is_round);
+                }
+            } else if self.open[config] == 0 && judged.replace(config) != Some(config) {
+                // Strict order: nothing begins before all of it is known.
+                self.judge_config(config, is_round);
+            }
+        }
+        if self.lease.is_some() {
+            let has_address = self.has_address();
+            self.out.effects.push_back(Effect::Tell(Note::Address(has_address)));
+        }
+    }
+
+    /// What is known of an entry's address.
+    pub(super) fn observed(&self, at: usize, family: Family) -> Observation {
+        self.entries[at].observed[family.index()]
+    }
+
+    /// The address of an entry; `None` if none was found.
+    pub(super) fn found(&self, at: usize, family: Family) -> Option<Observed> {
+        match self.observed(at, family) {
+            Observation::Found(found) => Some(found),
+            Observation::Unavailable | Observation::Off => None,
+        }
+    }
+
+    /// Whether an address is known for any update.
+    pub fn has_address(&self) -> bool {
+        (0..self.entries.len()).any(|at| {
+            Family::ALL
+                .into_iter()
+                .any(|family| !self.plan.entry(at).domains_of(family).is_empty() && self.found(at, family).is_some())
+        })
+    }
+
+    /// Once for all that share a lookup, and as a warning only while one of them has not been warned yet.
+    fn say_found(&mut self, family: Family, entries: &[(usize, u32)], found: &Lookup) {
+        let index = family.index();
+        let fresh = entries.iter().map(|(at, _)| *at).find(|at| !self.entries[*at].is_missing[index]);
+        let level = if fresh.is_some() { Level::Warning } else { Level::Debug };
+        let at = fresh.unwrap_or(entries[0].0);
+        for (source, why) in found.failed() {
+            self.say(at, level, || format!("{family}: no address from {source}: {why}"));
+        }
+        let Some((source, choice)) = found.found() else { return };
+        self.say(at, Level::Debug, || format!("{family}: {}, from {source}: {}", choice.ip, choice.why));
+        let doubt = doubtful(choice.ip);
+        let doubted = doubt.is_some().then_some(choice.ip);
+        let mut is_news = false;
+        for (at, _) in entries {
+            is_news |= std::mem::replace(&mut self.entries[*at].doubted[index], doubted) != doubted;
+        }
+        if let Some(why) = doubt.filter(|_| is_news) {
+            self.say(at, Level::Warning, || format!("{family}: {} from {source}: {why}", choice.ip));
+        }
+    }
+
+    /// A lookup ended that is news for these entries.
+    fn tell_found(&mut self, plan: &Plan, family: Family, entries: &[usize], lookup: &Lookup) {
+        let Some(first) = entries.first() else { return };
+        for (source, why) in lookup.failed() {
+            let (source, why) = (source.to_owned(), plan.masked(*first, why).into_owned());
+            let before = self.failing.insert((family, source.clone()), why.clone());
+            let is_repeat = before.as_ref() == Some(&why);
+            self.tell(What::SourceFailed { entries: entries.to_vec(), family, source, why, is_repeat });
+        }
+        let found = lookup.found().map(|(source, choice)| (source, choice.ip));
+        if let Some((source, _)) = found
+            && !self.failing.is_empty()
+            && self.failing.remove(&(family, source.to_owned())).is_some()
+        {
+            self.tell(What::SourceRecovered { entries: entries.to_vec(), family, source: source.to_owned() });
+        }
+        // Those that had the same before are reported together.
+        let mut changes: BTreeMap<(Option<IpAddr>, bool), Vec<usize>> = BTreeMap::new();
+        for at in entries {
+            let state = &mut self.entries[*at];
+            let (before, is_missing) = (&mut state.found[family.index()], &mut state.is_missing[family.index()]);
+            let known = (*before, *is_missing);
+            let is_news = match found {
+                // The first one of all is no change.
+                Some((_, ip)) => before.replace(ip).is_some_and(|before| before != ip) || *is_missing,
+                None => !*is_missing,
+            };
+            *is_missing = found.is_none();
+            match found {
+                None => self.say_missing(*at, family, known.1),
+                Some((_, ip)) if known.1 => {
+                    self.say(*at, Level::Info, || format!("{family}: address found again: {ip}"));
+                }
+                Some(_) => {}
+            }
+            if is_news {
+                changes.entry(known).or_default().push(*at);
+            }
+        }
+        for ((previous, was_missing), entries) in changes {
+            self.tell(match found {
+                Some((source, ip)) => {
+                    What::Address { entries, family, ip, previous, source: source.to_owned(), was_missing }
+                }
+                None => What::NoAddress { entries, family, previous },
+            });
+        }
+    }
+
+    fn say_missing(&mut self, at: usize, family: Family, was_missing: bool) {
+        let count = self.plan.entry(at).domains_of(family).len();
+        let plural = if count == 1 { "" } else { "s" };
+        let level = if was_missing { Level::Debug } else { Level::Error };
+        self.say(at, level, || format!("no {family} address found: {count} update{plural} cannot be sent"));
+    }
+}

@@ -1,0 +1,273 @@
+//! What is configured, as the engine sees it: entries, updates and stores by number. Nothing in it changes; a reload brings
+//! another one.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::slice;
+use std::time::Duration;
+
+use crate::config::validate::Valid;
+use crate::config::{Concurrency, Config, Entry};
+use crate::net::family::Family;
+use crate::schedule::queue::UpdateId;
+use crate::text::log_format::Level;
+use crate::text::secrets::Secrets;
+use crate::update::domain::Domain;
+
+/// Where `interval` is not set.
+const INTERVAL: Duration = Duration::from_secs(300);
+
+/// The number of a store in its plan.
+pub type StoreId = usize;
+
+/// Where something is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StorePlace {
+    /// Nowhere but in this process.
+    Memory,
+    /// In a cache file.
+    File(PathBuf),
+    /// In the store of the group, while this host holds its lease.
+    Group,
+}
+
+/// Who makes the claims of a configuration (E3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The same for one file, however it is named.
+    pub name: String,
+    /// Whether it is a file: without one nobody can tell whose claims they are.
+    pub is_file: bool,
+}
+
+/// What is configured.
+#[derive(Debug)]
+pub struct Plan {
+    configs: Rc<Vec<Valid>>,
+    identities: Vec<Identity>,
+    secrets: Vec<OnceCell<Secrets>>,
+    entries: Vec<PlanEntry>,
+    places: Vec<StorePlace>,
+    updates: UpdateId,
+}
+
+#[derive(Debug)]
+struct PlanEntry {
+    config: usize,
+    /// Its number in its configuration.
+    number: usize,
+    /// The number of its first update.
+    first: UpdateId,
+    store: StoreId,
+    /// The first entry that asks the same sources, by [`Family::index`].
+    asks_with: [usize; 2],
+    /// `None`: each update has a request of its own.
+    groups: Option<Groups>,
+}
+
+/// Which updates of an entry go in one request (H7).
+#[derive(Debug)]
+struct Groups {
+    all: Vec<Vec<UpdateId>>,
+    /// The group of each update, by its number from the entry's first on.
+    of: Vec<usize>,
+}
+
+impl Plan {
+    /// The plan of these configurations, each with its identity. `place` says where what an entry had accepted is remembered.
+    pub fn new(
+        configs: Rc<Vec<Valid>>,
+        identities: Vec<Identity>,
+        mut place: impl FnMut(&Config, &Entry) -> StorePlace,
+    ) -> Self {
+        let mut entries: Vec<PlanEntry> = Vec::new();
+        let mut places: Vec<StorePlace> = Vec::new();
+        let mut updates = 0;
+        for (config, (valid, _)) in configs.iter().enumerate() {
+            for (number, entry) in valid.entries.iter().enumerate() {
+                let place = place(valid, entry);
+                let store = places.iter().position(|known| *known == place).unwrap_or_else(|| {
+                    places.push(place);
+                    places.len() - 1
+                });
+                let asks_with = Family::ALL.map(|family| {
+                    let is_same = |other: &&PlanEntry| {
+                        let other = &configs[other.config].0.entries[other.number];
+                        !other.domains_of(family).is_empty() && asks_the_same(other, entry, family)
+                    };
+                    entries.iter().find(is_same).map_or(entries.len(), |first| first.asks_with[family.index()])
+                });
+                let groups = Groups::of(entry, updates);
+                entries.push(PlanEntry { config, number, first: updates, store, asks_with, groups });
+                let count: usize = Family::ALL.map(|family| entry.domains_of(family).len()).iter().sum();
+                updates = updates.saturating_add(UpdateId::try_from(count).unwrap_or(UpdateId::MAX));
+            }
+        }
+        let secrets = configs.iter().map(|_| OnceCell::new()).collect();
+        Self { configs, identities, secrets, entries, places, updates }
+    }
+
+    /// The configurations.
+    pub fn configs(&self) -> &Rc<Vec<Valid>> {
+        &self.configs
+    }
+
+    /// One of them.
+    pub fn config(&self, number: usize) -> &Config {
+        &self.configs[number].0
+    }
+
+    /// How often each of them is synchronized by a service.
+    pub fn intervals(&self) -> Vec<Duration> {
+        self.configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect()
+    }
+
+    /// The number of an entry's configuration.
+    pub fn config_of(&self, at: usize) -> usize {
+        self.entries[at].config
+    }
+
+    /// An entry.
+    pub fn entry(&self, at: usize) -> &Entry {
+        let PlanEntry { config, number, .. } = self.entries[at];
+        &self.configs[config].0.entries[number]
+    }
+
+    /// How many entries there are.
+    pub fn entry_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entries of a configuration.
+    pub fn entries_of(&self, config: usize) -> Range<usize> {
+        let first = self.entries.partition_point(|entry| entry.config < config);
+        first..self.entries.partition_point(|entry| entry.config <= config)
+    }
+
+    /// Where things are remembered.
+    pub fn places(&self) -> &[StorePlace] {
+        &self.places
+    }
+
+    /// How many updates there are.
+    pub fn update_count(&self) -> usize {
+        self.updates as usize
+    }
+
+    /// The store of an entry.
+    pub fn store_of(&self, at: usize) -> StoreId {
+        self.entries[at].store
+    }
+
+    /// The first entry that asks the same sources as this one.
+    pub(super) fn asks_with(&self, at: usize, family: Family) -> usize {
+        self.entries[at].asks_with[family.index()]
+    }
+
+    /// The number of an entry's first update of a family.
+    pub fn first(&self, at: usize, family: Family) -> UpdateId {
+        let before = if family == Family::V4 { 0 } else { self.entry(at).domains_of(Family::V4).len() };
+        self.entries[at].first + UpdateId::try_from(before).unwrap_or(UpdateId::MAX)
+    }
+
+    /// The numbers of an entry's updates.
+    pub fn updates_of(&self, at: usize) -> Range<UpdateId> {
+        self.entries[at].first..self.entries.get(at + 1).map_or(self.updates, |next| next.first)
+    }
+
+    /// The entry of an update.
+    pub fn entry_of(&self, id: UpdateId) -> usize {
+        self.entries.partition_point(|entry| entry.first <= id) - 1
+    }
+
+    /// What an update is about: its entry, domain and family.
+    pub fn about(&self, id: UpdateId) -> (usize, &Domain, Family) {
+        let at = self.entry_of(id);
+        let first = self.first(at, Family::V6);
+        let (family, first) = if id < first { (Family::V4, self.entries[at].first) } else { (Family::V6, first) };
+        (at, &self.entry(at).domains_of(family)[(id - first) as usize], family)
+    }
+
+    /// Whether updates of an entry go in one request.
+    pub fn is_combined(&self, at: usize) -> bool {
+        self.entries[at].groups.is_some()
+    }
+
+    /// The updates that go in one request with this one, and itself; the first one stands for all of them in the queue.
+    pub fn members<'a>(&'a self, id: &'a UpdateId) -> &'a [UpdateId] {
+        let PlanEntry { first, groups, .. } = &self.entries[self.entry_of(*id)];
+        groups.as_ref().map_or(slice::from_ref(id), |groups| &groups.all[groups.of[(id - first) as usize]])
+    }
+
+    /// The update that stands for the request of this one.
+    pub fn leader(&self, id: UpdateId) -> UpdateId {
+        self.members(&id).first().copied().unwrap_or(id)
+    }
+
+    /// The first update of each request of an entry whose updates go together.
+    pub(super) fn leaders(&self, at: usize) -> Vec<UpdateId> {
+        let groups = self.entries[at].groups.iter().flat_map(|groups| &groups.all);
+        groups.filter_map(|group| group.first().copied()).collect()
+    }
+
+    /// What entries of one configuration are called where their failures are counted: by where each sends, and a number
+    /// where several send there. Another key or body, which is how failures are mended, leaves the count as it is.
+    pub fn streak_names(&self, entries: Range<usize>) -> Vec<String> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let name = |at: usize| {
+            let fixed = self.entry(at).callback.target.fixed_part();
+            let origin = fixed.map(|url| url.origin()).unwrap_or_default();
+            let number = counts.entry(origin.clone()).or_default();
+            *number += 1;
+            format!("{origin} {number}")
+        };
+        entries.map(name).collect()
+    }
+
+    /// Whether everything in an entry's configuration is sent one after the other.
+    pub(super) fn is_strict(&self, at: usize) -> bool {
+        matches!(self.config(self.config_of(at)).concurrency, Concurrency::Fixed(number) if number.get() == 1)
+    }
+
+    /// Who makes the claims of an entry.
+    pub(super) fn identity(&self, at: usize) -> &Identity {
+        &self.identities[self.config_of(at)]
+    }
+
+    /// Whether a configuration wants to know of something of this level.
+    pub(super) fn shows(&self, config: usize, level: Level) -> bool {
+        level >= self.config(config).log.level
+    }
+
+    /// A text from elsewhere without any secret of an entry's configuration.
+    pub(super) fn masked<'t>(&self, at: usize, text: &'t str) -> Cow<'t, str> {
+        let config = self.config_of(at);
+        self.secrets[config].get_or_init(|| self.config(config).secrets()).mask(text)
+    }
+}
+
+/// Whether one lookup serves both.
+fn asks_the_same(one: &Entry, other: &Entry, family: Family) -> bool {
+    one.sources_of(family) == other.sources_of(family) && one.timeout == other.timeout && one.ssl == other.ssl
+}
+
+impl Groups {
+    fn of(entry: &Entry, first: UpdateId) -> Option<Self> {
+        let number = |at: usize| UpdateId::try_from(at).unwrap_or(UpdateId::MAX);
+        let before_v6 = entry.domains_of(Family::V4).len();
+        let id = |(family, at): (Family, usize)| first + number(if family == Family::V4 { at } else { before_v6 + at });
+        let places = entry.groups()?;
+        let all: Vec<Vec<UpdateId>> = places.into_iter().map(|group| group.into_iter().map(id).collect()).collect();
+        let mut of = vec![0; all.iter().map(Vec::len).sum()];
+        for (number, group) in all.iter().enumerate() {
+            for id in group {
+                of[(id - first) as usize] = number;
+            }
+        }
+        Some(Self { all, of })
+    }
+}

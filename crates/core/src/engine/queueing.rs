@@ -1,0 +1,410 @@
+//! What was looked up is judged, and put into the queue where it must be sent; what is due and must not be sent is judged again
+//! when its time comes.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::plan::{Plan, StoreId, StorePlace};
+use super::{Effect, Engine, Mode};
+use crate::address::observation::Observation;
+use crate::config::Cache;
+use crate::net::family::Family;
+use crate::schedule::queue::{Lane, LaneKey, UpdateId};
+use crate::text::duration::seconds;
+use crate::text::log_format::Level;
+use crate::update::happened::{Held, What};
+use crate::update::plan::{Reason, Verdict, together};
+use crate::update::{Sendable, Update};
+
+/// How often is looked whether another process has ended what it sends.
+const RECHECK: Duration = Duration::from_millis(250);
+
+/// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
+pub(super) type Sendables<'a> = Vec<(UpdateId, Sendable<'a>)>;
+
+/// What is done once some stores have been read.
+#[derive(Debug)]
+pub(super) struct Todo {
+    /// Those that have not been read yet.
+    pub(super) needs: Vec<StoreId>,
+    pub(super) task: Task,
+}
+
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Nothing but the reading.
+    Know,
+    /// Judge the updates of an entry's family.
+    Family { at: usize, family: Family, is_round: bool },
+    /// Judge the requests of an entry whose updates go together, and count those of these families.
+    Groups { at: usize, counted: Vec<Family>, is_round: bool },
+    /// Judge these again.
+    Again(Vec<UpdateId>),
+    /// Forget that services stopped updates.
+    ForgetStops,
+}
+
+impl Engine {
+    /// Does something once these stores have been read, or read again.
+    pub(super) fn after_reading(&mut self, mut needs: Vec<StoreId>, task: Task) {
+        needs.sort_unstable();
+        needs.dedup();
+        needs.retain(|store| matches!(self.plan.places()[*store], StorePlace::File(_)));
+        for store in &needs {
+            if self.stores[*store].begin_reading() {
+                self.out.effects.push_back(Effect::Read { store: *store });
+            }
+        }
+        if needs.is_empty() {
+            self.perform(task);
+        } else {
+            self.todos.push_back(Todo { needs, task });
+        }
+    }
+
+    /// A store has been read: does what waited for it.
+    pub(super) fn have_read(&mut self, store: StoreId) {
+        for todo in &mut self.todos {
+            todo.needs.retain(|need| *need != store);
+        }
+        while self.todos.front().is_some_and(|todo| todo.needs.is_empty()) {
+            if let Some(todo) = self.todos.pop_front() {
+                self.perform(todo.task);
+            }
+        }
+    }
+
+    fn perform(&mut self, task: Task) {
+        let plan = Rc::clone(&self.plan);
+        match task {
+            Task::Know => {}
+            Task::Family { at, family, is_round } => {
+                self.bind(at);
+                let Some(found) = self.found(at, family) else { return };
+                let entry = plan.entry(at);
+                let is_forgetful = is_round && entry.cache == Cache::Off;
+                for (id, domain) in (plan.first(at, family)..).zip(entry.domains_of(family)) {
+                    let update = entry.sendable(domain, family, found);
+                    self.queue_batch(&plan, id, at, vec![(id, update)], is_forgetful, &[family]);
+                }
+            }
+            Task::Groups { at, counted, is_round } => {
+                self.bind(at);
+                let is_forgetful = is_round && plan.entry(at).cache == Cache::Off;
+                self.judge_groups(&plan, at, &counted, is_forgetful);
+            }
+            Task::Again(ids) => {
+                for id in ids {
+                    match self.batch(&plan, id) {
+                        Some((at, batch)) => {
+                            self.bind(at);
+                            self.queue_batch(&plan, id, at, batch, false, &Family::ALL);
+                        }
+                        None => {
+                            self.waiting.remove(&id);
+                        }
+                    }
+                }
+            }
+            Task::ForgetStops => self.forget_stops(),
+        }
+    }
+
+    /// Judges everything of which an address is known.
+    pub(super) fn judge_all(&mut self) {
+        for config in 0..self.open.len() {
+            let is_strict = self.plan.entries_of(config).any(|at| self.plan.is_strict(at));
+            if !is_strict || self.open[config] == 0 {
+                self.judge_config(config, false);
+            }
+        }
+    }
+
+    pub(super) fn judge_config(&mut self, config: usize, is_round: bool) {
+        for at in self.plan.entries_of(config) {
+            self.judge_family(at, Family::V4, is_round);
+            self.judge_family(at, Family::V6, is_round);
+        }
+    }
+
+    /// Judges every update of an entry's family, and queues what must be sent: in a round also what is never remembered.
+    pub(super) fn judge_family(&mut self, at: usize, family: Family, is_round: bool) {
+        let plan = Rc::clone(&self.plan);
+        let domains = plan.entry(at).domains_of(family);
+        let observed = self.observed(at, family);
+        if domains.is_empty() || observed == Observation::Off {
+            return;
+        }
+        if observed == Observation::Unavailable {
+            // Nothing is looked for in the cache, and nothing about it changes (E6).
+            self.tallies[plan.config_of(at)].without_address += domains.len();
+            for (id, _) in (plan.first(at, family)..).zip(domains) {
+                self.withdraw(id);
+            }
+        }
+        if self.is_standing_by() {
+            return;
+        }
+        if plan.is_combined(at) {
+            self.judge_both(&plan, at, family, is_round);
+        } else if observed != Observation::Unavailable {
+            self.after_reading(vec![plan.store_of(at)], Task::Family { at, family, is_round });
+        }
+    }
+
+    /// The same for an entry whose updates go in one request, when both families are known (H7). Each update is counted
+    /// once: with the lookup of its family, or with the one that was waited for.
+    fn judge_both(&mut self, plan: &Plan, at: usize, family: Family, is_round: bool) {
+        let is_open = |family: &Family| {
+            !plan.entry(at).domains_of(*family).is_empty() && self.observed(at, *family) == Observation::Off
+        };
+        if Family::ALL.iter().any(is_open) {
+            self.uncounted.insert((at, family));
+            return;
+        }
+        let counted: Vec<Family> =
+            Family::ALL.into_iter().filter(|one| self.uncounted.remove(&(at, *one)) || *one == family).collect();
+        self.after_reading(vec![plan.store_of(at)], Task::Groups { at, counted, is_round });
+    }
+
+    fn judge_groups(&mut self, plan: &Plan, at: usize, counted: &[Family], is_forgetful: bool) {
+        let mut failed = 0;
+        for id in plan.leaders(at) {
+            if let Some((_, batch)) = self.batch(plan, id) {
+                self.queue_batch(plan, id, at, batch, is_forgetful, counted);
+                continue;
+            }
+            self.withdraw(id);
+            let found = plan.members(&id).iter().filter_map(|id| self.update(plan, *id));
+            failed += found.filter(|(_, update)| counted.contains(&update.family)).count();
+        }
+        if failed > 0 {
+            self.tallies[plan.config_of(at)].failed += failed;
+            let plural = if failed == 1 { "" } else { "s" };
+            let way_out = "`combine.missing` says what stands in its place";
+            self.say(at, Level::Error, || {
+                format!("{failed} update{plural} not sent: the other address is missing; {way_out}")
+            });
+        }
+    }
+
+    /// The update of a number as it is to be sent now, and its entry; `None` if there is no address.
+    pub(super) fn update<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendable<'p>)> {
+        let (at, domain, family) = plan.about(id);
+        let found = self.found(at, family)?;
+        Some((at, plan.entry(at).sendable(domain, family, found)))
+    }
+
+    /// The updates of one request as they are to be sent now, and their entry; `None` if there is no address. A family that was
+    /// looked for and has none now is left out, where something stands in its place.
+    pub(super) fn batch<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendables<'p>)> {
+        let at = plan.entry_of(id);
+        if !plan.is_combined(at) {
+            return self.update(plan, id).map(|(at, update)| (at, vec![(id, update)]));
+        }
+        let members = plan.members(&id);
+        let batch: Sendables<'p> = members.iter().filter_map(|id| Some((*id, self.update(plan, *id)?.1))).collect();
+        let combine = plan.entry(at).callback.variables.combine();
+        let may_lack = combine.is_some_and(|combine| combine.missing.is_some());
+        let is_known = |id: &UpdateId| {
+            let (at, _, family) = plan.about(*id);
+            self.observed(at, family) != Observation::Off
+        };
+        let is_whole = batch.len() == members.len() || may_lack && members.iter().all(is_known);
+        (is_whole && !batch.is_empty()).then_some((at, batch))
+    }
+
+    /// What is to be done about the updates of one request. Those that are stopped are taken out, and returned.
+    pub(super) fn judge_batch<'p>(
+        &self,
+        at: usize,
+        batch: &mut Sendables<'p>,
+    ) -> (Verdict, Vec<(UpdateId, Sendable<'p>, Verdict)>) {
+        if let [(id, update)] = batch[..] {
+            let verdict = self.judge(at, &update);
+            let stopped = matches!(verdict, Verdict::Stopped(..)).then(|| (id, update, verdict.clone()));
+            if stopped.is_some() {
+                batch.clear();
+            }
+            return (verdict, stopped.into_iter().collect());
+        }
+        let (updates, verdicts): (Vec<_>, Vec<_>) =
+            batch.iter().map(|(_, update)| (**update, self.judge(at, update))).unzip();
+        let (verdict, carried) = together(&updates, &verdicts);
+        let mut carried = carried.into_iter().zip(verdicts);
+        let mut stopped = Vec::new();
+        batch.retain(|(id, update)| {
+            let Some((false, verdict)) = carried.next() else { return true };
+            stopped.push((*id, *update, verdict));
+            false
+        });
+        (verdict, stopped)
+    }
+
+    /// Judges the updates of one request, and queues it where it must be sent. Those of the `counted` families are counted.
+    pub(super) fn queue_batch(
+        &mut self,
+        plan: &Plan,
+        id: UpdateId,
+        at: usize,
+        mut batch: Sendables<'_>,
+        is_forgetful: bool,
+        counted: &[Family],
+    ) {
+        let config = plan.config_of(at);
+        let is_counted = |update: &Update<'_>| counted.contains(&update.family);
+        let (verdict, stopped) =
+            if is_forgetful { (Verdict::Send(Reason::NoCache), Vec::new()) } else { self.judge_batch(at, &mut batch) };
+        // Without a cache it is judged when it starts.
+        if !is_forgetful && !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
+            self.unhold(id);
+        }
+        for (own, update, verdict) in stopped.iter().filter(|(_, update, _)| is_counted(update)) {
+            self.hold(*own, at, update, verdict);
+        }
+        let Some(first) = batch.first().map(|(_, update)| **update) else {
+            self.withdraw(id);
+            return;
+        };
+        match verdict {
+            Verdict::UpToDate(since) => {
+                let age = self.clock().saturating_sub(since);
+                self.say(at, Level::Debug, || format!("{first}: already up to date, accepted {} ago", seconds(age)));
+                self.tallies[config].up_to_date += batch.iter().filter(|(_, update)| is_counted(update)).count();
+                self.withdraw(id);
+            }
+            Verdict::Wait(_) => {
+                self.queue.withdraw(id);
+                self.wait(id, at, &first);
+            }
+            Verdict::Held(..) | Verdict::Stopped(..) => {
+                self.withdraw(id);
+                self.hold(id, at, &first, &verdict);
+                // One of them is counted.
+                let count = batch.iter().filter(|(_, update)| is_counted(update)).count();
+                self.tallies[config].held_back += count.saturating_sub(1);
+            }
+            Verdict::Send(reason) => {
+                self.say(at, Level::Debug, || format!("{first}: {reason}"));
+                self.waiting.remove(&id);
+                let lane = self.lane(plan, at, &batch);
+                self.queue.push(id, lane);
+            }
+        }
+    }
+
+    /// An update need not be sent any more.
+    pub(super) fn withdraw(&mut self, id: UpdateId) {
+        self.queue.withdraw(id);
+        self.waiting.remove(&id);
+    }
+
+    fn lane(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> Lane {
+        if let Some(lane) = self.entries[at].lane {
+            return lane;
+        }
+        let (key, is_common) = self.lane_key(plan, at, batch);
+        let lane = self.queue.lane(key, plan.config(plan.config_of(at)).concurrency);
+        if is_common {
+            self.queue.keep(lane);
+            self.entries[at].lane = Some(lane);
+        }
+        lane
+    }
+
+    /// The lane of an update, and whether it is that of all of its entry.
+    fn lane_key(&self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> (LaneKey, bool) {
+        if plan.is_strict(at) {
+            return (LaneKey::Strict(plan.config_of(at)), true);
+        }
+        let callback = &plan.entry(at).callback;
+        if let Some(url) = callback.target.fixed_part() {
+            return (LaneKey::Origin(url.origin()), true);
+        }
+        // One whose URL cannot be made fails by itself, wherever it stands.
+        let updates: Vec<Update<'_>> = batch.iter().map(|(_, update)| **update).collect();
+        let all = crate::callback::Batch::of(&updates);
+        let url = all.and_then(|all| callback.url(all, self.now.day).ok());
+        (LaneKey::Origin(url.map(|url| url.origin()).unwrap_or_default()), false)
+    }
+
+    /// An update is due and must not be sent, now or at all. A service judges it again when its time has come.
+    fn hold(&mut self, id: UpdateId, at: usize, update: &Update<'_>, verdict: &Verdict) {
+        let tally = &mut self.tallies[self.plan.config_of(at)];
+        let (until, why) = match verdict {
+            Verdict::Held(until, by) => {
+                tally.held_back += 1;
+                (Some(*until), by.reason().to_owned())
+            }
+            Verdict::Stopped(words, _) => {
+                tally.stopped += 1;
+                (None, words.clone())
+            }
+            _ => return,
+        };
+        // Said once, and in every run.
+        let is_repeat = self.held.get(&id) == Some(&until);
+        self.unhold(id);
+        self.held.insert(id, until);
+        self.held_until.extend(until.map(|until| (until, id)));
+        let Update { domain, family, ip } = *update;
+        self.tell(What::Held(Held { entry: at, domain: domain.clone(), family, ip, until, why, is_repeat }));
+    }
+
+    /// It is not held back any more.
+    pub(super) fn unhold(&mut self, id: UpdateId) {
+        if let Some(until) = self.held.remove(&id).flatten() {
+            self.held_until.remove(&(until, id));
+        }
+    }
+
+    /// Judges again what was held back, where its time has come.
+    pub(super) fn release(&mut self) {
+        let now = self.clock();
+        let mut due = Vec::new();
+        while let Some((_, id)) = self.held_until.first().copied().filter(|(until, _)| *until <= now) {
+            self.unhold(id);
+            due.push(id);
+        }
+        self.judge_again(due);
+    }
+
+    /// When something that is held back may be sent.
+    pub(super) fn release_at(&self) -> Option<Duration> {
+        let (next, _) = self.held_until.first()?;
+        Some(self.now.steady + Duration::from_secs(next.saturating_sub(self.clock())))
+    }
+
+    /// Another process is sending an older address: it is waited for.
+    pub(super) fn wait(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
+        if self.waiting.insert(id) {
+            let why = "another process is sending an older address, or was killed while it did";
+            self.say(at, Level::Info, || format!("{update}: waiting: {why}"));
+        }
+        self.recheck_at.get_or_insert(self.now.steady + RECHECK);
+    }
+
+    /// Judges again what waits for another process.
+    pub(super) fn recheck(&mut self) {
+        if self.is_draining() || self.recheck_at.is_none_or(|at| at > self.now.steady) {
+            return;
+        }
+        self.recheck_at = None;
+        self.judge_again(self.waiting.iter().copied().collect());
+    }
+
+    fn judge_again(&mut self, ids: Vec<UpdateId>) {
+        if !ids.is_empty() {
+            let needs = ids.iter().map(|id| self.plan.store_of(self.plan.entry_of(*id))).collect();
+            self.after_reading(needs, Task::Again(ids));
+        }
+    }
+
+    /// Sends what services stopped, too.
+    pub(super) fn retry_stopped(&mut self) {
+        self.held.retain(|_, until| until.is_some());
+        // What the group remembers is not known before the lease is won.
+        self.forgets_stops = self.mode == Mode::Once && self.is_standing_by();
+        self.after_reading((0..self.stores.len()).collect(), Task::ForgetStops);
+    }
+}

@@ -1,0 +1,100 @@
+//! Ending: what is under way gets its time. What outlives a reload is what the stores know, the pauses that endpoints asked for,
+//! and the requests that were given up: they may still arrive (E4a).
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::plan::Plan;
+use super::{Durability, Effect, Engine, EntryState, Mode, stores};
+use crate::schedule::lookups::Schedule;
+use crate::schedule::queue::UpdateId;
+use crate::update::outcome::Tally;
+
+/// Requests under way have so long to end.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct Closing {
+    until: Duration,
+    /// `None`: nothing comes after it.
+    next: Option<Rc<Plan>>,
+    is_over: bool,
+}
+
+impl Closing {
+    /// Nothing is done before [`Event::Begin`](super::Event::Begin).
+    pub(super) fn before_begin() -> Self {
+        Self { until: Duration::ZERO, next: None, is_over: true }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Duration> {
+        (!self.is_over).then_some(self.until)
+    }
+}
+
+impl Engine {
+    /// Starts nothing more.
+    pub(super) fn close(&mut self, next: Option<Rc<Plan>>) {
+        let until = self.closing.as_ref().map_or(self.now.steady + GRACE, |closing| closing.until);
+        self.closing = Some(Closing { until, next, is_over: false });
+        self.take_back_marked();
+    }
+
+    /// Says that it is over, once nothing is under way or its time is up.
+    pub(super) fn finish_closing(&mut self) {
+        let Some(Closing { until, next, is_over: false }) = &self.closing else { return };
+        if !self.requests.is_empty() && self.now.steady < *until {
+            return;
+        }
+        let (plan, next) = (Rc::clone(&self.plan), next.clone());
+        if !self.requests.is_empty() {
+            let requests = std::mem::take(&mut self.requests);
+            let ids: Vec<UpdateId> =
+                requests.values().flat_map(|request| &request.members).map(|(id, _)| *id).collect();
+            self.give_up(&plan, ids);
+            self.out.effects.push_back(Effect::Cancel);
+        }
+        if let Some(next) = next {
+            self.doubt_left(&plan, &next);
+        }
+        self.save(Durability::Power);
+        if let Some(closing) = &mut self.closing {
+            closing.is_over = true;
+        }
+        self.out.effects.push_back(Effect::Closed);
+    }
+
+    /// Goes on with the plan that was to come.
+    pub(super) fn renew(&mut self) {
+        if let Some(next) = self.closing.take().and_then(|closing| closing.next) {
+            self.set_plan(next);
+        }
+    }
+
+    /// Begins anew with a plan.
+    pub(super) fn set_plan(&mut self, plan: Rc<Plan>) {
+        let old = std::mem::replace(&mut self.plan, plan);
+        // A mark of a request that was given up is not our own any more.
+        self.own = self.chance.number();
+        let before = std::mem::take(&mut self.stores);
+        self.stores = stores::stores(&self.plan, before, &old, &mut self.chance);
+        self.entries = (0..self.plan.entry_count()).map(|_| EntryState::default()).collect();
+        self.empty();
+        self.lookups.clear();
+        self.open = vec![0; self.plan.configs().len()];
+        self.tallies = vec![Tally::default(); self.plan.configs().len()];
+        self.before.clear();
+        self.replaced.clear();
+        self.ended.clear();
+        // The page shows them.
+        self.decisions = self.plan.configs().iter().any(|(config, _)| config.web.is_some()).then(HashMap::new);
+        self.failing.clear();
+        self.is_busy = true;
+        self.schedule = (self.mode == Mode::Service).then(|| Schedule::new(&self.plan.intervals(), self.now.steady));
+        if self.term().is_some() {
+            (0..self.entries.len()).for_each(|at| self.bind(at));
+            self.tidy_shared();
+        }
+    }
+}

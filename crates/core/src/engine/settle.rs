@@ -1,0 +1,336 @@
+//! A request has ended: what the response means, what is remembered of it, and what is sent next.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::plan::Plan;
+use super::start::InFlight;
+use super::{Effect, Engine, Mode, Note, RequestId};
+use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
+use crate::net::family::Family;
+use crate::net::status::with_reason;
+use crate::schedule::limiter::Line;
+use crate::schedule::queue::{Stage, UpdateId};
+use crate::schedule::retry_after;
+use crate::text::log_format::Level;
+use crate::update::Update;
+use crate::update::domain::Domain;
+use crate::update::happened::{Settled, What};
+use crate::update::outcome::Outcome;
+use crate::update::plan::Verdict;
+use crate::update::status::Last;
+
+/// As much of a response's body is shown in the debug log.
+const SHOWN_BODY: usize = 500;
+
+/// As much of what a service said is shown in a message.
+const SHOWN_WORDS: usize = 120;
+
+/// How a request ended.
+#[derive(Debug)]
+pub enum Facts {
+    /// No final response came.
+    Failed {
+        /// What was tried and what happened.
+        why: String,
+        /// Whether the endpoint may have got the request all the same.
+        reached: bool,
+    },
+    /// One came.
+    Response(Box<ResponseFacts>),
+}
+
+/// What a response says.
+#[derive(Debug)]
+pub struct ResponseFacts {
+    /// Its status.
+    pub status: u16,
+    /// Its body, as far as it was read.
+    pub body: Vec<u8>,
+    /// Whether the body is all there.
+    pub is_whole: bool,
+    /// `Retry-After`, as it was written.
+    pub retry_after: Option<String>,
+    /// `Allow`, as it was written.
+    pub allow: Option<String>,
+    /// The proxy that it came through.
+    pub via: Option<String>,
+    /// Whether that proxy may have responded in the endpoint's place.
+    pub is_relayed: bool,
+    /// How the line of new connections at the endpoint was at the end.
+    pub line: Line,
+}
+
+/// What else is known of a request that has ended.
+#[derive(Debug, Default)]
+pub(super) struct Circumstances {
+    /// Which condition of `expect` decided, one for each update; empty where the status did.
+    because: Vec<String>,
+    retry_after: Option<Duration>,
+    relay: Option<String>,
+    allow: Option<String>,
+    line: Option<Line>,
+}
+
+impl Engine {
+    pub(super) fn settled(&mut self, request: RequestId, facts: Facts) {
+        let Some(request) = self.requests.remove(&request) else { return };
+        let plan = Rc::clone(&self.plan);
+        let at = plan.entry_of(request.start.0);
+        match facts {
+            Facts::Failed { why, reached } => {
+                let why = plan.masked(at, &why).into_owned();
+                self.conclude(&plan, request, &[Outcome::Failed { why, reached }], None);
+            }
+            Facts::Response(response) => {
+                self.show(&plan, at, &response, self.now.steady.saturating_sub(request.began));
+                let mut asked =
+                    response.retry_after.as_deref().and_then(|text| retry_after::parse(text, self.now.day.seconds));
+                let (mut outcomes, because) = self.judge_response(&plan, at, &response, &request.members);
+                for outcome in &mut outcomes {
+                    if let Outcome::Wait { wait, .. } = outcome {
+                        *wait = wait.or(asked);
+                        asked = *wait;
+                    }
+                }
+                let ResponseFacts { allow, via, is_relayed, line, .. } = *response;
+                let relay = via.filter(|_| is_relayed);
+                let circumstances = Circumstances { because, retry_after: asked, relay, allow, line: Some(line) };
+                self.conclude(&plan, request, &outcomes, Some(circumstances));
+            }
+        }
+    }
+
+    /// Takes in how a request ended: one outcome for each update, or one for all of them.
+    pub(super) fn conclude(
+        &mut self,
+        plan: &Plan,
+        request: InFlight,
+        outcomes: &[Outcome],
+        circumstances: Option<Circumstances>,
+    ) {
+        let InFlight { start, members, began, origin } = request;
+        let (id, now) = (start.0, self.now.steady);
+        let at = plan.entry_of(id);
+        let took = now.saturating_sub(began);
+        let circumstances = circumstances.unwrap_or_default();
+        let each = || {
+            members.iter().enumerate().map(|(place, (own, ip))| {
+                let (_, domain, family) = plan.about(*own);
+                let outcome = outcomes.get(place).unwrap_or(&outcomes[0]);
+                (place, *own, Update { domain, family, ip: *ip }, outcome)
+            })
+        };
+        let mut previous = Vec::with_capacity(members.len());
+        for (place, own, update, outcome) in each() {
+            let tally = &mut self.tallies[plan.config_of(at)];
+            if outcome.is_accepted() {
+                tally.accepted += 1;
+            } else {
+                tally.failed += 1;
+            }
+            previous.push(self.settle(own, at, &update, outcome));
+            self.note_ended(own, outcome, took);
+            self.note_decision(own, circumstances.because.get(place));
+        }
+        // What must be retried counts most, then what was stopped.
+        let find = |is_meant: fn(&Outcome) -> bool| outcomes.iter().find(|outcome| is_meant(outcome));
+        let outcome = find(Outcome::is_retried).or(find(|outcome| !outcome.is_accepted())).unwrap_or(&outcomes[0]);
+        if self.lease.is_some() {
+            let reached = !matches!(outcome, Outcome::Failed { .. });
+            self.out.effects.push_back(Effect::Tell(Note::Reached(reached)));
+        }
+        let before = self.queue.retry(id).map(|retry| (retry.failures, retry.outcome.clone()));
+        self.queue.note(start.1, circumstances.line.unwrap_or(Line::Free), now);
+        let jitter = if outcome.is_accepted() { 0.0 } else { self.chance.jitter() };
+        let is_outdated = self.queue.finish(start, outcome, circumstances.retry_after, now, jitter);
+        // Meanwhile another may have stopped all of them.
+        if outcome.is_retried()
+            && plan.entry(at).needs_memory()
+            && each().all(|(_, _, update, _)| matches!(self.judge(at, &update), Verdict::Stopped(..)))
+        {
+            self.queue.withdraw(id);
+        }
+        let retry_in = self.queue.retry(id).map(|retry| retry.at.saturating_sub(now));
+        if self.entries[at].origin.is_none() {
+            self.entries[at].origin = plan.entry(at).callback.target.fixed_part().map(|url| url.origin().into());
+        }
+        let endpoint = self.entries[at].origin.clone().or_else(|| origin.as_deref().map(Rc::from));
+        for ((_, _, update, outcome), previous) in each().zip(previous) {
+            self.tell(What::Settled(Settled {
+                entry: at,
+                domain: update.domain.clone(),
+                family: update.family,
+                endpoint: endpoint.clone(),
+                ip: update.ip,
+                previous,
+                outcome: outcome.clone(),
+                took,
+                attempt: before.as_ref().map_or(1, |(failures, _)| failures.saturating_add(1)),
+                is_repeat: before.as_ref().is_some_and(|(_, before)| before == outcome),
+                retry_in: retry_in.filter(|_| outcome.is_retried()),
+                relay: circumstances.relay.clone(),
+                allow: circumstances.allow.clone(),
+            }));
+        }
+        let all = each().find(|(_, _, _, outcome)| matches!(outcome, Outcome::Stopped { all: true, .. }));
+        if let Some((_, _, update, outcome)) = all {
+            self.stop_all(plan, at, &update, outcome);
+        }
+        self.send_newer(plan, id, at, &members, is_outdated);
+    }
+
+    /// An address may have changed, or come, while a request was under way.
+    fn send_newer(&mut self, plan: &Plan, id: UpdateId, at: usize, sent: &[(UpdateId, IpAddr)], is_outdated: bool) {
+        match self.batch(plan, id) {
+            None => self.queue.withdraw(id),
+            Some((_, newer)) if is_outdated => self.queue_batch(plan, id, at, newer, false, &Family::ALL),
+            // So it is where there is an address now that was missing before. What was left out because it is stopped is no reason.
+            Some((_, newer)) => {
+                let is_new = newer.iter().any(|(own, update)| {
+                    sent.iter().all(|(sent, _)| sent != own) && matches!(self.judge(at, update), Verdict::Send(_))
+                });
+                if newer.len() > sent.len() && is_new {
+                    self.queue_batch(plan, id, at, newer, false, &[]);
+                }
+            }
+        }
+    }
+
+    /// A service refused one update, and with it every update of its entry (H5): those in the queue are taken out of it, those
+    /// that are under way end.
+    fn stop_all(&mut self, plan: &Plan, at: usize, update: &Update<'_>, outcome: &Outcome) {
+        self.stop_claims(plan, at, update, outcome);
+        for id in plan.updates_of(at) {
+            if matches!(self.queue.stage(id), Stage::Queued(_) | Stage::WaitingToRetry)
+                && let Some((_, batch)) = self.batch(plan, id)
+            {
+                for (own, update) in &batch {
+                    self.unmark(*own, at, update);
+                }
+                self.queue_batch(plan, id, at, batch, false, &Family::ALL);
+            }
+        }
+    }
+
+    /// What a response means: its status decides, or `expect` where it is set. One for each update, or one for all; and
+    /// which condition decided.
+    fn judge_response(
+        &mut self,
+        plan: &Plan,
+        at: usize,
+        response: &ResponseFacts,
+        members: &[(UpdateId, IpAddr)],
+    ) -> (Vec<Outcome>, Vec<String>) {
+        let status = response.status;
+        let Some(expect) = &plan.entry(at).callback.expect else {
+            self.hint_at_expect(plan, at, response);
+            return (vec![Outcome::of_status(status)], Vec::new());
+        };
+        if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
+            let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
+            return (vec![Outcome::Failed { why, reached: true }], Vec::new());
+        }
+        let mut domains: Vec<&Domain> = Vec::new();
+        for (id, _) in members {
+            let domain = plan.about(*id).1;
+            if !domains.contains(&domain) {
+                domains.push(domain);
+            }
+        }
+        let sent: Vec<IpAddr> = members.iter().map(|(_, ip)| *ip).collect();
+        let judged = expect.judge(status, &response.body, domains.len(), &sent);
+        let (mut outcomes, mut because) = (Vec::new(), Vec::new());
+        for (id, ip) in members {
+            let (_, domain, family) = plan.about(*id);
+            let place = domains.iter().position(|known| *known == domain).unwrap_or_default();
+            let Some(judgement) = judged.get(place).or(judged.first()) else {
+                outcomes.push(Outcome::of_status(status));
+                because.push(String::new());
+                continue;
+            };
+            let update = Update { domain, family, ip: *ip };
+            self.say(at, Level::Debug, || format!("{update}: expect: {}", judgement.because));
+            outcomes.push(outcome_of(plan, at, status, judgement));
+            because.push(judgement.because.clone());
+        }
+        (outcomes, because)
+    }
+
+    /// Some services respond with 200 whatever happened. Nothing is decided by it.
+    fn hint_at_expect(&mut self, plan: &Plan, at: usize, response: &ResponseFacts) {
+        let is_success = (200..300).contains(&response.status);
+        if is_success
+            && !self.entries[at].has_hinted
+            && let Some(word) = suspicious(&response.body)
+        {
+            self.entries[at].has_hinted = true;
+            let (status, word) = (response.status, words(plan, at, &word));
+            let way_out = "set `expect` if that is a failure";
+            self.say(at, Level::Warning, || {
+                format!("the response says `{word}`, but only its status counts ({status}): {way_out}")
+            });
+        }
+    }
+
+    /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
+    /// (D4).
+    fn show(&mut self, plan: &Plan, at: usize, response: &ResponseFacts, took: Duration) {
+        if !plan.shows(plan.config_of(at), Level::Debug) {
+            return;
+        }
+        let via = response.via.as_ref().map(|server| format!(", through the proxy {server}")).unwrap_or_default();
+        let status = with_reason(response.status);
+        self.say(at, Level::Debug, || format!("< {status} ({} ms{via})", took.as_millis()));
+        if response.body.is_empty() {
+            return;
+        }
+        let text = String::from_utf8_lossy(&response.body);
+        let masked = plan.masked(at, &text);
+        let shown: String = masked.chars().take(SHOWN_BODY).collect();
+        let cut = if shown.len() < masked.len() { "…" } else { "" };
+        self.say(at, Level::Debug, || format!("< {shown}{cut}"));
+    }
+
+    /// Notes how a request ended, for whoever asks how updates stand.
+    fn note_ended(&mut self, id: UpdateId, outcome: &Outcome, took: Duration) {
+        if self.mode == Mode::Service {
+            if self.ended.is_empty() {
+                self.ended = vec![None; self.plan.update_count()];
+            }
+            let took = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
+            self.ended[id as usize] = Some(Last { status: outcome.status(), took });
+        }
+    }
+
+    /// Notes which condition decided on the last response.
+    fn note_decision(&mut self, id: UpdateId, because: Option<&String>) {
+        if let Some(decisions) = &mut self.decisions {
+            match because.filter(|because| !because.is_empty()) {
+                Some(because) => decisions.insert(id, because.clone()),
+                None => decisions.remove(&id),
+            };
+        }
+    }
+}
+
+fn outcome_of(plan: &Plan, at: usize, status: u16, judgement: &Judgement) -> Outcome {
+    let words = || words(plan, at, &judgement.words);
+    match judgement.verdict {
+        Meaning::Accepted => Outcome::Accepted(status),
+        Meaning::Unchanged => Outcome::Unchanged(status),
+        Meaning::Rejected if !(200..300).contains(&status) => Outcome::Refused(status),
+        Meaning::Rejected => Outcome::Rejected { status, words: words() },
+        Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words: words(), until_address, all },
+        Meaning::Wait(wait) => Outcome::Wait { status, words: words(), wait },
+    }
+}
+
+/// The words of a service as they may be seen: on one line, and masked before they are cut.
+fn words(plan: &Plan, at: usize, words: &str) -> String {
+    let masked = plan.masked(at, words);
+    let words = masked.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    line.chars().take(SHOWN_WORDS).collect()
+}

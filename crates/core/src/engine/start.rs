@@ -1,0 +1,186 @@
+//! Starting what may start: marked first, then sent.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::plan::{Plan, StoreId};
+use super::previews::moment_of;
+use super::queueing::Sendables;
+use super::{Durability, Effect, Engine, Ticket};
+use crate::callback::{Moment, Parcel, USER_AGENT};
+use crate::net::family::Family;
+use crate::schedule::queue::{Lane, Stage, UpdateId};
+use crate::text::log_format::Level;
+use crate::update::outcome::Outcome;
+use crate::update::plan::Verdict;
+use crate::update::{Sendable, Update};
+
+/// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
+/// now, in one write.
+pub(super) const AHEAD: Duration = Duration::from_secs(2);
+
+/// Why an update is not sent whose service may say something that must not be forgotten (H6).
+const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
+
+/// A request that has its place in the queue.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    pub(super) start: (UpdateId, Lane),
+    /// What it carries.
+    pub(super) members: Vec<(UpdateId, IpAddr)>,
+    pub(super) began: Duration,
+    /// Where it goes; `None` if that need not be named.
+    pub(super) origin: Option<String>,
+}
+
+impl Engine {
+    /// Whether anything may start now.
+    pub(super) fn may_start(&self) -> bool {
+        self.closing.is_none() && !self.is_standing_by() && !self.is_draining()
+    }
+
+    pub(super) fn start(&mut self) {
+        if !self.may_start() {
+            return;
+        }
+        let plan = Rc::clone(&self.plan);
+        let now = self.now.steady;
+        while let Some(start) = self.queue.start(now) {
+            let id = start.0;
+            let Some((at, mut batch)) = self.batch(&plan, id) else {
+                self.queue.give_back(start);
+                continue;
+            };
+            let is_marked = batch.iter().all(|member| self.is_marked(at, member));
+            // A retry may come before its time. What is marked was judged when that was done.
+            if plan.entry(at).needs_memory()
+                && !is_marked
+                && let (Verdict::Held(..) | Verdict::Stopped(..), _) = self.judge_batch(at, &mut batch)
+            {
+                self.queue.give_back(start);
+                if let Some((_, batch)) = self.batch(&plan, id) {
+                    self.queue_batch(&plan, id, at, batch, false, &Family::ALL);
+                }
+                continue;
+            }
+            if batch.is_empty() {
+                self.queue.give_back(start);
+                continue;
+            }
+            self.unhold(id);
+            if !is_marked {
+                let soon = self.queue.starting_by(now + AHEAD);
+                self.mark(&plan, at, &batch, soon);
+                self.save(Durability::Process);
+            }
+            let members = batch.iter().map(|(id, update)| (*id, update.ip)).collect();
+            let request = InFlight { start, members, began: now, origin: None };
+            let store = plan.store_of(at);
+            match self.stores[store].unpersisted() {
+                Some(ticket) => self.marking.push((store, ticket, request)),
+                None => self.send(&plan, request, &batch),
+            }
+        }
+    }
+
+    /// Marks are written, or cannot be: sends what waited for that.
+    pub(super) fn go_on(&mut self, store: StoreId) {
+        if self.marking.is_empty() || !self.may_start() {
+            return;
+        }
+        let plan = Rc::clone(&self.plan);
+        let persisted = self.stores[store].persisted;
+        let is_next = |(of, ticket, _): &mut (StoreId, Ticket, InFlight)| *of == store && *ticket <= persisted;
+        let ready: Vec<InFlight> = self.marking.extract_if(.., is_next).map(|(_, _, request)| request).collect();
+        for request in ready {
+            let id = request.start.0;
+            let wanted = self.batch(&plan, id).map(|(_, batch)| batch).unwrap_or_default();
+            let of = |member: &(UpdateId, IpAddr)| {
+                let update = wanted.iter().find(|(id, update)| (*id, update.ip) == *member);
+                update.copied()
+            };
+            let batch: Sendables<'_> = request.members.iter().filter_map(of).collect();
+            if batch.len() == request.members.len() && self.queue.stage(id) == Stage::Sending {
+                self.send(&plan, request, &batch);
+                continue;
+            }
+            // An address changed meanwhile: what was marked is not sent.
+            self.take_back(&plan, &request);
+            if let Some((at, batch)) = self.batch(&plan, id) {
+                self.queue_batch(&plan, id, at, batch, false, &[]);
+            }
+        }
+    }
+
+    /// A request that was marked is not sent after all.
+    pub(super) fn take_back(&mut self, plan: &Plan, request: &InFlight) {
+        for (id, ip) in &request.members {
+            let (at, domain, family) = plan.about(*id);
+            self.unmark(*id, at, &Update { domain, family, ip: *ip });
+        }
+        self.queue.give_back(request.start);
+    }
+
+    fn send(&mut self, plan: &Plan, mut request: InFlight, batch: &Sendables<'_>) {
+        let at = plan.entry_of(request.start.0);
+        let is_waiting = |(_, update): &(UpdateId, Sendable<'_>)| matches!(self.judge(at, update), Verdict::Wait(_));
+        // Another process may have marked it first.
+        if batch.iter().any(is_waiting) {
+            self.queue.give_back(request.start);
+            if let Some((_, first)) = batch.first() {
+                self.wait(request.start.0, at, first);
+            }
+            return;
+        }
+        let unsent = |why: String| Outcome::Failed { why, reached: false };
+        if !self.can_remember(at) {
+            self.conclude(plan, request, &[unsent(UNREMEMBERED.to_owned())], None);
+            return;
+        }
+        let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else {
+            self.queue.give_back(request.start);
+            return;
+        };
+        let moment = self.moment(plan, at, parcel.batch().first);
+        self.say_sending(plan, at, &parcel, moment);
+        match plan.entry(at).callback.render(&parcel, moment) {
+            Err(why) => {
+                let why = plan.masked(at, &why.to_string()).into_owned();
+                self.conclude(plan, request, &[unsent(why)], None);
+            }
+            Ok(message) => {
+                let is_one_of_several = plan.config(plan.config_of(at)).entries.len() > 1;
+                request.origin = is_one_of_several.then(|| message.url.origin());
+                let (number, term) = (self.next_number(), self.term());
+                self.requests.insert(number, request);
+                let message = Box::new(message);
+                self.out.effects.push_back(Effect::Send { request: number, entry: at, message, term });
+            }
+        }
+    }
+
+    /// What a request depends on beside its update, by what is remembered.
+    pub(super) fn moment(&mut self, plan: &Plan, at: usize, update: &Update<'_>) -> Moment {
+        let callback = &plan.entry(at).callback;
+        let memory = self.memory(at, update.domain, update.family);
+        let entry = memory.map(|memory| memory.entry(update.domain, update.family)).unwrap_or_default();
+        let fresh = if callback.sign.is_empty() { 0 } else { self.chance.number() };
+        moment_of(callback, self.entries[at].callback, entry, update.ip, (self.now.day, fresh))
+    }
+
+    fn say_sending(&mut self, plan: &Plan, at: usize, parcel: &Parcel<'_>, moment: Moment) {
+        if !plan.shows(plan.config_of(at), Level::Debug) {
+            return;
+        }
+        let entry = plan.entry(at);
+        if let Ok(request) = entry.callback.redacted(parcel.batch(), moment, USER_AGENT, false) {
+            let way = entry.proxies.described(&request.url);
+            let first = parcel.batch().first;
+            self.say(at, Level::Debug, || format!("{first}: sending to {}{way}", request.url.origin()));
+            for line in request.lines() {
+                self.say(at, Level::Debug, || format!("> {line}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! What is remembered, and what of it is not written yet. Where a cache cannot be written, what it says does not count: an address
+//! that cannot be marked in doubt before another is sent would be believed when the host returns to it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::plan::{Plan, StoreId, StorePlace};
+use super::queueing::Task;
+use super::{Chance, Effect, Engine};
+use crate::text::log_format::Level;
+use crate::update::hold::Hold;
+use crate::update::state::{Changed, Claim, ClaimKey, Pair, State};
+
+/// News is written after this long at the latest, and what could not be written is tried again.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+
+/// The number of a writing: those of one store follow each other.
+pub type Ticket = u64;
+
+/// How much a write must withstand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of this process.
+    Process,
+    /// The end of the machine's power.
+    Power,
+}
+
+/// What a file has.
+#[derive(Debug)]
+pub enum Stored {
+    /// What it had when it was last read or written.
+    Unchanged,
+    /// There is none yet, and a new one would have this salt.
+    Missing {
+        /// Random.
+        salt: Vec<u8>,
+    },
+    /// This.
+    Known {
+        /// What is remembered.
+        state: Box<State>,
+        /// Why it cannot be written; `None` if it can.
+        unwritable: Option<String>,
+    },
+    /// Nothing that makes sense: it was moved out of the way.
+    Damaged {
+        /// Random, for a new one.
+        salt: Vec<u8>,
+        /// What is wrong with it: continues `the cache`.
+        why: String,
+        /// Where it is now; `None` if it could not be moved.
+        moved: Option<String>,
+    },
+    /// It can hold no cache at all: continues `the cache`.
+    Unfit(&'static str),
+}
+
+/// How a store stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoreStage {
+    /// Nobody needed it yet.
+    Unread,
+    /// It is made: what is written decides which salt it has.
+    Opening,
+    /// What it says counts.
+    Open,
+    /// It can hold nothing: this process remembers by itself.
+    Unfit,
+}
+
+/// One store.
+#[derive(Debug)]
+pub(super) struct StoreState {
+    stage: StoreStage,
+    pub(super) state: State,
+    unsaved: Changed,
+    /// What was handed out to be written, and is not known to be there.
+    writing: Changed,
+    /// When the oldest news must be written.
+    save_at: Option<Duration>,
+    is_reading: bool,
+    has_failed: bool,
+    requested: Ticket,
+    /// Everything up to this is written, or could not be.
+    pub(super) persisted: Ticket,
+    /// Entries younger than this are kept.
+    keep: Duration,
+    /// The first entry that uses it: what is wrong with the cache is written to its log.
+    user: usize,
+}
+
+impl StoreState {
+    fn new(salt: Vec<u8>) -> Self {
+        Self {
+            stage: StoreStage::Unread,
+            state: State::new(salt),
+            unsaved: Changed::default(),
+            writing: Changed::default(),
+            save_at: None,
+            is_reading: false,
+            has_failed: false,
+            requested: 0,
+            persisted: 0,
+            keep: Duration::ZERO,
+            user: 0,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.stage, StoreStage::Open | StoreStage::Unfit)
+    }
+
+    /// Whether it could not be written when it was last tried.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Whether nobody reads it yet.
+    pub(super) fn begin_reading(&mut self) -> bool {
+        self.stage != StoreStage::Opening && !std::mem::replace(&mut self.is_reading, true)
+    }
+
+    /// What must be written before anything is sent; `None` if it is.
+    pub(super) fn unpersisted(&self) -> Option<Ticket> {
+        (self.requested > self.persisted).then_some(self.requested)
+    }
+
+    /// Takes in what others wrote.
+    fn merge(&mut self, mut theirs: State, own: u32, now: u64) {
+        if theirs.salt() == self.state.salt() {
+            let mut changed = std::mem::take(&mut self.unsaved);
+            changed.extend(&self.writing);
+            theirs.merge(&self.state, &changed, own, now);
+            self.unsaved = changed;
+            self.state = theirs;
+        } else if self.stage == StoreStage::Opening {
+            // Another process made it just now: both use one salt, and so one name for each callback.
+            self.state = theirs;
+        }
+    }
+}
+
+/// The stores of a plan: those that the plan before had keep what they know.
+pub(super) fn stores(plan: &Plan, before: Vec<StoreState>, old: &Plan, chance: &mut Chance) -> Vec<StoreState> {
+    let mut before: Vec<Option<StoreState>> = before.into_iter().map(Some).collect();
+    let mut known = |place: &StorePlace| before.get_mut(old.places().iter().position(|other| other == place)?)?.take();
+    let mut stores: Vec<StoreState> = plan
+        .places()
+        .iter()
+        .map(|place| {
+            let mut store = known(place).unwrap_or_else(|| StoreState::new(chance.salt()));
+            if *place == StorePlace::Memory {
+                store.stage = StoreStage::Open;
+            }
+            StoreState { keep: Duration::ZERO, user: usize::MAX, is_reading: false, ..store }
+        })
+        .collect();
+    for at in 0..plan.entry_count() {
+        let store = &mut stores[plan.store_of(at)];
+        store.keep = store.keep.max(plan.entry(at).cache_max_age);
+        store.user = store.user.min(at);
+    }
+    stores
+}
+
+impl Engine {
+    /// Remembers an entry.
+    pub(super) fn set(&mut self, store: StoreId, key: ClaimKey, entry: Claim) {
+        let is_of_group = self.plan.places()[store] == StorePlace::Group;
+        let of = &mut self.stores[store];
+        // Nothing waits for the store of a group without need.
+        if is_of_group && of.state.entry(&key) == entry {
+            return;
+        }
+        of.state.set(&key, entry);
+        of.unsaved.entries.insert(key);
+        self.must_save(store);
+    }
+
+    /// Remembers what keeps an update from being sent.
+    pub(super) fn set_hold(&mut self, store: StoreId, key: &ClaimKey, hold: Hold) {
+        let is_of_group = self.plan.places()[store] == StorePlace::Group;
+        let of = &mut self.stores[store];
+        if is_of_group && of.state.hold(key) == hold {
+            return;
+        }
+        of.state.set_hold(key, hold);
+        of.unsaved.entries.insert(key.clone());
+        self.must_save(store);
+    }
+
+    /// Something of a store changed.
+    pub(super) fn must_save(&mut self, store: StoreId) {
+        let patience = if self.plan.places()[store] == StorePlace::Group { Duration::ZERO } else { SAVE_EVERY };
+        let by = self.now.steady + patience;
+        let of = &mut self.stores[store];
+        // What is not written to the disk is not kept apart.
+        match self.plan.places()[store] {
+            StorePlace::Memory => of.unsaved.clear(),
+            StorePlace::File(_) | StorePlace::Group => {
+                of.save_at.get_or_insert(by);
+            }
+        }
+    }
+
+    pub(super) fn streaks_of(&mut self, store: StoreId) -> (&mut State, &mut Changed) {
+        let of = &mut self.stores[store];
+        (&mut of.state, &mut of.unsaved)
+    }
+
+    pub(super) fn save_at(&self) -> Option<Duration> {
+        self.stores.iter().filter_map(|store| store.save_at).min()
+    }
+
+    /// Writes what has waited long enough.
+    pub(super) fn save_due(&mut self) {
+        for store in 0..self.stores.len() {
+            if self.stores[store].save_at.is_some_and(|at| at <= self.now.steady) {
+                self.persist(store, Durability::Power);
+            }
+        }
+    }
+
+    /// Writes what is not written yet.
+    pub(super) fn save(&mut self, durability: Durability) {
+        for store in 0..self.stores.len() {
+            self.persist(store, durability);
+        }
+    }
+
+    fn persist(&mut self, store: StoreId, durability: Durability) {
+        let of = &mut self.stores[store];
+        of.save_at = None;
+        if of.unsaved.is_empty() || of.stage != StoreStage::Open {
+            return;
+        }
+        of.requested += 1;
+        self.out.effects.push_back(Effect::Persist { store, upto: of.requested, durability });
+    }
+
+    /// Takes in what is in a file that is about to be replaced.
+    pub fn merge(&mut self, store: StoreId, on_disk: State) {
+        let (own, now) = (self.own, self.clock());
+        self.stores[store].merge(on_disk, own, now);
+    }
+
+    /// A cache file as it should be now: what changed counts as written, until [`Event::Persisted`](super::Event::Persisted) says otherwise.
+    pub fn text(&mut self, store: StoreId) -> String {
+        let now = self.clock();
+        let of = &mut self.stores[store];
+        of.state.prune(of.keep, now);
+        let unsaved = std::mem::take(&mut of.unsaved);
+        if of.writing.is_empty() {
+            of.writing = unsaved;
+        } else {
+            of.writing.extend(&unsaved);
+        }
+        of.state.to_text()
+    }
+
+    /// What the store of a group lacks.
+    pub fn pairs(&mut self, store: StoreId) -> Vec<Pair> {
+        let of = &mut self.stores[store];
+        let unsaved = std::mem::take(&mut of.unsaved);
+        unsaved.keys().map(|key| of.state.pair(key)).collect()
+    }
+
+    /// A file was read.
+    pub(super) fn read(&mut self, store: StoreId, stored: Stored) {
+        let (own, now) = (self.own, self.clock());
+        let Some(of) = self.stores.get_mut(store).filter(|of| of.is_reading) else { return };
+        of.is_reading = false;
+        match (of.stage, stored) {
+            (StoreStage::Unread, Stored::Known { state, unwritable }) => {
+                of.stage = StoreStage::Open;
+                of.state = *state;
+                if let Some(why) = unwritable {
+                    of.state = State::new(of.state.salt().to_vec());
+                    self.warn(store, &why);
+                }
+            }
+            (StoreStage::Unread, Stored::Missing { salt }) => self.make(store, salt),
+            (StoreStage::Unread, Stored::Damaged { salt, why, moved }) => {
+                let moved = moved.map_or_else(String::new, |moved| format!(" and was moved to {moved}"));
+                self.say_of(store, &format!("the cache {why}{moved}; every address is sent again"));
+                self.make(store, salt);
+            }
+            (StoreStage::Unread, Stored::Unfit(why)) => {
+                of.stage = StoreStage::Unfit;
+                self.say_of(store, &format!("the cache {why}; nothing is remembered"));
+            }
+            (StoreStage::Open, Stored::Known { state, .. }) if !of.has_failed => of.merge(*state, own, now),
+            _ => {}
+        }
+        if self.stores[store].stage != StoreStage::Opening {
+            self.have_read(store);
+        }
+    }
+
+    /// Makes a file, or takes the one that another process makes at the same moment.
+    fn make(&mut self, store: StoreId, salt: Vec<u8>) {
+        let of = &mut self.stores[store];
+        (of.stage, of.state) = (StoreStage::Opening, State::new(salt));
+        of.requested += 1;
+        let (upto, durability) = (of.requested, Durability::Process);
+        self.out.effects.push_back(Effect::Persist { store, upto, durability });
+    }
+
+    /// A store was written, or could not be.
+    pub(super) fn persisted(&mut self, store: StoreId, upto: Ticket, result: Result<(), String>) {
+        let Some(of) = self.stores.get_mut(store) else { return };
+        of.persisted = of.persisted.max(upto);
+        let was_opening = of.stage == StoreStage::Opening;
+        if was_opening {
+            of.stage = StoreStage::Open;
+        }
+        match result {
+            Ok(()) => {
+                of.has_failed = false;
+                // With its room: a service that rests keeps nothing.
+                of.writing = Changed::default();
+            }
+            Err(why) => {
+                let writing = std::mem::take(&mut of.writing);
+                of.unsaved.extend(&writing);
+                let is_mark = |key: &ClaimKey| of.state.entry(key).in_doubt.is_some_and(|doubt| doubt.by == self.own);
+                // It says that an address is known which is about to be replaced.
+                if of.unsaved.entries.iter().any(is_mark) {
+                    self.out.effects.push_back(Effect::Discard { store });
+                }
+                // It is tried again, but not at once.
+                of.save_at = (!of.unsaved.is_empty()).then(|| self.now.steady + SAVE_EVERY);
+                self.warn(store, &why);
+            }
+        }
+        if was_opening {
+            self.have_read(store);
+        }
+        self.go_on(store);
+    }
+
+    fn warn(&mut self, store: StoreId, why: &str) {
+        if !std::mem::replace(&mut self.stores[store].has_failed, true) {
+            let effect = "what it says does not count, and the next run sends every address again";
+            self.say_of(store, &format!("the cache cannot be written ({why}); {effect}"));
+        }
+    }
+
+    fn say_of(&mut self, store: StoreId, text: &str) {
+        if let StorePlace::File(path) = &self.plan.places()[store] {
+            let text = format!("{}: {text}", path.display());
+            self.say(self.stores[store].user, Level::Warning, || text);
+        }
+    }
+
+    /// What entries with notifications remember is needed also where no address is found.
+    pub(super) fn read_for_streaks(&mut self) {
+        let notifying = (0..self.plan.configs().len()).filter(|config| !self.plan.config(*config).notify.is_empty());
+        let needs: Vec<StoreId> =
+            notifying.flat_map(|config| self.plan.entries_of(config)).map(|at| self.plan.store_of(at)).collect();
+        if !needs.is_empty() {
+            self.after_reading(needs, Task::Know);
+        }
+    }
+
+    /// The lease was won: what the group remembers counts, and nothing else.
+    pub(super) fn open_shared(&mut self, state: &State) {
+        for at in 0..self.entries.len() {
+            let store = self.plan.store_of(at);
+            if self.plan.places()[store] == StorePlace::Group && self.stores[store].stage != StoreStage::Open {
+                self.stores[store].stage = StoreStage::Open;
+                self.stores[store].state = state.clone();
+            }
+            self.bind(at);
+        }
+        self.tidy_shared();
+    }
+
+    /// Forgets what other hosts claim of our updates, and what is too old: a file is looked through whenever it is written.
+    pub(super) fn tidy_shared(&mut self) {
+        let Some(store) = self.plan.places().iter().position(|place| *place == StorePlace::Group) else { return };
+        if self.stores[store].stage != StoreStage::Open {
+            return;
+        }
+        self.disown(store);
+        let now = self.clock();
+        let of = &mut self.stores[store];
+        let before: HashSet<ClaimKey> = of.state.keys().collect();
+        of.state.prune(of.keep, now);
+        of.unsaved.entries.extend(before.into_iter().filter(|key| of.state.pair(key).1.is_none()));
+        self.must_save(store);
+    }
+
+    /// Forgets what endpoints accepted: another host sends to them.
+    pub(super) fn forget_claims(&mut self) {
+        for store in 0..self.stores.len() {
+            let StoreState { keep, user, requested, .. } = self.stores[store];
+            let mut fresh = StoreState::new(self.chance.salt());
+            if self.plan.places()[store] == StorePlace::Memory {
+                fresh.stage = StoreStage::Open;
+            }
+            // Answers to what was asked before say nothing any more.
+            self.stores[store] = StoreState { keep, user, requested, persisted: requested, ..fresh };
+        }
+        self.before.clear();
+        self.replaced.clear();
+        for entry in &mut self.entries {
+            (entry.callback, entry.maker) = (None, None);
+        }
+    }
+}

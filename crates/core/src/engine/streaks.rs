@@ -1,0 +1,80 @@
+//! Failures in a row, for notifications (I5): kept in the store of their entry, so that single runs count on.
+
+use std::net::IpAddr;
+
+use super::Engine;
+use crate::config::Notification;
+use crate::net::family::Family;
+use crate::notify::{About, StreakStatus};
+use crate::schedule::queue::Stage;
+use crate::update::Update;
+use crate::update::domain::Domain;
+use crate::update::plan::Verdict;
+use crate::update::state::{ClaimKey, Fingerprint};
+use crate::update::streak::Streak;
+
+impl Engine {
+    /// The key under which a notification counts failures of an entry: as long as its store is the same.
+    pub fn streak_key(&self, at: usize, name: &str, notification: &Notification) -> Fingerprint {
+        notification.callback.fingerprint_for(self.stores[self.plan.store_of(at)].state.salt(), name)
+    }
+
+    /// The failures of an update.
+    pub fn streak(&self, key: Fingerprint, about: &About) -> Streak {
+        let store = &self.stores[self.plan.store_of(about.entry)];
+        store.state.streak(&entry_key(key, about)).unwrap_or_default()
+    }
+
+    /// Remembers the failures of an update.
+    pub fn set_streak(&mut self, key: Fingerprint, about: &About, streak: Streak) {
+        let (store, key) = (self.plan.store_of(about.entry), entry_key(key, about));
+        let (state, unsaved) = self.streaks_of(store);
+        state.set_streak(&key, streak);
+        unsaved.streaks.insert(key);
+        self.must_save(store);
+    }
+
+    /// Every update of an entry that failed before.
+    pub fn standings(&self, key: Fingerprint, at: usize) -> Vec<StreakStatus> {
+        let state = &self.stores[self.plan.store_of(at)].state;
+        if !state.has_streaks(key) {
+            return Vec::new();
+        }
+        let mut standings = Vec::new();
+        for family in Family::ALL {
+            for domain in self.plan.entry(at).domains_of(family) {
+                let about = About { entry: at, domain: domain.clone(), family };
+                let Some(streak) = state.streak(&entry_key(key, &about)) else { continue };
+                let ip = self.wanted(at, domain, family);
+                let is_fine =
+                    ip.is_some_and(|ip| matches!(self.judge(at, &Update { domain, family, ip }), Verdict::UpToDate(_)));
+                standings.push(StreakStatus { about, streak, ip, is_fine });
+            }
+        }
+        standings
+    }
+
+    /// The updates of an entry that wait to be sent, because their endpoint fails.
+    pub fn waiting(&self, at: usize) -> Vec<(About, Option<IpAddr>)> {
+        let mut waiting = Vec::new();
+        for family in Family::ALL {
+            for (id, domain) in (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family)) {
+                if matches!(self.queue.stage(self.plan.leader(id)), Stage::Queued(_) | Stage::WaitingToRetry) {
+                    let about = About { entry: at, domain: domain.clone(), family };
+                    waiting.push((about, self.wanted(at, domain, family)));
+                }
+            }
+        }
+        waiting
+    }
+
+    /// The address that an update should have; `None` if none was found.
+    pub(super) fn wanted(&self, at: usize, domain: &Domain, family: Family) -> Option<IpAddr> {
+        let found = self.found(at, family)?;
+        Some(self.plan.entry(at).update(domain, family, found.ip()).ip)
+    }
+}
+
+fn entry_key(callback: Fingerprint, about: &About) -> ClaimKey {
+    ClaimKey { callback, domain: about.domain.clone(), family: about.family }
+}

@@ -1,0 +1,115 @@
+//! How every update stands, for `ddns status` and the page.
+
+use std::time::Duration;
+
+use super::Engine;
+use crate::net::family::Family;
+use crate::schedule::queue::{Stage, UpdateId};
+use crate::update::Update;
+use crate::update::domain::Domain;
+use crate::update::endpoint::{Endpoint, tell_apart};
+use crate::update::plan::{Reason, Verdict};
+use crate::update::status::{Row, UpdateState, reason, seconds};
+
+/// What decides where there is no `expect` (A4).
+const STATUS: &str = "the status alone: 200 to 299 is accepted";
+
+impl Engine {
+    /// How every update stands.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut endpoints: Vec<&Endpoint> = Vec::new();
+        let entries = 0..self.plan.entry_count();
+        let known: Vec<Endpoint> = entries.map(|at| self.plan.entry(at).callback.endpoint()).collect();
+        for (at, endpoint) in known.iter().enumerate() {
+            for family in Family::ALL {
+                for (id, domain) in (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family)) {
+                    rows.push(self.row(id, at, domain, family));
+                    endpoints.push(endpoint);
+                }
+            }
+        }
+        tell_apart(&mut rows, &endpoints);
+        if self.is_standing_by() {
+            rows.iter_mut().for_each(Row::stand_by);
+        }
+        rows
+    }
+
+    fn row(&self, own: UpdateId, at: usize, domain: &Domain, family: Family) -> Row {
+        let memory = self.memory(at, domain, family);
+        let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
+        let address = self.wanted(at, domain, family);
+        let id = self.plan.leader(own);
+        let (queued, retry) = (self.queue.stage(id), self.queue.retry(id));
+        let left = |until: Duration| Some(seconds(until.saturating_sub(self.now.steady)));
+        let (state, next, why) = match (queued, retry, address) {
+            _ if self.waiting.contains(&id) => {
+                let left = entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
+                let why = "another process is sending an older address".to_owned();
+                (UpdateState::Retrying, Some(left), Some(why))
+            }
+            (Stage::WaitingToRetry, Some(retry), _) => {
+                (UpdateState::Retrying, left(retry.at), Some(reason(&retry.outcome)))
+            }
+            (Stage::Idle | Stage::Withdrawn(_), _, None) => (UpdateState::NoAddress, None, None),
+            // The other address of its request is missing (H7).
+            (Stage::Idle | Stage::Withdrawn(_), ..)
+                if self.plan.is_combined(at) && self.batch(&self.plan, id).is_none() =>
+            {
+                (UpdateState::NoAddress, None, None)
+            }
+            (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
+                Verdict::Stopped(why, _) => (UpdateState::Stopped, None, Some(why)),
+                Verdict::Held(until, by) => {
+                    let left = until.saturating_sub(self.clock());
+                    (UpdateState::HeldBack, Some(left), Some(by.reason().to_owned()))
+                }
+                // What is too old is sent in the next round; until then nothing is wrong with it.
+                Verdict::UpToDate(_) | Verdict::Send(Reason::Old(_)) => (UpdateState::UpToDate, None, None),
+                // It is about to be sent: what held it back is over, for one.
+                Verdict::Send(_) | Verdict::Wait(_) => (UpdateState::Sending, None, None),
+            },
+            _ => match self.queue.pause_of(id) {
+                Some(pause) => (UpdateState::Retrying, left(pause.until), Some(reason(&pause.outcome))),
+                None => (UpdateState::Sending, None, None),
+            },
+        };
+        let failures = match queued {
+            Stage::WaitingToRetry if !self.waiting.contains(&id) => retry.map(|retry| retry.failures),
+            _ => None,
+        };
+        let last = self.ended.get(own as usize).copied().flatten();
+        Row {
+            domain: domain.to_string(),
+            kind: family.record_type().to_owned(),
+            endpoint: None,
+            address,
+            source: self.source(at, family).filter(|_| address.is_some()),
+            accepted: entry.accepted.map(|accepted| accepted.at),
+            accepted_address: entry.accepted.map(|accepted| accepted.ip),
+            // What is being sent for the first time is not in doubt yet.
+            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
+            state,
+            next,
+            failures,
+            reason: why,
+            last_status: last.and_then(|last| last.status),
+            last_ms: last.map(|last| last.took),
+            is_expired: false,
+        }
+    }
+
+    /// The source that gave the address of an entry.
+    pub(super) fn source(&self, at: usize, family: Family) -> Option<String> {
+        self.entries[at].sources[family.index()].clone()
+    }
+
+    /// What decided on the last response, in words; `None` if there was none.
+    pub(super) fn decision(&self, at: usize, id: UpdateId) -> Option<String> {
+        let last = self.ended.get(id as usize).copied().flatten()?;
+        let because = self.decisions.as_ref().and_then(|decisions| decisions.get(&id));
+        let is_by_status = self.plan.entry(at).callback.expect.is_none() && last.status.is_some();
+        because.cloned().or_else(|| is_by_status.then(|| STATUS.to_owned()))
+    }
+}

@@ -1,0 +1,250 @@
+//! Drives the engine: carries out what it asks for, and tells it what came of it. Decides nothing.
+
+use std::future::poll_fn;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use ddns_core::address::lookup::Lookup;
+use ddns_core::address::observation::Choice;
+use ddns_core::address::source::Source;
+use ddns_core::callback::Request;
+use ddns_core::callback::expect::Expect;
+use ddns_core::config::Entry;
+use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
+use ddns_core::engine::sentence::{level, sentence};
+use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Note, Out, RequestId, ResponseFacts, Term, Ticket};
+use ddns_core::net::family::Family;
+use ddns_core::update::happened::Happened;
+use ddns_core::update::outcome::Tally;
+use ddns_core::update::state::Pair;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::time::timeout_at;
+
+use crate::clock::steady_time;
+use crate::compose::now;
+use crate::http::{Client, Failure, How, Over, Response, Want};
+use crate::lookup::{self, Query};
+use crate::output::log::Log;
+use crate::store::FileStore;
+
+/// The lease of a group, as far as whoever sends must know it.
+pub(crate) trait Lease {
+    /// Whether a request may be sent now under this lease.
+    fn is_valid(&self, term: Term) -> bool;
+    /// Puts in what is to be written to the store, and waits until it is there.
+    fn write(&self, term: Term, pairs: Vec<Pair>) -> LocalBoxFuture<'static, ()>;
+    fn tell(&self, note: Note);
+}
+
+/// What the engine said of itself.
+pub(crate) enum Milestone {
+    /// Everything that was to be done is done for now.
+    Idle {
+        /// What it came to, by configuration.
+        tallies: Vec<Tally>,
+        postponed: usize,
+    },
+    /// What was under way has ended, or had its time.
+    Closed,
+    /// There is nothing more to be done by this run.
+    Ended(u8),
+}
+
+pub(crate) struct Driver<'a> {
+    pub(crate) engine: Box<Engine>,
+    out: Out,
+    plan: Rc<Plan>,
+    client: &'a Client,
+    /// By configuration.
+    logs: &'a [Log<'a>],
+    /// By number; `None` where there is no file.
+    files: Vec<Option<FileStore>>,
+    /// `None` where this host sends for itself.
+    lease: Option<Rc<dyn Lease>>,
+    lookups: FuturesUnordered<LocalBoxFuture<'a, (LookupId, Lookup)>>,
+    requests: FuturesUnordered<LocalBoxFuture<'a, SentRequest>>,
+    writes: FuturesUnordered<LocalBoxFuture<'static, (StoreId, Ticket)>>,
+    /// Addresses that stand in for those of the sources, by [`Family::index`].
+    given: Option<[IpAddr; 2]>,
+    milestones: Vec<Milestone>,
+}
+
+/// A request that has ended, its entry, and how it did.
+type SentRequest = (RequestId, usize, Result<Response, Failure>);
+
+impl<'a> Driver<'a> {
+    /// `plan` is the one that the engine begins with.
+    pub(crate) fn new(
+        engine: Box<Engine>,
+        plan: &Rc<Plan>,
+        (client, logs): (&'a Client, &'a [Log<'a>]),
+        lease: Option<Rc<dyn Lease>>,
+    ) -> Self {
+        let file = |place: &StorePlace| match place {
+            StorePlace::File(path) => Some(FileStore::new(path.clone())),
+            StorePlace::Memory | StorePlace::Group => None,
+        };
+        Self {
+            engine,
+            out: Out::default(),
+            files: plan.places().iter().map(file).collect(),
+            plan: Rc::clone(plan),
+            client,
+            logs,
+            lease,
+            lookups: FuturesUnordered::new(),
+            requests: FuturesUnordered::new(),
+            writes: FuturesUnordered::new(),
+            given: None,
+            milestones: Vec::new(),
+        }
+    }
+
+    /// These addresses are found from now on, whatever the sources say.
+    pub(crate) fn give(&mut self, addresses: [IpAddr; 2]) {
+        self.given = Some(addresses);
+    }
+
+    /// Takes in what happened, and does what the engine asks for.
+    pub(crate) fn on(&mut self, event: Event) {
+        self.engine.on(event, now(), &mut self.out);
+        while let Some(effect) = self.out.effects.pop_front() {
+            if let Some(event) = self.carry_out(effect) {
+                self.engine.on(event, now(), &mut self.out);
+            }
+        }
+    }
+
+    /// What happened since this was last called; it is in the log then.
+    pub(crate) fn take_journal(&mut self) -> Vec<Happened> {
+        for happened in &self.out.journal {
+            if let Some((config, level)) = level(&happened.what, &self.plan) {
+                self.logs[config].line(level, || sentence(happened, &self.plan));
+            }
+        }
+        std::mem::take(&mut self.out.journal)
+    }
+
+    /// What the engine said of itself, the oldest first.
+    pub(crate) fn take_milestones(&mut self) -> Vec<Milestone> {
+        std::mem::take(&mut self.milestones)
+    }
+
+    /// What is answered at once is returned.
+    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::Begin => self.client.refresh(),
+            Effect::LookUp { lookup, entry, family } => self.look_up(lookup, entry, family),
+            Effect::Read { store } => {
+                let stored = self.files[store].as_mut()?.read();
+                return Some(Event::Read { store, stored });
+            }
+            Effect::Persist { store, upto, durability } => {
+                if let Some(file) = &mut self.files[store] {
+                    let result = file.persist(store, &mut self.engine, durability).map_err(|error| error.to_string());
+                    return Some(Event::Persisted { store, upto, result });
+                }
+                let (lease, term) = (self.lease.clone()?, self.engine.term()?);
+                let written = lease.write(term, self.engine.pairs(store));
+                self.writes.push(Box::pin(async move {
+                    written.await;
+                    (store, upto)
+                }));
+            }
+            Effect::Discard { store } => self.files[store].as_mut()?.discard(),
+            Effect::Send { request, entry, message, term } => self.send(request, entry, message, term),
+            Effect::Cancel => self.requests = FuturesUnordered::new(),
+            Effect::Tell(note) => self.lease.as_ref()?.tell(note),
+            Effect::Idle { tallies, postponed } => self.milestones.push(Milestone::Idle { tallies, postponed }),
+            Effect::Closed => self.milestones.push(Milestone::Closed),
+            Effect::Ended(code) => self.milestones.push(Milestone::Ended(code)),
+        }
+        None
+    }
+
+    fn look_up(&self, number: LookupId, entry: usize, family: Family) {
+        let (plan, client) = (Rc::clone(&self.plan), self.client);
+        if let Some(addresses) = self.given {
+            let choice = Choice { ip: addresses[family.index()], why: String::new() };
+            let mut lookup = Lookup::default();
+            lookup.add(&Source::Default, Ok(choice), Duration::ZERO);
+            self.lookups.push(Box::pin(async move { (number, lookup) }));
+            return;
+        }
+        self.lookups.push(Box::pin(async move {
+            (number, lookup::look_up(Query::new(plan.entry(entry), family), client).await)
+        }));
+    }
+
+    fn send(&self, number: RequestId, entry: usize, message: Box<Request>, term: Option<Term>) {
+        let (plan, client) = (Rc::clone(&self.plan), self.client);
+        let sending = async move { (number, entry, client.send(&message, how(plan.entry(entry))).await) };
+        self.requests.push(match self.lease.clone().zip(term) {
+            None => Box::pin(sending),
+            // Before every step, so that a process that was stopped, or slept, sends nothing (J3).
+            Some((lease, term)) => Box::pin(async move {
+                let mut sending = pin!(sending);
+                let step = |context: &mut Context<'_>| {
+                    if lease.is_valid(term) { sending.as_mut().poll(context) } else { Poll::Pending }
+                };
+                poll_fn(step).await
+            }),
+        });
+    }
+
+    /// What comes next; pending for ever where nothing is under way.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+        if let Poll::Ready(Some((lookup, found))) = self.lookups.poll_next_unpin(context) {
+            return Poll::Ready(Event::LookedUp { lookup, found });
+        }
+        if let Poll::Ready(Some((request, entry, result))) = self.requests.poll_next_unpin(context) {
+            return Poll::Ready(Event::Settled { request, facts: self.facts(entry, result) });
+        }
+        match self.writes.poll_next_unpin(context) {
+            Poll::Ready(Some((store, upto))) => Poll::Ready(Event::Persisted { store, upto, result: Ok(()) }),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// What comes next, or the time that the engine waits for; at the latest `by` then.
+    pub(crate) async fn next(&mut self, by: Option<Instant>) -> Event {
+        let wake = self.engine.wake_at().map(|at| Instant::now() + at.saturating_sub(steady_time()));
+        let next = poll_fn(|context| self.poll(context));
+        match wake.into_iter().chain(by).min() {
+            None => next.await,
+            Some(at) => timeout_at(at.into(), next).await.unwrap_or(Event::Time),
+        }
+    }
+
+    fn facts(&self, entry: usize, result: Result<Response, Failure>) -> Facts {
+        let (warnings, facts) = match result {
+            Ok(response) => {
+                let via = response.via.as_ref().map(ToString::to_string);
+                let Response { status, body, is_whole, retry_after, allow, is_relayed, line, warnings, .. } = response;
+                let facts = ResponseFacts { status, body, is_whole, retry_after, allow, via, is_relayed, line };
+                (warnings, Facts::Response(Box::new(facts)))
+            }
+            Err(Failure { why, reached, warnings }) => (warnings, Facts::Failed { why, reached }),
+        };
+        for warning in &warnings {
+            self.logs[self.plan.config_of(entry)].warning(warning);
+        }
+        facts
+    }
+}
+
+fn how(entry: &Entry) -> How<'_> {
+    let needs_body = entry.callback.expect.as_ref().is_some_and(Expect::needs_body);
+    How {
+        limit: entry.timeout,
+        want: if needs_body { Want::Verdict } else { Want::Status },
+        over: Over::Any,
+        proxies: &entry.proxies,
+        ssl: &entry.ssl,
+        from: None,
+    }
+}

@@ -1,0 +1,133 @@
+//! Cache files (E4): read whole, written whole and renamed into place under a lock, for the owner's eyes only. What is in them, and
+//! when they are read and written, is the engine's business.
+//!
+//! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again.
+
+mod caches;
+mod file;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ddns_core::engine::plan::StoreId;
+use ddns_core::engine::{Durability, Engine, Stored};
+use ddns_core::update::state::State;
+
+use file::{discard, is_writable, load, lock, parse, set_aside};
+
+pub(crate) use caches::{Caches, Remembered, cache_path};
+pub(crate) use file::{Stamp, replace, unfit};
+
+/// How long another process may hold the lock before we do without the file.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A cache file.
+pub(crate) struct FileStore {
+    path: PathBuf,
+    /// The file that the engine is known to have: while it is there, nobody else has written.
+    seen: Option<Stamp>,
+    /// Whether it was read at all.
+    was_read: bool,
+    /// Whether it could not be written when it was last tried.
+    has_failed: bool,
+}
+
+impl FileStore {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, seen: None, was_read: false, has_failed: false }
+    }
+
+    /// What the file has now. One that makes no sense is set aside at first.
+    pub(crate) fn read(&mut self) -> Stored {
+        if std::mem::replace(&mut self.was_read, true) {
+            return self.read_again();
+        }
+        if let Some(why) = unfit(&self.path) {
+            return Stored::Unfit(why);
+        }
+        match load(&self.path) {
+            Ok(Some((state, seen))) => {
+                self.seen = Some(seen);
+                let unwritable = is_writable(&self.path).err().map(|error| error.to_string());
+                self.has_failed = unwritable.is_some();
+                Stored::Known { state: Box::new(state), unwritable }
+            }
+            Ok(None) => Stored::Missing { salt: new_salt() },
+            Err(why) => {
+                let moved = set_aside(&self.path).map(|aside| aside.display().to_string());
+                Stored::Damaged { salt: new_salt(), why, moved }
+            }
+        }
+    }
+
+    /// What other processes wrote since.
+    fn read_again(&mut self) -> Stored {
+        let seen = stamp(&self.path);
+        if seen.is_none() || seen == self.seen {
+            return Stored::Unchanged;
+        }
+        match load(&self.path) {
+            Ok(Some((state, seen))) => {
+                self.seen = Some(seen);
+                Stored::Known { state: Box::new(state), unwritable: None }
+            }
+            _ => Stored::Unchanged,
+        }
+    }
+
+    /// Writes what the engine has. What other processes saved meanwhile is kept: the file is read again under the lock, and
+    /// what changed here is put on top.
+    pub(crate) fn persist(&mut self, store: StoreId, engine: &mut Engine, durability: Durability) -> io::Result<()> {
+        let written = self.write(store, engine, durability);
+        self.has_failed = written.is_err();
+        written
+    }
+
+    fn write(&mut self, store: StoreId, engine: &mut Engine, durability: Durability) -> io::Result<()> {
+        // Who holds it for long is not waited for again and again.
+        let (file, seen) = lock(&self.path, if self.has_failed { Duration::ZERO } else { LOCK_PATIENCE })?;
+        if self.seen != Some(seen) {
+            if let Ok(Some(on_disk)) = parse(&file, seen) {
+                engine.merge(store, on_disk);
+            }
+            // Somebody who could not wait for the lock may have removed it: what we have read does not count then.
+            if !seen.is_at(&self.path) {
+                return Err(io::Error::other("it was replaced meanwhile"));
+            }
+        }
+        self.seen = None;
+        replace(&self.path, engine.text(store).as_bytes(), durability)?;
+        // Still under the lock on what was there before: nobody else can have put another in its place.
+        self.seen = stamp(&self.path);
+        Ok(())
+    }
+
+    /// Removes the file: what it says must not be believed any more.
+    pub(crate) fn discard(&mut self) {
+        discard(&self.path);
+        self.seen = None;
+    }
+}
+
+/// What a file holds, for somebody who only looks: nothing is made, locked, moved or written. `None` if there is no
+/// file, or it is empty; an error that continues `the cache`, where a synchronization could not use it either.
+pub(crate) fn peek(path: &Path) -> Result<Option<State>, String> {
+    match unfit(path) {
+        Some(why) => Err(why.to_owned()),
+        None => load(path).map(|found| found.map(|(state, _)| state)),
+    }
+}
+
+/// The file that is there now.
+fn stamp(path: &Path) -> Option<Stamp> {
+    fs::metadata(path).ok().as_ref().map(Stamp::of)
+}
+
+fn new_salt() -> Vec<u8> {
+    let mut salt = vec![0; 16];
+    // Without a source of randomness the hash is still one-way; two files would merely share a salt.
+    let _ = getrandom::fill(&mut salt);
+    salt
+}

@@ -1,0 +1,255 @@
+//! The service on its configurations: brings the engine what happens, until it stops or they change.
+
+mod ending;
+mod handle;
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use ddns_core::config::validate::Valid;
+use ddns_core::engine::{self, Engine};
+use ddns_core::lease::membership::Membership;
+use ddns_core::text::duration::duration;
+use ddns_core::update::outcome::Tally;
+use ddns_core::update::status::SyncResult;
+use tokio::sync::oneshot;
+
+use super::events::{Events, ServiceEvent};
+use super::metrics::Metrics;
+use super::page;
+use super::reload::{Decision, Loaded, REJECTED, Reload};
+use super::service::{End, Service, Waiting};
+use crate::clock::steady_time;
+use crate::driver::{Driver, Milestone};
+use crate::group::GroupMember;
+use crate::history::History;
+use crate::notify::Notifier;
+use crate::output::log::Log;
+
+/// What comes next.
+enum Next {
+    Happened(ServiceEvent),
+    Engine(engine::Event),
+    Loaded(Loaded),
+    /// A notification ended: which one, and whether it arrived.
+    Notified((usize, bool)),
+}
+
+/// Who wants to know what happens.
+pub(super) struct Sinks<'s> {
+    pub(super) history: History<'s>,
+    /// None where nothing is to be notified.
+    pub(super) notifier: Option<Box<Notifier<'s>>>,
+    /// None where there is no page.
+    pub(super) metrics: Option<Metrics>,
+}
+
+pub(super) struct Serving<'a, 's> {
+    service: &'s mut Service<'a>,
+    configs: &'s Rc<Vec<Valid>>,
+    logs: &'s [Log<'s>],
+    /// For what concerns the service: that of the first configuration.
+    log: &'s Log<'s>,
+    driver: Driver<'s>,
+    sinks: Sinks<'s>,
+    reload: Reload<'a>,
+    /// Requests that wait for the synchronization to end.
+    waiting: Vec<Waiting>,
+    /// Those on the page who wait for the configuration to be loaded.
+    reloading: Vec<oneshot::Sender<Vec<String>>>,
+    next_watchdog: Option<Duration>,
+}
+
+impl<'a, 's> Serving<'a, 's> {
+    /// `waiting` are requests that waited before; a configuration that `is_stale` is loaded again.
+    pub(super) fn new(
+        service: &'s mut Service<'a>,
+        (configs, logs): (&'s Rc<Vec<Valid>>, &'s [Log<'s>]),
+        driver: Driver<'s>,
+        sinks: Sinks<'s>,
+        waiting: Vec<Waiting>,
+        is_stale: bool,
+    ) -> Self {
+        let mut reload = Reload::default();
+        reload.at = is_stale.then(steady_time);
+        let (log, reloading, next_watchdog) = (&logs[0], Vec::new(), None);
+        Self { service, configs, logs, log, driver, sinks, reload, waiting, reloading, next_watchdog }
+    }
+
+    pub(super) async fn run(&mut self, events: &mut Events) -> End {
+        self.service.systemd.ready("looking up addresses");
+        self.driver.on(engine::Event::Begin);
+        loop {
+            self.begin_due();
+            self.hand_on();
+            self.rest_where_idle(events);
+            match self.next(events).await {
+                Next::Engine(event) => {
+                    self.driver.on(event);
+                    tell(events);
+                }
+                Next::Notified(ended) => self.notified(ended),
+                Next::Happened(ServiceEvent::Stop) => return self.stop(events).await,
+                Next::Happened(event) => self.handle(event, events),
+                Next::Loaded(loaded) => {
+                    if let Some(fresh) = self.loaded(loaded) {
+                        return self.hand_over(fresh, events).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What outlives it.
+    pub(super) fn into_engine(self) -> Box<Engine> {
+        self.driver.engine
+    }
+
+    /// Hands on what happened.
+    fn hand_on(&mut self) {
+        let journal = self.driver.take_journal();
+        let Sinks { history, notifier, metrics } = &mut self.sinks;
+        history.take(&journal);
+        if let Some(metrics) = metrics {
+            metrics.take(&journal);
+        }
+        if let Some(notifier) = notifier {
+            notifier.take(&journal, &mut self.driver.engine);
+        }
+        history.save_due();
+    }
+
+    fn notified(&mut self, ended: (usize, bool)) {
+        if let Some(notifier) = &mut self.sinks.notifier {
+            notifier.ended(ended, &mut self.driver.engine);
+        }
+    }
+
+    /// Begins what is due: a sign of life for systemd, a reload, a notification.
+    fn begin_due(&mut self) {
+        let now = steady_time();
+        if let Some(notifier) = &mut self.sinks.notifier
+            && notifier.wake_at().is_some_and(|at| at <= now)
+        {
+            notifier.review(&mut self.driver.engine);
+        }
+        if let Some(every) = self.service.systemd.watchdog()
+            && self.next_watchdog.is_none_or(|next| next <= now)
+        {
+            self.service.systemd.alive();
+            self.next_watchdog = Some(now + every);
+        }
+        if self.reload.at.is_some_and(|at| at <= now) {
+            self.reload.begin(self.service, false);
+        }
+    }
+
+    /// Waits until an event comes, a configuration is loaded, or something that was begun has ended.
+    async fn next(&mut self, events: &mut Events) -> Next {
+        let notify_at = self.sinks.notifier.as_ref().and_then(|notifier| notifier.wake_at());
+        let times = [self.driver.engine.wake_at(), self.next_watchdog, self.reload.at, notify_at];
+        let mut event = pin!(events.next(times.into_iter().flatten().min()));
+        poll_fn(|context| {
+            if let Poll::Ready(event) = event.as_mut().poll(context) {
+                return Poll::Ready(Next::Happened(event));
+            }
+            if let Poll::Ready(loaded) = self.reload.poll(context) {
+                return Poll::Ready(Next::Loaded(loaded));
+            }
+            if let Some(Poll::Ready(ended)) = self.sinks.notifier.as_mut().map(|notifier| notifier.poll(context)) {
+                return Poll::Ready(Next::Notified(ended));
+            }
+            self.driver.poll(context).map(Next::Engine)
+        })
+        .await
+    }
+
+    /// Everything that was to be done may be done for now.
+    fn rest_where_idle(&mut self, events: &mut Events) {
+        for milestone in self.driver.take_milestones() {
+            if let Milestone::Idle { tallies, postponed } = milestone {
+                self.rest(&tallies, postponed);
+                page::retry(self.configs, events, self.log);
+                tell(events);
+            }
+        }
+    }
+
+    fn rest(&mut self, tallies: &[Tally], postponed: usize) {
+        self.service.client.rest();
+        let engine = &mut self.driver.engine;
+        match &mut self.sinks.notifier {
+            Some(notifier) if engine.is_standing_by() => notifier.review(engine),
+            Some(notifier) => notifier.rest(tallies, postponed, engine),
+            None => {}
+        }
+        self.driver.on(engine::Event::Save);
+        self.sinks.history.save();
+        let tally = tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
+        let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", duration(next)));
+        self.log.debug(|| format!("{tally}{next}"));
+        if self.service.systemd.is_there() {
+            let summary = self.status().summary();
+            self.service.systemd.status(&format!("{summary}{next}"));
+        }
+        let group = self.membership().filter(|_| self.driver.engine.is_standing_by());
+        for request in std::mem::take(&mut self.waiting) {
+            request.respond(match &group {
+                Some(group) => standing_by(group),
+                None => result(tally, postponed),
+            });
+        }
+    }
+
+    fn next_round(&self) -> Option<Duration> {
+        self.driver.engine.next_round().map(|next| next.saturating_sub(steady_time()))
+    }
+
+    /// How this host stands in its group; none where it is in none.
+    fn membership(&self) -> Option<Membership> {
+        self.service.member.as_ref().map(GroupMember::membership)
+    }
+
+    /// What was loaded, where it is different and can be used.
+    fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
+        let decision = self.reload.decide(loaded, self.configs, self.service, self.log);
+        for done in std::mem::take(&mut self.reloading) {
+            let is_rejected = matches!(decision, Decision::Rejected);
+            let _ = done.send(if is_rejected { self.reload.errors.clone() } else { Vec::new() });
+        }
+        match decision {
+            Decision::Use(fresh) => return Some(fresh),
+            Decision::Unchanged => {
+                self.logs.iter().for_each(Log::open_file);
+                let summary = self.status().summary();
+                self.service.systemd.ready(&summary);
+            }
+            Decision::Rejected => self.service.systemd.ready(REJECTED),
+        }
+        None
+    }
+}
+
+/// Tells whoever shows the page that something changed.
+fn tell(events: &Events) {
+    if let Some(web) = &events.web {
+        web.changed();
+    }
+}
+
+/// The same where this host does not send.
+fn standing_by(group: &Membership) -> SyncResult {
+    let text = format!("group {}: {}", group.group, group.sentence());
+    SyncResult { good: group.is_good(), text }
+}
+
+/// The result of a synchronization, for the client that requested it. What waits after a failure was not accepted either.
+fn result(tally: Tally, postponed: usize) -> SyncResult {
+    let waiting = postponed.saturating_sub(tally.failed);
+    let waiting = if waiting > 0 { format!(", {waiting} retrying") } else { String::new() };
+    let is_good = postponed == 0 && tally.exit_code() == 0;
+    SyncResult { good: is_good, text: format!("{tally}{waiting}") }
+}

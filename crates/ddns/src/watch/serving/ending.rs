@@ -1,0 +1,136 @@
+//! The end of a run: what is under way gets its time, and what outlives it is handed over.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use ddns_core::config::validate::Valid;
+use ddns_core::engine::{self, GRACE, LeaseEvent};
+
+use super::Serving;
+use crate::clock::steady_time;
+use crate::compose;
+use crate::driver::Milestone;
+use crate::group::LeaseNotice;
+use crate::watch::events::{Events, ServiceEvent};
+use crate::watch::group::{FAREWELL, end};
+use crate::watch::service::End;
+
+/// What happened while requests under way were waited for.
+#[derive(PartialEq, Eq)]
+enum Drained {
+    /// Nothing of importance.
+    Quietly,
+    /// A signal to stop came.
+    Stopped,
+}
+
+impl Serving<'_, '_> {
+    /// Ends for other configurations, and hands over what outlives this run.
+    pub(super) async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
+        let configs = Rc::new(fresh);
+        let plan = compose::plan(&configs, self.service.environment);
+        if self.finish(engine::Event::Reload(Rc::clone(&plan)), events).await == Drained::Stopped {
+            return self.stop(events).await;
+        }
+        let handover = &mut self.service.handover;
+        handover.waiting = std::mem::take(&mut self.waiting);
+        handover.metrics = self.sinks.metrics.take();
+        handover.is_stale = self.reload.is_pending();
+        End::Reload(configs, plan)
+    }
+
+    pub(super) async fn stop(&mut self, events: &mut Events) -> End {
+        self.service.systemd.stopping();
+        end(events);
+        let mut drained = self.finish(engine::Event::Stop, events).await;
+        if drained == Drained::Quietly && self.leave(events).await {
+            drained = Drained::Stopped;
+        }
+        self.log.info("stopped");
+        End::Stop(u8::from(drained == Drained::Stopped))
+    }
+
+    /// Ends what is under way, tells what happened, and saves it. Ends at once on a signal to stop.
+    async fn finish(&mut self, event: engine::Event, events: &mut Events) -> Drained {
+        let until = steady_time() + GRACE;
+        self.driver.on(event);
+        let mut drained = Drained::Quietly;
+        while drained == Drained::Quietly && !self.is_closed() {
+            let next = {
+                let mut event = pin!(events.next(self.driver.engine.wake_at()));
+                let next = poll_fn(|context| match event.as_mut().poll(context) {
+                    Poll::Ready(event) => Poll::Ready(Ok(event)),
+                    Poll::Pending => self.driver.poll(context).map(Err),
+                });
+                next.await
+            };
+            match next {
+                Ok(ServiceEvent::Stop) => drained = Drained::Stopped,
+                Ok(event) => self.handle(event, events),
+                Err(event) => self.driver.on(event),
+            }
+        }
+        self.hand_on();
+        if drained == Drained::Quietly && self.sinks.notifier.is_some() {
+            drained = self.notify(events, until).await;
+        }
+        self.driver.on(engine::Event::Save);
+        self.sinks.history.save();
+        drained
+    }
+
+    fn is_closed(&mut self) -> bool {
+        self.driver.take_milestones().iter().any(|milestone| matches!(milestone, Milestone::Closed))
+    }
+
+    /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop.
+    async fn notify(&mut self, events: &mut Events, until: Duration) -> Drained {
+        let Some(mut notifier) = self.sinks.notifier.take() else { return Drained::Quietly };
+        notifier.hurry(&mut self.driver.engine);
+        while notifier.is_sending() && steady_time() < until {
+            let next = {
+                let mut event = pin!(events.next(Some(until)));
+                let next = poll_fn(|context| match event.as_mut().poll(context) {
+                    Poll::Ready(event) => Poll::Ready(Ok(event)),
+                    Poll::Pending => notifier.poll(context).map(Err),
+                });
+                next.await
+            };
+            match next {
+                Ok(ServiceEvent::Stop) => return Drained::Stopped,
+                Ok(event) => self.handle(event, events),
+                Err(ended) => notifier.ended(ended, &mut self.driver.engine),
+            }
+        }
+        Drained::Quietly
+    }
+
+    /// Leaves the group, after everything was saved. Whether a signal to stop came meanwhile.
+    async fn leave(&mut self, events: &mut Events) -> bool {
+        let Some(group) = &events.group else { return false };
+        // What had its time and did not end is cut off before anybody else can hold the lease.
+        self.driver.on(engine::Event::Lease(LeaseEvent::Lost));
+        group.member.drained();
+        let until = steady_time() + FAREWELL;
+        while steady_time() < until {
+            match events.next(Some(until)).await {
+                ServiceEvent::Stop => return true,
+                ServiceEvent::Group(notice) => {
+                    let is_over = matches!(notice, LeaseNotice::Left);
+                    self.on_lease(notice, events);
+                    if is_over {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(now) = events.group.as_ref().map(|group| group.member.standing()) {
+            self.say(now, events);
+        }
+        false
+    }
+}

@@ -1,0 +1,168 @@
+//! What each event asks for.
+
+use std::rc::Rc;
+
+use ddns_core::engine::{self, LeaseEvent};
+use ddns_core::lease::standing::Standing;
+use ddns_core::net::family::Family;
+use ddns_core::text::own_json::indented;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::status::Status;
+
+use super::{Serving, tell};
+use crate::clock::steady_time;
+use crate::group::LeaseNotice;
+use crate::load::{full_name, surroundings};
+use crate::watch::control::{Command, ControlRequest};
+use crate::watch::events::{Events, ServiceEvent};
+use crate::watch::service::Waiting;
+use crate::web::{Ask, Configured};
+
+impl Serving<'_, '_> {
+    pub(super) fn handle(&mut self, event: ServiceEvent, events: &mut Events) {
+        match event {
+            ServiceEvent::Network(changed) => {
+                for family in Family::ALL.into_iter().filter(|family| changed[family.index()]) {
+                    let is_settling = events.is_settling(family);
+                    self.log.debug(|| format!("{family}: the network of this host changed"));
+                    self.driver.on(engine::Event::Network { family, is_settling });
+                }
+            }
+            ServiceEvent::Woke => {
+                self.log.info("resumed after sleep: synchronizing");
+                if let Some(group) = &events.group {
+                    group.member.wake();
+                }
+                self.driver.on(engine::Event::Synchronize);
+            }
+            ServiceEvent::Group(notice) => self.on_lease(notice, events),
+            ServiceEvent::Synchronize => self.synchronize(),
+            ServiceEvent::Control(request) => self.answer(request),
+            ServiceEvent::Web(ask) => self.answer_page(ask),
+            ServiceEvent::Files => self.reload.schedule(steady_time()),
+            ServiceEvent::Reload => self.reload.begin(self.service, true),
+            ServiceEvent::Time => {
+                self.driver.on(engine::Event::Time);
+                tell(events);
+            }
+            ServiceEvent::Stop => {}
+        }
+    }
+
+    /// Answers a client on the control socket.
+    fn answer(&mut self, request: ControlRequest) {
+        match request.command {
+            Command::Status => request.respond(indented(&self.status())),
+            Command::History => {
+                self.sinks.history.save();
+                let paths = self.sinks.history.paths();
+                let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                request.respond(indented(&paths));
+            }
+            command @ (Command::Synchronize | Command::RetryStopped) => {
+                if command == Command::RetryStopped {
+                    self.driver.on(engine::Event::RetryStopped);
+                }
+                self.waiting.push(Waiting::Control(request));
+                self.synchronize();
+            }
+        }
+    }
+
+    /// Answers the page.
+    fn answer_page(&mut self, ask: Ask) {
+        match ask {
+            Ask::Status(respond) => {
+                let _ = respond.send(self.status());
+            }
+            Ask::Warn(text) => self.log.warning(text),
+            Ask::Configured(respond) => {
+                let _ = respond.send(self.configured());
+            }
+            Ask::Reload(done) => {
+                self.reloading.push(done);
+                self.reload.begin(self.service, true);
+            }
+            Ask::Synchronize { retry_stopped, done } => {
+                if retry_stopped {
+                    self.driver.on(engine::Event::RetryStopped);
+                }
+                self.waiting.push(Waiting::Page(done));
+                self.synchronize();
+            }
+            Ask::Previews(wanted, respond) => {
+                let is_wanted = |domain: &Domain, family| wanted.includes(domain, family);
+                let _ = respond.send(self.driver.engine.previews(is_wanted, wanted.skip, wanted.take));
+            }
+            Ask::Histories(respond) => {
+                self.sinks.history.save();
+                let _ = respond.send(self.sinks.history.paths());
+            }
+            Ask::Alive(respond) => {
+                let _ = respond.send(());
+            }
+            Ask::Ready(respond) => {
+                let status = self.status();
+                let _ = respond.send(self.sinks.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
+            }
+            Ask::Metrics(respond) => {
+                let status = self.status();
+                let _ =
+                    respond.send(self.sinks.metrics.as_ref().map_or_else(String::new, |metrics| metrics.text(&status)));
+            }
+            Ask::Configs(respond) => {
+                let _ = respond.send(Rc::clone(self.configs));
+            }
+        }
+    }
+
+    fn configured(&self) -> Configured {
+        Configured {
+            names: self.configs.iter().map(|(config, _)| config.name.clone()).collect(),
+            around: surroundings(&self.service.settings, self.service.environment),
+            set_up: None,
+        }
+    }
+
+    fn synchronize(&mut self) {
+        self.log.info("synchronization requested");
+        self.driver.on(engine::Event::Synchronize);
+    }
+
+    pub(super) fn status(&mut self) -> Status {
+        // What is said of times is right now.
+        self.driver.on(engine::Event::Time);
+        let status = Status {
+            process: Some(std::process::id()),
+            configs: self.configs.iter().map(|(config, _)| full_name(&config.name)).collect(),
+            next: self.next_round().map(ddns_core::update::status::seconds),
+            errors: self.reload.errors.clone(),
+            rows: self.driver.engine.rows(),
+            group: None,
+        };
+        status.in_group(self.membership())
+    }
+
+    /// Something happened to this host in its group.
+    pub(super) fn on_lease(&mut self, notice: LeaseNotice, events: &mut Events) {
+        match notice {
+            LeaseNotice::TakeOver(term, state) => {
+                self.driver.on(engine::Event::Lease(LeaseEvent::Gained { term, state }));
+            }
+            LeaseNotice::Drain => self.driver.on(engine::Event::Lease(LeaseEvent::Draining)),
+            LeaseNotice::StandBy => self.driver.on(engine::Event::Lease(LeaseEvent::Lost)),
+            LeaseNotice::Standing(now) => self.say(*now, events),
+            LeaseNotice::Left => {}
+        }
+        tell(events);
+    }
+
+    /// Says how this host stands in its group, to whoever wants to know.
+    pub(super) fn say(&mut self, now: Standing, events: &mut Events) {
+        if let Some(change) = events.group.as_mut().and_then(|group| group.say(now, self.log)) {
+            self.driver.on(engine::Event::Lease(LeaseEvent::Changed(change)));
+            self.hand_on();
+            self.sinks.history.save();
+        }
+    }
+}
