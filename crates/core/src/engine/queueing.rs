@@ -4,6 +4,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::plan::{Plan, StoreId, StorePlace};
 use super::{Effect, Engine, Mode};
 use crate::address::observation::Observation;
@@ -20,7 +22,7 @@ use crate::update::{Sendable, Update};
 const RECHECK: Duration = Duration::from_millis(250);
 
 /// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
-pub(super) type Sendables<'a> = Vec<(UpdateId, Sendable<'a>)>;
+pub(super) type Sendables<'a> = SmallVec<[(UpdateId, Sendable<'a>); 1]>;
 
 /// What is done once some stores have been read.
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl Engine {
                 let is_forgetful = is_round && entry.cache == Cache::Off;
                 for (id, domain) in (plan.first(at, family)..).zip(entry.domains_of(family)) {
                     let update = entry.sendable(domain, family, found);
-                    self.queue_batch(&plan, id, at, vec![(id, update)], is_forgetful, &[family]);
+                    self.queue_batch(&plan, id, at, smallvec![(id, update)], is_forgetful, &[family]);
                 }
             }
             Task::Groups { at, counted, is_round } => {
@@ -200,7 +202,7 @@ impl Engine {
     pub(super) fn batch<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendables<'p>)> {
         let at = plan.entry_of(id);
         if !plan.is_combined(at) {
-            return self.update(plan, id).map(|(at, update)| (at, vec![(id, update)]));
+            return self.update(plan, id).map(|(at, update)| (at, smallvec![(id, update)]));
         }
         let members = plan.members(&id);
         let batch: Sendables<'p> = members.iter().filter_map(|id| Some((*id, self.update(plan, *id)?.1))).collect();

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::plan::Plan;
 use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
@@ -115,24 +117,21 @@ impl Engine {
         let at = plan.entry_of(id);
         let took = now.saturating_sub(began);
         let circumstances = circumstances.unwrap_or_default();
-        let each = || {
-            members.iter().enumerate().map(|(place, (own, ip))| {
-                let (_, domain, family) = plan.about(*own);
-                let outcome = outcomes.get(place).unwrap_or(&outcomes[0]);
-                (place, *own, Update { domain, family, ip: *ip }, outcome)
-            })
-        };
-        let mut previous = Vec::with_capacity(members.len());
-        for (place, own, update, outcome) in each() {
+        let outcome_of = |place: usize| outcomes.get(place).unwrap_or(&outcomes[0]);
+        // With what the endpoint had accepted before.
+        let mut updates: SmallVec<[(Update<'_>, Option<IpAddr>); 1]> = SmallVec::new();
+        for (place, (own, ip)) in members.iter().enumerate() {
+            let (_, domain, family) = plan.about(*own);
+            let (update, outcome) = (Update { domain, family, ip: *ip }, outcome_of(place));
             let tally = &mut self.tallies[plan.config_of(at)];
             if outcome.is_accepted() {
                 tally.accepted += 1;
             } else {
                 tally.failed += 1;
             }
-            previous.push(self.settle(own, at, &update, outcome));
-            self.note_ended(own, outcome, took);
-            self.note_decision(own, circumstances.because.get(place));
+            updates.push((update, self.settle(*own, at, &update, outcome)));
+            self.note_ended(*own, outcome, took);
+            self.note_decision(*own, circumstances.because.get(place));
         }
         // What must be retried counts most, then what was stopped.
         let find = |is_meant: fn(&Outcome) -> bool| outcomes.iter().find(|outcome| is_meant(outcome));
@@ -148,7 +147,7 @@ impl Engine {
         // Meanwhile another may have stopped all of them.
         if outcome.is_retried()
             && plan.entry(at).needs_memory()
-            && each().all(|(_, _, update, _)| matches!(self.judge(at, &update), Verdict::Stopped(..)))
+            && updates.iter().all(|(update, _)| matches!(self.judge(at, update), Verdict::Stopped(..)))
         {
             self.queue.withdraw(id);
         }
@@ -157,14 +156,15 @@ impl Engine {
             self.entries[at].origin = plan.entry(at).callback.target.fixed_part().map(|url| url.origin().into());
         }
         let endpoint = self.entries[at].origin.clone().or_else(|| origin.as_deref().map(Rc::from));
-        for ((_, _, update, outcome), previous) in each().zip(previous) {
+        for (place, (update, previous)) in updates.iter().enumerate() {
+            let outcome = outcome_of(place);
             self.tell(What::Settled(Settled {
                 entry: at,
                 domain: update.domain.clone(),
                 family: update.family,
                 endpoint: endpoint.clone(),
                 ip: update.ip,
-                previous,
+                previous: *previous,
                 outcome: outcome.clone(),
                 took,
                 attempt: before.as_ref().map_or(1, |(failures, _)| failures.saturating_add(1)),
@@ -174,9 +174,9 @@ impl Engine {
                 allow: circumstances.allow.clone(),
             }));
         }
-        let all = each().find(|(_, _, _, outcome)| matches!(outcome, Outcome::Stopped { all: true, .. }));
-        if let Some((_, _, update, outcome)) = all {
-            self.stop_all(plan, at, &update, outcome);
+        let all = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Stopped { all: true, .. }));
+        if let Some((place, (update, _))) = all.and_then(|place| Some((place, updates.get(place)?))) {
+            self.stop_all(plan, at, update, outcome_of(place));
         }
         self.send_newer(plan, id, at, &members, is_outdated);
     }
@@ -222,15 +222,15 @@ impl Engine {
         at: usize,
         response: &ResponseFacts,
         members: &[(UpdateId, IpAddr)],
-    ) -> (Vec<Outcome>, Vec<String>) {
+    ) -> (SmallVec<[Outcome; 1]>, Vec<String>) {
         let status = response.status;
         let Some(expect) = &plan.entry(at).callback.expect else {
             self.hint_at_expect(plan, at, response);
-            return (vec![Outcome::of_status(status)], Vec::new());
+            return (smallvec![Outcome::of_status(status)], Vec::new());
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
             let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
-            return (vec![Outcome::Failed { why, reached: true }], Vec::new());
+            return (smallvec![Outcome::Failed { why, reached: true }], Vec::new());
         }
         let mut domains: Vec<&Domain> = Vec::new();
         for (id, _) in members {
@@ -241,7 +241,7 @@ impl Engine {
         }
         let sent: Vec<IpAddr> = members.iter().map(|(_, ip)| *ip).collect();
         let judged = expect.judge(status, &response.body, domains.len(), &sent);
-        let (mut outcomes, mut because) = (Vec::new(), Vec::new());
+        let (mut outcomes, mut because) = (SmallVec::new(), Vec::new());
         for (id, ip) in members {
             let (_, domain, family) = plan.about(*id);
             let place = domains.iter().position(|known| *known == domain).unwrap_or_default();

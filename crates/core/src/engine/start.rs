@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use super::plan::{Plan, StoreId};
 use super::previews::moment_of;
 use super::queueing::Sendables;
@@ -23,12 +25,15 @@ pub(super) const AHEAD: Duration = Duration::from_secs(2);
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
 
+/// Updates and their addresses.
+pub(super) type Members = SmallVec<[(UpdateId, IpAddr); 1]>;
+
 /// A request that has its place in the queue.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) start: (UpdateId, Lane),
     /// What it carries.
-    pub(super) members: Vec<(UpdateId, IpAddr)>,
+    pub(super) members: Members,
     pub(super) began: Duration,
     /// Where it goes; `None` if that need not be named.
     pub(super) origin: Option<String>,
@@ -95,12 +100,8 @@ impl Engine {
         let ready: Vec<InFlight> = self.marking.extract_if(.., is_next).map(|(_, _, request)| request).collect();
         for request in ready {
             let id = request.start.0;
-            let wanted = self.batch(&plan, id).map(|(_, batch)| batch).unwrap_or_default();
-            let of = |member: &(UpdateId, IpAddr)| {
-                let update = wanted.iter().find(|(id, update)| (*id, update.ip) == *member);
-                update.copied()
-            };
-            let batch: Sendables<'_> = request.members.iter().filter_map(of).collect();
+            let mut batch = self.batch(&plan, id).map(|(_, batch)| batch).unwrap_or_default();
+            batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
             if batch.len() == request.members.len() && self.queue.stage(id) == Stage::Sending {
                 self.send(&plan, request, &batch);
                 continue;
