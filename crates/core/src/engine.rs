@@ -415,7 +415,9 @@ impl Engine {
 
     /// The time of day as it runs since the beginning, in seconds since the epoch.
     pub fn clock(&self) -> u64 {
-        self.epoch.day.seconds + self.now.steady.saturating_sub(self.epoch.steady).as_secs()
+        // Not cut off twice: processes that share a cache agree to the second.
+        let epoch = Duration::new(self.epoch.day.seconds, self.epoch.day.micros.saturating_mul(1000));
+        (epoch + self.now.steady.saturating_sub(self.epoch.steady)).as_secs()
     }
 
     /// What this came to so far, since it was last at rest.

@@ -7,7 +7,7 @@ mod text;
 
 pub use counts::{Counts, Histogram};
 pub use readiness::ServiceReadiness;
-pub use text::{CONTENT_TYPE, Now, text};
+pub use text::{CONTENT_TYPE, ServiceTime, text};
 
 #[cfg(test)]
 mod tests;

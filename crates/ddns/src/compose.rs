@@ -5,7 +5,7 @@ use std::path;
 use std::rc::Rc;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::engine::plan::{Identity, Plan, StorePlace};
+use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Engine, Mode, Now};
 
 use crate::clock::{steady_time, unix_time};
@@ -34,11 +34,11 @@ pub(crate) fn now() -> Now {
 }
 
 /// A configuration, however it is named: by its path, unless it was fetched or is no file.
-fn identity(file: &str) -> Identity {
+fn identity(file: &str) -> ConfigIdentity {
     let is_file = file != OUTSIDE;
     let name = match path::absolute(file) {
         Ok(path) if is_file && !file.contains("://") => Cow::Owned(path.to_string_lossy().into_owned()),
         _ => Cow::Borrowed(file),
     };
-    Identity { name: name.into_owned(), is_file }
+    ConfigIdentity { name: name.into_owned(), is_file }
 }

@@ -138,11 +138,11 @@ pub enum Action {
 pub struct Machine {
     settings: Settings,
     calls: Calls,
-    lease: Option<Lease>,
+    lease: Option<LeaseTimes>,
     view: Option<View>,
     /// What the store has of this member, and the revision at which it was put.
     registered: Option<(MemberEntry, i64)>,
-    held: Option<Held>,
+    held: Option<HeldLease>,
     /// The newest holder's key that was given back: it is never taken up again, however old the news of it are. One that is
     /// still there is given back again.
     resigned: i64,
@@ -170,7 +170,7 @@ pub struct Machine {
 
 /// A lease of this member.
 #[derive(Debug, Clone, Copy)]
-struct Lease {
+struct LeaseTimes {
     id: LeaseId,
     /// When the last renewal that was answered had been sent.
     renewed: Duration,
@@ -180,7 +180,7 @@ struct Lease {
 
 /// The holder's key of this member.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct HeldLease {
     created: i64,
     stage: HolderStage,
 }

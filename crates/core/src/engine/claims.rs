@@ -124,7 +124,9 @@ impl Engine {
         self.mark_batch(plan, at, batch, &mut sending);
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
-            if !matches!(self.judge_batch(at, &mut batch).0, Verdict::Held(..) | Verdict::Stopped(..)) {
+            if !matches!(self.judge_batch(at, &mut batch).0, Verdict::Held(..) | Verdict::Stopped(..))
+                && self.held_in_memory(at, &batch).is_none()
+            {
                 self.mark_batch(plan, at, &batch, &mut sending);
             }
         }
@@ -229,6 +231,24 @@ impl Engine {
                 self.set(store, key, before);
             }
         }
+    }
+
+    /// What keeps updates from being sent that no cache remembers as accepted; `None` if nothing does. Each round sends them, and a
+    /// service keeps to `min_interval` all the same (H6).
+    pub(super) fn held_in_memory(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
+        if self.plan.entry(at).cache != Cache::Off {
+            return None;
+        }
+        let min_interval = self.plan.entry(at).min_interval;
+        let until = |(_, update): &(UpdateId, Sendable<'_>)| {
+            let memory = self.memory(at, update.domain, update.family)?;
+            // What we marked ourselves, and is not settled, was not sent yet.
+            let doubt = memory.entry(update.domain, update.family).in_doubt;
+            let hold =
+                memory.hold(update.domain, update.family).filter(|_| doubt.is_none_or(|doubt| doubt.by != self.own));
+            hold?.until(min_interval, self.clock())
+        };
+        batch.iter().filter_map(until).max_by_key(|(until, _)| *until).map(|(until, by)| Verdict::Held(until, by))
     }
 
     /// Whether what its service says can be remembered where it must be (H6).

@@ -37,7 +37,7 @@ pub enum StorePlace {
 
 /// Who makes the claims of a configuration (E3).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ConfigIdentity {
     /// The same for one file, however it is named.
     pub name: String,
     /// Whether it is a file: without one nobody can tell whose claims they are.
@@ -48,7 +48,7 @@ pub struct Identity {
 #[derive(Debug)]
 pub struct Plan {
     configs: Rc<Vec<Valid>>,
-    identities: Vec<Identity>,
+    identities: Vec<ConfigIdentity>,
     secrets: Vec<OnceCell<Secrets>>,
     entries: Vec<PlanEntry>,
     places: Vec<StorePlace>,
@@ -81,7 +81,7 @@ impl Plan {
     /// The plan of these configurations, each with its identity. `place` says where what an entry had accepted is remembered.
     pub fn new(
         configs: Rc<Vec<Valid>>,
-        identities: Vec<Identity>,
+        identities: Vec<ConfigIdentity>,
         mut place: impl FnMut(&Config, &Entry) -> StorePlace,
     ) -> Self {
         let mut entries: Vec<PlanEntry> = Vec::new();
@@ -234,7 +234,7 @@ impl Plan {
     }
 
     /// Who makes the claims of an entry.
-    pub(super) fn identity(&self, at: usize) -> &Identity {
+    pub(super) fn identity(&self, at: usize) -> &ConfigIdentity {
         &self.identities[self.config_of(at)]
     }
 

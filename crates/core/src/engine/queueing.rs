@@ -331,7 +331,7 @@ impl Engine {
     }
 
     /// An update is due and must not be sent, now or at all. A service judges it again when its time has come.
-    fn hold(&mut self, id: UpdateId, at: usize, update: &Update<'_>, verdict: &Verdict) {
+    pub(super) fn hold(&mut self, id: UpdateId, at: usize, update: &Update<'_>, verdict: &Verdict) {
         let tally = &mut self.tallies[self.plan.config_of(at)];
         let (until, why) = match verdict {
             Verdict::Held(until, by) => {

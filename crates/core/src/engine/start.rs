@@ -73,6 +73,11 @@ impl Engine {
                 self.queue.give_back(start);
                 continue;
             }
+            if let Some(verdict) = self.held_in_memory(at, &batch) {
+                self.queue.give_back(start);
+                self.hold(id, at, &batch[0].1, &verdict);
+                continue;
+            }
             self.unhold(id);
             if !is_marked {
                 let soon = self.queue.starting_by(now + AHEAD);

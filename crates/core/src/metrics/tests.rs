@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Counts, Now, ServiceReadiness, text};
+use super::{Counts, ServiceReadiness, ServiceTime, text};
 use crate::lease::membership::tests::membership;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::lease::standing::Role;
@@ -11,7 +11,7 @@ use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
 use crate::update::status::{Row, Status, UpdateState};
 
-const NOW: Now = Now { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
+const NOW: ServiceTime = ServiceTime { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
 
 fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")

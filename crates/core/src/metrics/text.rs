@@ -29,7 +29,7 @@ const STATES: [UpdateState; 7] = [
 
 /// What the text needs to know besides.
 #[derive(Debug, Clone, Copy)]
-pub struct Now {
+pub struct ServiceTime {
     /// In seconds since the epoch.
     pub at: u64,
     /// When the service began, in seconds since the epoch.
@@ -39,7 +39,7 @@ pub struct Now {
 }
 
 /// All metrics.
-pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
+pub fn text(counts: &Counts, status: &Status, now: ServiceTime) -> String {
     let mut page = Exposition(String::new());
     page.about_service(status, now);
     page.about_outcomes(counts);
@@ -53,7 +53,7 @@ pub fn text(counts: &Counts, status: &Status, now: Now) -> String {
 }
 
 /// The value of a series; `None` if it has none.
-type SeriesValue = fn(&Series<'_>, Now) -> Option<u64>;
+type SeriesValue = fn(&Series<'_>, ServiceTime) -> Option<u64>;
 
 struct Exposition(String);
 
@@ -98,7 +98,7 @@ impl Exposition {
         self.sample(&format!("{name}_count"), &[], all);
     }
 
-    fn about_service(&mut self, status: &Status, now: Now) {
+    fn about_service(&mut self, status: &Status, now: ServiceTime) {
         self.family("ddns_build_info", "gauge", "The version of the program.");
         self.sample("ddns_build_info", &[("version", now.version)], 1);
         self.single("ddns_start_time_seconds", "gauge", "When the service began, in seconds since 1970.", now.started);
@@ -190,7 +190,7 @@ impl Exposition {
         }
     }
 
-    fn about_domains(&mut self, rows: &[Row], now: Now) {
+    fn about_domains(&mut self, rows: &[Row], now: ServiceTime) {
         let domains = Series::of(rows);
         let families: [(&str, &str, SeriesValue); 5] = [
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {

@@ -10,7 +10,7 @@ use ddns_core::callback::USER_AGENT;
 use ddns_core::config;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
-use ddns_core::engine::plan::{Identity, Plan, StorePlace};
+use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Event, Mode};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Diagnostic;
@@ -57,7 +57,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let received = receive(listener);
     let (client, environment) = (Client::default(), Environment::read());
     let logs = [Log::open(&configs[0], &environment)];
-    let identity = Identity { name: String::new(), is_file: false };
+    let identity = ConfigIdentity { name: String::new(), is_file: false };
     // As a service remembers, but nothing of it is written to the disk.
     let plan = Rc::new(Plan::new(Rc::clone(&configs), vec![identity], |_, _| StorePlace::Memory));
     let engine = compose::engine(Rc::clone(&plan), Mode::Service);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::metrics::{Counts, Now, ServiceReadiness, text};
+use ddns_core::metrics::{Counts, ServiceReadiness, ServiceTime, text};
 use ddns_core::update::happened::Happened;
 use ddns_core::update::status::Status;
 
@@ -46,7 +46,7 @@ impl Metrics {
     }
 
     pub(super) fn text(&self, status: &Status) -> String {
-        let now = Now { at: unix_time().seconds, started: self.started, version: env!("CARGO_PKG_VERSION") };
+        let now = ServiceTime { at: unix_time().seconds, started: self.started, version: env!("CARGO_PKG_VERSION") };
         text(&self.counts, status, now)
     }
 

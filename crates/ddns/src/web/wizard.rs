@@ -29,7 +29,7 @@ use super::sent::{self, RedactedRequest};
 use super::site::{Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
-use super::views::wizard::{self as view, FoundAddress, Mode, QuestionView, Responded, Typed};
+use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardMode};
 use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Want};
 use crate::inquiry;
@@ -45,14 +45,14 @@ const MAX_DOMAINS: usize = 100;
 /// The name that stands for no recipe.
 const OWN: &str = "own";
 
-fn mode(request: &PageRequest) -> Mode {
-    if request.path == "/setup" { Mode::SetUp } else { Mode::Recipes }
+fn mode(request: &PageRequest) -> WizardMode {
+    if request.path == "/setup" { WizardMode::SetUp } else { WizardMode::Recipes }
 }
 
 fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
     let (title, tab) = match mode(request) {
-        Mode::SetUp => ("Set-up", None),
-        Mode::Recipes => ("Recipes", Some(Tab::Recipes)),
+        WizardMode::SetUp => ("Set-up", None),
+        WizardMode::Recipes => ("Recipes", Some(Tab::Recipes)),
     };
     let mut frame = frame(request, title, tab);
     frame.is_live = false;
@@ -62,7 +62,7 @@ fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
 /// The list of services, or the questions of one.
 pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
-    if mode(request) == Mode::SetUp && configured.set_up.is_none() {
+    if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
     let Some(name) = request.queried("name") else {
@@ -79,12 +79,12 @@ pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
 /// Takes answers, and goes on to what is left.
 pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
     let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
-    if mode(request) == Mode::SetUp && configured.set_up.is_none() {
+    if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
     let mut typed = typed(request);
     // A visitor who may not change the configuration sends nothing from here either.
-    let may_look = mode(request) == Mode::SetUp || site.web.borrow().allow_edit;
+    let may_look = mode(request) == WizardMode::SetUp || site.web.borrow().allow_edit;
     let text = match filled(request, &configured, &mut typed, may_look).await {
         Ok(text) => text,
         Err(reply) => return reply,
@@ -93,8 +93,8 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
         return ask(request, &typed, &[], Some(&why));
     }
     match mode(request) {
-        Mode::Recipes => recipe_done(site, request, &configured, &typed, &text).await,
-        Mode::SetUp => match addition::first(&text, &configured.around) {
+        WizardMode::Recipes => recipe_done(site, request, &configured, &typed, &text).await,
+        WizardMode::SetUp => match addition::first(&text, &configured.around) {
             Ok(config) => set_up(site, request, &configured, &typed, &text, &config).await,
             Err(why) => ask(request, &typed, &[], Some(&why)),
         },
@@ -229,7 +229,7 @@ async fn filled(
         let is_needed = recipe.takes(family) && !typed.domains[family.index()].trim().is_empty();
         let source = if source.is_empty() { "default" } else { source };
         // Where it is added to a file, it would inherit another one.
-        if is_needed && (source != "default" || mode(request) == Mode::Recipes) {
+        if is_needed && (source != "default" || mode(request) == WizardMode::Recipes) {
             settings.push((name.to_owned(), Value::string(source)));
         }
     }
@@ -315,7 +315,7 @@ fn lookup_page(
 
 /// The way to a service: that of the entry that is going to be made (D5).
 fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl), String> {
-    let is_added = mode(request) == Mode::Recipes;
+    let is_added = mode(request) == WizardMode::Recipes;
     let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
     let file = name.map(|name| {
         let text = save::open(name).map_err(|why| format!("{name} {why}"))?.text;
@@ -331,7 +331,7 @@ fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl),
 /// The text for an address of the user's own, without a recipe.
 fn own_text<'a>(request: &PageRequest, typed: &'a Typed) -> Result<String, Reply> {
     let mut settings = Raw::default();
-    let usual = if mode(request) == Mode::Recipes { "default" } else { "" };
+    let usual = if mode(request) == WizardMode::Recipes { "default" } else { "" };
     let source = |typed: &'a String| if typed.trim().is_empty() { usual } else { typed.as_str() };
     let texts = [
         (Key::Id, typed.address.as_str()),

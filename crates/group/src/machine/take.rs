@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::calls::{CallKind, Calls};
-use super::{Action, Answer, Held, HolderStage, Lease, Machine, MachineEvent, margin};
+use super::{Action, Answer, HeldLease, HolderStage, LeaseTimes, Machine, MachineEvent, margin};
 use crate::view::{Holder, View};
 
 impl Machine {
@@ -49,7 +49,7 @@ impl Machine {
             Answer::Granted(id, ttl) => {
                 self.time(sent, now);
                 if self.lease.is_none() {
-                    self.lease = Some(Lease { id, renewed: sent, until: sent + ttl.saturating_sub(margin(ttl)) });
+                    self.lease = Some(LeaseTimes { id, renewed: sent, until: sent + ttl.saturating_sub(margin(ttl)) });
                 }
             }
             Answer::Renewed(id, Some(ttl)) if is_own(id) => {
@@ -167,7 +167,7 @@ impl Machine {
         self.lose(actions);
         if let Some(created) = own {
             let stage = if created > self.resigned { HolderStage::Loading } else { HolderStage::Resigning };
-            self.held = Some(Held { created, stage });
+            self.held = Some(HeldLease { created, stage });
             self.readiness.unreached_since = None;
         }
     }

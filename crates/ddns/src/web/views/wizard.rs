@@ -14,14 +14,14 @@ pub(crate) const MAX_REQUESTS: usize = 10;
 
 /// What the questions are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum WizardMode {
     /// A text to copy, or to add to the configuration.
     Recipes,
     /// The first configuration.
     SetUp,
 }
 
-impl Mode {
+impl WizardMode {
     fn path(self) -> &'static str {
         match self {
             Self::Recipes => "/recipes",
@@ -78,7 +78,7 @@ pub(crate) enum Responded {
 }
 
 /// The services that fit a word.
-pub(crate) fn list(mode: Mode, word: &str, recipes: &[Recipe], target: Option<&str>) -> Markup {
+pub(crate) fn list(mode: WizardMode, word: &str, recipes: &[Recipe], target: Option<&str>) -> Markup {
     html! {
         div.stack {
             div.head {
@@ -86,19 +86,19 @@ pub(crate) fn list(mode: Mode, word: &str, recipes: &[Recipe], target: Option<&s
                     h1 { (mode.title()) }
                     p.soft {
                         @match mode {
-                            Mode::SetUp => {
+                            WizardMode::SetUp => {
                                 "There is no configuration yet. Choose the service that has your domain; nothing is sent and "
                                 "nothing is written before you say so."
                                 @if let Some(target) = target { " It will be written to " code { (target) } "." }
                             }
-                            Mode::Recipes => "Choose a service, answer its questions, and get the configuration for it.",
+                            WizardMode::Recipes => "Choose a service, answer its questions, and get the configuration for it.",
                         }
                     }
                 }
             }
             form.row role="search" method="get" action=(mode.path()) {
                 label.unseen for="find" { "Search" }
-                input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == Mode::SetUp];
+                input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == WizardMode::SetUp];
                 button { "Search" }
             }
             @if recipes.is_empty() {
@@ -128,7 +128,7 @@ pub(crate) fn list(mode: Mode, word: &str, recipes: &[Recipe], target: Option<&s
 }
 
 /// There is no such recipe.
-pub(crate) fn unknown(mode: Mode, why: &str) -> Markup {
+pub(crate) fn unknown(mode: WizardMode, why: &str) -> Markup {
     html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "To the list" } } } }
 }
 
@@ -171,7 +171,7 @@ fn families(
 /// The questions of a service.
 #[expect(clippy::too_many_arguments, reason = "each is a part of the page")]
 pub(crate) fn questions(
-    mode: Mode,
+    mode: WizardMode,
     recipe: &Recipe,
     typed: &Typed,
     asked: &[QuestionView],
@@ -224,7 +224,7 @@ fn question(number: usize, asked: &QuestionView) -> Markup {
 
 /// An address of the user's own.
 pub(crate) fn own(
-    mode: Mode,
+    mode: WizardMode,
     typed: &Typed,
     wrong: &[(String, String)],
     problem: Option<&str>,
@@ -280,7 +280,7 @@ fn carried(typed: &Typed, token: &str) -> Markup {
 
 /// A request that would find out something.
 pub(crate) fn lookup(
-    mode: Mode,
+    mode: WizardMode,
     typed: &Typed,
     label: &str,
     name: &str,
