@@ -109,7 +109,8 @@ impl Engine {
     /// remembered of it.
     pub(super) fn is_marked(&self, at: usize, (id, update): &(UpdateId, Sendable<'_>)) -> bool {
         let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
-        let until = self.clock() + self.plan.entry(at).timeout.as_secs();
+        // The clock has whole seconds: the one that has begun counts, too.
+        let until = self.clock() + 1 + self.plan.entry(at).timeout.as_secs();
         let doubt = memory.entry(update.domain, update.family).in_doubt;
         if self.is_of_group(at) {
             return self.before.contains_key(id) && doubt.is_some_and(|doubt| doubt.ip == update.ip);
@@ -162,7 +163,8 @@ impl Engine {
             let mut sent = 0;
             if !entry.min_interval.is_zero() {
                 let hold = self.stores[store].state.hold(&key);
-                sent = hold.sent;
+                // A mark that is renewed was not sent.
+                sent = if known.in_doubt.is_some_and(|doubt| doubt.by == own) { 0 } else { hold.sent };
                 self.set_hold(store, &key, Hold { sent: now, ..hold });
             }
             if !entry.callback.sign.is_empty() {
@@ -342,18 +344,20 @@ impl Engine {
         }
     }
 
+    /// The keys of the updates that are remembered in a store.
+    pub(super) fn own_keys(&self, store: StoreId) -> HashSet<ClaimKey> {
+        let here = (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store);
+        let key = |id| {
+            let (at, domain, family) = self.plan.about(id);
+            self.key(at, domain, family)
+        };
+        here.flat_map(|at| self.plan.updates_of(at)).filter_map(key).collect()
+    }
+
     /// Forgets what callbacks of other hosts had accepted of the updates that this host sends: once it has sent them, theirs are
     /// not what the name has.
     pub(super) fn disown(&mut self, store: StoreId) {
-        let plan = Rc::clone(&self.plan);
-        let here = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store);
-        let ids = here.flat_map(|at| plan.updates_of(at));
-        let own: HashSet<ClaimKey> = ids
-            .filter_map(|id| {
-                let (at, domain, family) = plan.about(id);
-                self.key(at, domain, family)
-            })
-            .collect();
+        let own = self.own_keys(store);
         let names: HashSet<(&Domain, Family)> = own.iter().map(|key| (&key.domain, key.family)).collect();
         let is_theirs = |key: &ClaimKey| names.contains(&(&key.domain, key.family)) && !own.contains(key);
         let theirs: Vec<ClaimKey> = self.stores[store].state.keys().filter(is_theirs).collect();

@@ -329,6 +329,11 @@ impl Engine {
                 if of.unsaved.entries.iter().any(is_mark) {
                     self.out.effects.push_back(Effect::Discard { store });
                 }
+                // What others claim may change now without being written.
+                if !of.has_failed {
+                    self.doubt_others(store);
+                }
+                let of = &mut self.stores[store];
                 // It is tried again, but not at once.
                 of.save_at = (!of.unsaved.is_empty()).then(|| self.now.steady + SAVE_EVERY);
                 self.warn(store, &why);
@@ -338,6 +343,18 @@ impl Engine {
             self.have_read(store);
         }
         self.go_on(store);
+    }
+
+    /// Puts in doubt what is not configured here: a file that is written anew must not say more than is known. It is not news.
+    fn doubt_others(&mut self, store: StoreId) {
+        let own = self.own_keys(store);
+        let state = &mut self.stores[store].state;
+        let others: Vec<ClaimKey> = state.keys().filter(|key| !own.contains(key)).collect();
+        for key in others {
+            if let Some(doubted) = state.entry(&key).doubted() {
+                state.set(&key, doubted);
+            }
+        }
     }
 
     fn warn(&mut self, store: StoreId, why: &str) {
