@@ -490,3 +490,6 @@ impl Chance {
         [self.next(), self.next()].iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

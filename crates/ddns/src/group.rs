@@ -32,6 +32,9 @@ pub(crate) use member::GroupMember;
 /// As much of a host's name is in that of its member.
 const LONGEST_HOST: usize = 40;
 
+/// The store has so long to be told that this host leaves.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(3);
+
 /// A group that this host is in.
 pub(crate) struct Joined {
     pub(crate) member: GroupMember,

@@ -6,7 +6,6 @@ use std::mem::{self, ManuallyDrop};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
 
 use ddns_core::engine::{Event, LeaseEvent, Mode};
 use ddns_core::lease::words::denial;
@@ -17,7 +16,7 @@ use tokio::time::timeout;
 use crate::cli::CliSettings;
 use crate::compose;
 use crate::driver::{Driver, Lease, Milestone};
-use crate::group::{self, Joined, LeaseNotice};
+use crate::group::{self, FAREWELL, Joined, LeaseNotice};
 use crate::history::History;
 use crate::load;
 use crate::notify::Notifier;
@@ -25,9 +24,6 @@ use crate::output::log::Log;
 use crate::output::progress::Progress;
 use crate::output::{complain, fail};
 use crate::watch;
-
-/// The store has so long to be told that this host leaves.
-const FAREWELL: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(settings: CliSettings) -> u8 {
     let (configs, environment, client) = match load::begin(settings.clone()).await {

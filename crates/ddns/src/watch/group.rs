@@ -1,16 +1,11 @@
 //! The service in its group (J): joins it, and leaves it.
 
-use std::time::Duration;
-
 use ddns_core::config::validate::Valid;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use super::events::{Events, ServiceEvent};
 use crate::clock::steady_time;
-use crate::group::{LeaseNotice, join, wanted};
-
-/// The store has so long to be told that this host leaves.
-pub(super) const FAREWELL: Duration = Duration::from_secs(3);
+use crate::group::{FAREWELL, LeaseNotice, join, wanted};
 
 /// What came of entering a group.
 pub(super) struct Entered {

@@ -13,9 +13,9 @@ use super::Serving;
 use crate::clock::steady_time;
 use crate::compose;
 use crate::driver::Milestone;
-use crate::group::LeaseNotice;
+use crate::group::{FAREWELL, LeaseNotice};
 use crate::watch::events::{Events, ServiceEvent};
-use crate::watch::group::{FAREWELL, end};
+use crate::watch::group::end;
 use crate::watch::service::End;
 
 /// What happened while requests under way were waited for.
