@@ -15,7 +15,6 @@ use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Stage, UpdateId};
 use crate::text::log_format::Level;
 use crate::update::outcome::Outcome;
-use crate::update::plan::Verdict;
 use crate::update::Update;
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
