@@ -40,7 +40,10 @@ impl Engine {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        if self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at) {
+        let is_unknown = self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at);
+        // The store of a group is not asked by somebody who only looks.
+        let is_unasked = self.mode == Mode::Look && self.plan.config(self.plan.config_of(at)).group.is_some();
+        if is_unknown || is_unasked {
             return Verdict::Send(Reason::InGroup);
         }
         let memory = self.memory(at, update.domain, update.family);

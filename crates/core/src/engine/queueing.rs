@@ -22,7 +22,10 @@ use crate::update::{Sendable, Update};
 const RECHECK: Duration = Duration::from_millis(250);
 
 /// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
-pub(super) type Sendables<'a> = SmallVec<[(UpdateId, Sendable<'a>); 1]>;
+pub(super) type Members<T> = SmallVec<[(UpdateId, T); 1]>;
+
+/// The same as they are sent.
+pub(super) type Sendables<'a> = Members<Sendable<'a>>;
 
 /// What is done once some stores have been read.
 #[derive(Debug)]
@@ -200,12 +203,22 @@ impl Engine {
     /// The updates of one request as they are to be sent now, and their entry; `None` if there is no address. A family that was
     /// looked for and has none now is left out, where something stands in its place.
     pub(super) fn batch<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendables<'p>)> {
+        self.together(plan, id, |id| self.update(plan, id).map(|(_, update)| update))
+    }
+
+    /// The same of updates as they are to be shown.
+    pub(super) fn together<T>(
+        &self,
+        plan: &Plan,
+        id: UpdateId,
+        update: impl Fn(UpdateId) -> Option<T>,
+    ) -> Option<(usize, Members<T>)> {
         let at = plan.entry_of(id);
         if !plan.is_combined(at) {
-            return self.update(plan, id).map(|(at, update)| (at, smallvec![(id, update)]));
+            return update(id).map(|update| (at, smallvec![(id, update)]));
         }
         let members = plan.members(&id);
-        let batch: Sendables<'p> = members.iter().filter_map(|id| Some((*id, self.update(plan, *id)?.1))).collect();
+        let batch: Members<T> = members.iter().filter_map(|id| Some((*id, update(*id)?))).collect();
         let combine = plan.entry(at).callback.variables.combine();
         let may_lack = combine.is_some_and(|combine| combine.missing.is_some());
         let is_known = |id: &UpdateId| {

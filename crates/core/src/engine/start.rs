@@ -4,11 +4,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use super::plan::{Plan, StoreId};
 use super::previews::moment_of;
-use super::queueing::Sendables;
+use super::queueing::{Members, Sendables};
 use super::{Durability, Effect, Engine, Ticket};
 use crate::callback::{Moment, Parcel, USER_AGENT};
 use crate::net::family::Family;
@@ -25,15 +23,12 @@ pub(super) const AHEAD: Duration = Duration::from_secs(2);
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
 
-/// Updates and their addresses.
-pub(super) type Members = SmallVec<[(UpdateId, IpAddr); 1]>;
-
 /// A request that has its place in the queue.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) start: (UpdateId, Lane),
     /// What it carries.
-    pub(super) members: Members,
+    pub(super) members: Members<IpAddr>,
     pub(super) began: Duration,
     /// Where it goes; `None` if that need not be named.
     pub(super) origin: Option<String>,
