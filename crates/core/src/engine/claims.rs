@@ -8,6 +8,7 @@ use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
 use super::start::AHEAD;
 use super::{Engine, Mode};
+use crate::callback::Moment;
 use crate::callback::expect::Expect;
 use crate::config::Cache;
 use crate::net::family::Family;
@@ -15,8 +16,8 @@ use crate::schedule::queue::UpdateId;
 use crate::update::domain::Domain;
 use crate::update::hold::{Hold, Stopped};
 use crate::update::outcome::Outcome;
-use crate::update::plan::{Reason, Verdict, after_given_up, judge};
-use crate::update::state::{ClaimKey, Fingerprint, InDoubt, Memory, Sending};
+use crate::update::plan::{Reason, Rules, Verdict, after_given_up, judge};
+use crate::update::state::{Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
 use crate::update::{Sendable, Update};
 
 /// Requests that were given up, by domain and type: with the address that each carries, and until when it may be under way.
@@ -40,6 +41,11 @@ impl Engine {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
+        self.judge_by(at, update, self.plan.entry(at).rules(false))
+    }
+
+    /// The same by these rules.
+    pub(super) fn judge_by(&self, at: usize, update: &Update<'_>, rules: Rules) -> Verdict {
         let is_unknown = self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at);
         // The store of a group is not asked by somebody who only looks.
         let is_unasked = self.mode == Mode::Look && self.plan.config(self.plan.config_of(at)).group.is_some();
@@ -47,7 +53,7 @@ impl Engine {
             return Verdict::Send(Reason::InGroup);
         }
         let memory = self.memory(at, update.domain, update.family);
-        let verdict = judge(update, self.plan.entry(at).rules(), memory, self.own, self.clock());
+        let verdict = judge(update, rules, memory, self.own, self.clock());
         if self.given_up.is_empty() {
             return verdict;
         }
@@ -58,6 +64,24 @@ impl Engine {
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
         let callback = self.plan.entry(at).callback.fingerprint_of(self.entries[at].callback?, domain, family);
         Some(self.stores[self.plan.store_of(at)].state.of(callback))
+    }
+
+    /// What is claimed of an update.
+    pub(super) fn claim(&self, at: usize, domain: &Domain, family: Family) -> Claim {
+        self.memory(at, domain, family).map(|memory| memory.entry(domain, family)).unwrap_or_default()
+    }
+
+    /// What a request depends on beside its update. A message that has no number yet gets this one.
+    pub(super) fn moment(&self, at: usize, update: &Update<'_>, fresh: u32) -> Moment {
+        let claim = self.claim(at, update.domain, update.family);
+        let moment = Moment { accepted: claim.accepted.map(|accepted| accepted.ip), ..Moment::from(self.now.day) };
+        if self.plan.entry(at).callback.sign.is_empty() {
+            return moment;
+        }
+        // The number of a try before, or a new one (H11).
+        let before = claim.in_doubt.filter(|doubt| doubt.ip == update.ip && doubt.message != 0);
+        let number = before.map_or(fresh, |doubt| doubt.message);
+        Moment { message: (self.entries[at].callback.unwrap_or(moment.message.0), number), ..moment }
     }
 
     /// The key of an update in its store; `None` if that was not read yet.
@@ -128,9 +152,7 @@ impl Engine {
         self.mark_batch(plan, at, batch, &mut sending);
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
-            if !matches!(self.judge_batch(at, &mut batch).0, Verdict::Held(..) | Verdict::Stopped(..))
-                && self.held_in_memory(at, &batch).is_none()
-            {
+            if !matches!(self.judge_batch(at, &mut batch, true).0, Verdict::Held(..) | Verdict::Stopped(..)) {
                 self.mark_batch(plan, at, &batch, &mut sending);
             }
         }
@@ -238,24 +260,6 @@ impl Engine {
         }
     }
 
-    /// What keeps updates from being sent that no cache remembers as accepted; `None` if nothing does. Each round sends them, and a
-    /// service keeps to `min_interval` all the same (H6).
-    pub(super) fn held_in_memory(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
-        if self.plan.entry(at).cache != Cache::Off {
-            return None;
-        }
-        let min_interval = self.plan.entry(at).min_interval;
-        let until = |(_, update): &(UpdateId, Sendable<'_>)| {
-            let memory = self.memory(at, update.domain, update.family)?;
-            // What we marked ourselves, and is not settled, was not sent yet.
-            let doubt = memory.entry(update.domain, update.family).in_doubt;
-            let hold =
-                memory.hold(update.domain, update.family).filter(|_| doubt.is_none_or(|doubt| doubt.by != self.own));
-            hold?.until(min_interval, self.clock())
-        };
-        batch.iter().filter_map(until).max_by_key(|(until, _)| *until).map(|(until, by)| Verdict::Held(until, by))
-    }
-
     /// Whether what its service says can be remembered where it must be (H6).
     pub(super) fn can_remember(&self, at: usize) -> bool {
         !self.plan.entry(at).needs_memory() || !self.stores[self.plan.store_of(at)].has_failed()
@@ -288,8 +292,7 @@ impl Engine {
 
     /// An update that was marked is not sent after all: nobody need wait for it.
     pub(super) fn unmark(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
-        let memory = self.memory(at, update.domain, update.family);
-        let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
+        let doubt = self.claim(at, update.domain, update.family).in_doubt;
         let is_own = doubt.is_some_and(|doubt| doubt.by == self.own) || self.before.contains_key(&id);
         if is_own {
             self.settle(id, at, update, &Outcome::Failed { why: String::new(), reached: false });
@@ -317,8 +320,7 @@ impl Engine {
         self.given_up.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
         for id in ids {
             let (at, domain, family) = plan.about(id);
-            let memory = self.memory(at, domain, family);
-            if let Some(doubt) = memory.and_then(|memory| memory.entry(domain, family).in_doubt) {
+            if let Some(doubt) = self.claim(at, domain, family).in_doubt {
                 // In a group marks have no end.
                 let until = if doubt.until > 0 { doubt.until } else { now + plan.entry(at).timeout.as_secs() };
                 let given_up = self.given_up.entry((domain.clone(), family)).or_default();

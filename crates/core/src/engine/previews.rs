@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::Engine;
 use super::plan::Plan;
-use crate::callback::{Batch, Callback, Moment, Redacted, Subject, Timestamp, USER_AGENT, curl};
+use crate::callback::{Batch, Callback, Moment, Redacted, Subject, USER_AGENT, curl};
 use crate::net::family::Family;
 use crate::net::proxy::{Proxies, Route};
 use crate::object;
@@ -16,7 +16,6 @@ use crate::schedule::queue::UpdateId;
 use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::Verdict;
-use crate::update::state::{Claim, Fingerprint, InDoubt};
 
 /// Why the request of an update cannot be made where it needs another address.
 const INCOMPLETE: &str = "the other address is missing, and `combine.missing` is not set";
@@ -87,10 +86,7 @@ impl Engine {
             let (_, members) = batch.as_ref().ok_or_else(|| INCOMPLETE.to_owned())?;
             let updates: Vec<Update<'_>> = members.iter().map(|(_, update)| *update).collect();
             let all = Batch::of(&updates).ok_or_else(String::new)?;
-            let memory = self.memory(at, all.first.domain, all.first.family);
-            let known = memory.map(|memory| memory.entry(all.first.domain, all.first.family)).unwrap_or_default();
-            let fresh = (self.now.day, self.own.wrapping_add(id));
-            let moment = moment_of(&entry.callback, self.entries[at].callback, known, all.first.ip, fresh);
+            let moment = self.moment(at, all.first, self.own.wrapping_add(plan.leader(id)));
             redacted((&entry.callback, &entry.proxies), all, moment, reveal)
         });
         Preview {
@@ -98,7 +94,7 @@ impl Engine {
             domain: domain.to_string(),
             family,
             address: update.map(|update| (update.ip, self.source(at, family))),
-            verdict: update.map(|update| self.judge(at, &update)),
+            verdict: self.verdict(id),
             decided: self.decision(at, id),
             is_together: members().next().is_some_and(|(first, _)| *first != id),
             is_example: members().any(|(_, update)| self.found(at, update.family).is_none()),
@@ -108,7 +104,7 @@ impl Engine {
     }
 
     /// What is to be done about an update; `None` if there is no address.
-    pub fn verdict(&self, id: UpdateId) -> Option<Verdict> {
+    fn verdict(&self, id: UpdateId) -> Option<Verdict> {
         self.supposed(&self.plan, id).map(|update| self.judge(self.plan.entry_of(id), &update))
     }
 
@@ -204,23 +200,4 @@ pub fn redacted<'a>(
     });
     let request = callback.redacted(subject, moment, USER_AGENT, reveal);
     request.map(|request| request.through(server, reveal))
-}
-
-/// What a request depends on beside its update: the key of its callback, what is remembered of it, the time, and a number for a
-/// message that has none yet.
-pub(super) fn moment_of(
-    callback: &Callback,
-    key: Option<Fingerprint>,
-    entry: Claim,
-    ip: IpAddr,
-    (now, fresh): (Timestamp, u32),
-) -> Moment {
-    let moment = Moment { accepted: entry.accepted.map(|accepted| accepted.ip), ..Moment::from(now) };
-    if callback.sign.is_empty() {
-        return moment;
-    }
-    // The number of a try before, or a new one (H11).
-    let before = entry.in_doubt.filter(|doubt: &InDoubt| doubt.ip == ip && doubt.message != 0);
-    let number = before.map_or(fresh, |doubt| doubt.message);
-    Moment { message: (key.unwrap_or(moment.message.0), number), ..moment }
 }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::plan::{Plan, StoreId};
-use super::previews::moment_of;
 use super::queueing::{Members, Sendables};
 use super::{Durability, Effect, Engine, Ticket};
 use crate::callback::{Moment, Parcel, USER_AGENT};
@@ -56,11 +55,11 @@ impl Engine {
             // A retry may come before its time. What is marked was judged when that was done.
             if plan.entry(at).needs_memory()
                 && !is_marked
-                && let (Verdict::Held(..) | Verdict::Stopped(..), _) = self.judge_batch(at, &mut batch)
+                && let (Verdict::Held(..) | Verdict::Stopped(..), _) = self.judge_batch(at, &mut batch, true)
             {
                 self.queue.give_back(start);
                 if let Some((_, batch)) = self.batch(&plan, id) {
-                    self.queue_batch(&plan, id, at, batch, false, &Family::ALL);
+                    self.queue_batch(&plan, id, at, batch, true, &Family::ALL);
                 }
                 continue;
             }
@@ -68,12 +67,6 @@ impl Engine {
                 self.queue.give_back(start);
                 continue;
             }
-            if let Some(verdict) = self.held_in_memory(at, &batch) {
-                self.queue.give_back(start);
-                self.hold(id, at, &batch[0].1, &verdict);
-                continue;
-            }
-            self.unhold(id);
             if !is_marked {
                 let soon = self.queue.starting_by(now + AHEAD);
                 self.mark(&plan, at, &batch, soon);
@@ -143,7 +136,8 @@ impl Engine {
             self.queue.give_back(request.start);
             return;
         };
-        let moment = self.moment(plan, at, parcel.batch().first);
+        let fresh = if plan.entry(at).callback.sign.is_empty() { 0 } else { self.chance.number() };
+        let moment = self.moment(at, parcel.batch().first, fresh);
         self.say_sending(plan, at, &parcel, moment);
         match plan.entry(at).callback.render(&parcel, moment) {
             Err(why) => {
@@ -159,15 +153,6 @@ impl Engine {
                 self.out.effects.push_back(Effect::Send { request: number, entry: at, message, term });
             }
         }
-    }
-
-    /// What a request depends on beside its update, by what is remembered.
-    pub(super) fn moment(&mut self, plan: &Plan, at: usize, update: &Update<'_>) -> Moment {
-        let callback = &plan.entry(at).callback;
-        let memory = self.memory(at, update.domain, update.family);
-        let entry = memory.map(|memory| memory.entry(update.domain, update.family)).unwrap_or_default();
-        let fresh = if callback.sign.is_empty() { 0 } else { self.chance.number() };
-        moment_of(callback, self.entries[at].callback, entry, update.ip, (self.now.day, fresh))
     }
 
     fn say_sending(&mut self, plan: &Plan, at: usize, parcel: &Parcel<'_>, moment: Moment) {

@@ -42,8 +42,7 @@ impl Engine {
     }
 
     fn row(&self, own: UpdateId, at: usize, domain: &Domain, family: Family) -> Row {
-        let memory = self.memory(at, domain, family);
-        let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
+        let claim = self.claim(at, domain, family);
         let address = self.wanted(at, domain, family);
         let id = self.plan.leader(own);
         let (queued, retry) = (self.queue.stage(id), self.queue.retry(id));
@@ -51,7 +50,7 @@ impl Engine {
         let (state, next, why) = match (queued, retry, address) {
             _ if self.mode == Mode::Look => self.remembered(at, domain, family),
             _ if self.waiting.contains(&id) => {
-                let left = entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
+                let left = claim.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
                 let why = "another process is sending an older address".to_owned();
                 (UpdateState::Retrying, Some(left), Some(why))
             }
@@ -93,25 +92,24 @@ impl Engine {
             endpoint: None,
             address,
             source: self.source(at, family).filter(|_| address.is_some()),
-            accepted: entry.accepted.map(|accepted| accepted.at),
-            accepted_address: entry.accepted.map(|accepted| accepted.ip),
+            accepted: claim.accepted.map(|accepted| accepted.at),
+            accepted_address: claim.accepted.map(|accepted| accepted.ip),
             // What is being sent for the first time is not in doubt yet.
-            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
+            in_doubt: claim.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
             state,
             next,
             failures,
             reason: why,
             last_status: last.and_then(|last| last.status),
             last_ms: last.map(|last| last.took),
-            is_expired: state == UpdateState::Accepted && !entry.accepted.is_some_and(counts),
+            is_expired: state == UpdateState::Accepted && !claim.accepted.is_some_and(counts),
         }
     }
 
     /// How an update stands by what is remembered alone.
     fn remembered(&self, at: usize, domain: &Domain, family: Family) -> RowState {
-        let memory = self.memory(at, domain, family);
-        let claim = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
-        let hold = memory.and_then(|memory| memory.hold(domain, family));
+        let claim = self.claim(at, domain, family);
+        let hold = self.memory(at, domain, family).and_then(|memory| memory.hold(domain, family));
         // `min_interval` also runs behind what was accepted, where nothing is held back.
         let is_due = claim.accepted.is_none() || claim.in_doubt.is_some();
         let waits = hold
