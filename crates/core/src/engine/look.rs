@@ -1,5 +1,5 @@
-//! An engine that only looks, for `ddns preview`, `ddns status` without a service and the set-up of the page: it takes in addresses
-//! and what is remembered. Nothing here leads to a queue, a mark, a write or a request.
+//! An engine that only looks, for `ddns preview` and `ddns status` without a service: it takes in addresses and what is remembered.
+//! Nothing here leads to a queue, a mark, a write or a request.
 
 use std::net::IpAddr;
 
