@@ -15,9 +15,9 @@ use ddns_core::history::record::RecordWriter;
 use ddns_core::net::family::Family;
 use ddns_core::update::happened::{Happened, What};
 
+use crate::compose::cache_path;
 use crate::environment::Environment;
 use crate::output::log::Log;
-use crate::store::cache_path;
 
 pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};
