@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
-use super::start::AHEAD;
+use super::start::{AHEAD, InFlight};
 use super::{Engine, Mode};
 use crate::callback::Moment;
 use crate::callback::expect::Expect;
@@ -125,6 +125,9 @@ impl Engine {
         let mut hold = self.stores[store].state.hold(&key);
         // Another process sends the same meanwhile, and put its mark in the place of ours.
         let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
+        let is_of_group = self.is_of_group(at);
+        let is_in_time = known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
+            || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
             hold.sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
@@ -133,7 +136,8 @@ impl Engine {
                 // Nothing was sent: what others send is in doubt again.
                 let is_foreign = |other: &UnderWay| InDoubt::from(*other).is_foreign(self.own, now);
                 let other = hold.under_way.iter().position(is_foreign).map(|place| hold.under_way.remove(place));
-                let ended = before.in_doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
+                let doubt = before.in_doubt.or_else(|| self.doubt_of_others(at, known));
+                let ended = doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
                 before.in_doubt = other.map(InDoubt::from).or(ended);
             } else if outcome.is_accepted() {
                 hold.under_way.extend(beside.map(UnderWay::from));
@@ -143,12 +147,20 @@ impl Engine {
         let mut settled = known.settled(outcome, update, before.in_doubt, now);
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
-        } else if known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until < now) {
+        } else if !is_of_group && !is_in_time {
             // So late that others need not have waited for it: nobody knows what came after it.
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
         self.set(store, key, settled);
         previous
+    }
+
+    /// What may be in doubt under a mark of ours, because something of other processes was taken in since it was made.
+    fn doubt_of_others(&self, at: usize, known: Claim) -> Option<InDoubt> {
+        let mark = known.in_doubt.filter(|doubt| doubt.by == self.own && doubt.until > 0)?;
+        let made = mark.until.saturating_sub((self.plan.entry(at).timeout + AHEAD).as_secs());
+        let was_merged = self.stores[self.plan.store_of(at)].merged_at >= made;
+        was_merged.then_some(InDoubt { until: 0, by: 0, ..mark })
     }
 
     /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
@@ -229,6 +241,8 @@ impl Engine {
             if is_of_group && let Some(doubt) = &mut marked.in_doubt {
                 (doubt.by, doubt.until) = (0, 0);
             }
+            // A mark that is renewed, and what others put in doubt meanwhile is not known any more.
+            let in_doubt = in_doubt.or_else(|| self.doubt_of_others(at, known));
             let mut sent = 0;
             let beside = in_doubt.filter(|doubt| doubt.is_foreign(own, now));
             if beside.is_some() || !entry.min_interval.is_zero() {
@@ -252,7 +266,8 @@ impl Engine {
             }
             // A second mark, of what is not settled, replaces ours.
             if is_of_group || in_doubt.is_some() || sent > 0 {
-                self.before.entry(*id).or_insert(Before { in_doubt, sent, ..Before::default() });
+                let before = self.before.entry(*id).or_insert(Before { sent, ..Before::default() });
+                before.in_doubt = before.in_doubt.or(in_doubt);
             }
         }
         let Some((first, _)) = batch.first().filter(|_| plan.is_combined(at)) else { return };
@@ -409,16 +424,16 @@ impl Engine {
     }
 
     /// These are under way and given up now, for the plan that comes, which may have other callbacks and caches.
-    pub(super) fn give_up(&mut self, plan: &Plan, ids: impl IntoIterator<Item = UpdateId>) {
+    pub(super) fn give_up(&mut self, plan: &Plan, requests: impl IntoIterator<Item = InFlight>) {
         let now = self.clock();
         self.given_up.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
-        for id in ids {
-            let (at, domain, family) = plan.about(id);
-            if let Some(doubt) = self.claim(at, domain, family).in_doubt {
-                // In a group marks have no end.
-                let until = if doubt.until > 0 { doubt.until } else { now + plan.entry(at).timeout.as_secs() };
+        for request in requests {
+            let elapsed = self.now.steady.saturating_sub(request.began).as_secs();
+            for (id, ip) in request.members {
+                let (at, domain, family) = plan.about(id);
+                let until = now + 1 + plan.entry(at).timeout.as_secs().saturating_sub(elapsed);
                 let given_up = self.given_up.entry((domain.clone(), family)).or_default();
-                given_up.push(InDoubt { until, by: 0, ..doubt });
+                given_up.push(InDoubt { ip, until, by: 0, message: 0 });
             }
         }
     }

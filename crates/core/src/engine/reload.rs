@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::plan::Plan;
 use super::{Durability, Effect, Engine, EntryState, Mode, stores};
 use crate::schedule::lookups::Schedule;
-use crate::schedule::queue::UpdateId;
 use crate::update::outcome::Tally;
 
 /// Requests under way have so long to end.
@@ -50,9 +49,7 @@ impl Engine {
         let (plan, next) = (Rc::clone(&self.plan), next.clone());
         if !self.requests.is_empty() {
             let requests = std::mem::take(&mut self.requests);
-            let ids: Vec<UpdateId> =
-                requests.values().flat_map(|request| &request.members).map(|(id, _)| *id).collect();
-            self.give_up(&plan, ids);
+            self.give_up(&plan, requests.into_values());
             self.out.effects.push_back(Effect::Cancel);
         }
         if let Some(next) = next {

@@ -86,6 +86,8 @@ pub(super) struct StoreState {
     requested: Ticket,
     /// Everything up to this is written, or could not be.
     pub(super) persisted: Ticket,
+    /// When something of other processes was last taken in.
+    pub(super) merged_at: u64,
     /// Entries younger than this are kept.
     keep: Duration,
     /// The first entry that uses it: what is wrong with the cache is written to its log.
@@ -104,6 +106,7 @@ impl StoreState {
             has_failed: false,
             requested: 0,
             persisted: 0,
+            merged_at: 0,
             keep: Duration::ZERO,
             user: 0,
         }
@@ -243,6 +246,7 @@ impl Engine {
             return;
         };
         let of = &mut self.stores[store];
+        of.merged_at = now;
         if theirs.salt() == of.state.salt() {
             let mut changed = of.take_news();
             theirs.merge(&of.state, &mut changed, own, now);
@@ -319,7 +323,7 @@ impl Engine {
                 of.stage = StoreStage::Open;
                 of.state = *state;
                 if let Some(why) = unwritable {
-                    of.state = State::new(of.state.salt().to_vec());
+                    of.state.forget_claims();
                     self.warn(store, &why);
                 }
             }
@@ -333,7 +337,7 @@ impl Engine {
                 of.stage = StoreStage::Unfit;
                 self.say_of(store, &format!("the cache {why}; nothing is remembered"));
             }
-            (StoreStage::Open, Stored::Known { state, .. }) if !of.has_failed => self.merge(store, Some(*state)),
+            (StoreStage::Open, Stored::Known { state, .. }) => self.merge(store, Some(*state)),
             _ => {}
         }
         if self.stores[store].stage != StoreStage::Opening {

@@ -67,6 +67,14 @@ impl Stopped {
     }
 }
 
+impl Stopped {
+    /// Of two for one update, the one that another address does not end, or else the later.
+    fn or_stronger(self, other: Self) -> Self {
+        let rank = |stopped: &Self| (!stopped.until_address, stopped.at);
+        if rank(&self) > rank(&other) { self } else { other }
+    }
+}
+
 impl Hold {
     /// The same when a request has ended. `is_same`: this address was accepted last, too.
     #[must_use]
@@ -81,7 +89,11 @@ impl Hold {
             Outcome::Unchanged(_) => {
                 Self { unchanged: if is_same { self.unchanged.saturating_add(1) } else { 1 }, ..none }
             }
-            Outcome::Stopped { .. } => Self { stopped: Stopped::by(outcome, update.ip, now), ..none },
+            Outcome::Stopped { .. } => {
+                let stopped = Stopped::by(outcome, update.ip, now);
+                let before = self.stopped;
+                Self { stopped: stopped.map(|new| before.map_or(new.clone(), |old| old.or_stronger(new))), ..none }
+            }
             Outcome::Wait { wait: Some(wait), .. } => {
                 Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
             }
@@ -131,11 +143,7 @@ impl Hold {
             (true, _) => theirs.stopped,
             (false, true) => self.stopped,
             (false, false) => match (self.stopped, theirs.stopped) {
-                // One that another address does not end, before one that it ends.
-                (Some(ours), Some(theirs)) => Some([ours, theirs])
-                    .into_iter()
-                    .flatten()
-                    .max_by_key(|stopped| (!stopped.until_address, stopped.at)),
+                (Some(ours), Some(theirs)) => Some(ours.or_stronger(theirs)),
                 (None, theirs) => theirs.filter(|theirs| theirs.at > accepted),
                 (ours, None) => ours,
             },
@@ -152,6 +160,11 @@ impl Hold {
     /// Whether another process was told something since `base` that may keep this update from being sent.
     pub(super) fn has_news(&self, base: &Self) -> bool {
         (self.sent, self.wait_until, &self.stopped) != (base.sent, base.wait_until, &base.stopped)
+    }
+
+    /// Whether a request of this process is under way beside the one that is in doubt.
+    pub(super) fn is_sent_by(&self, own: u32) -> bool {
+        self.under_way.iter().any(|request| request.by == own)
     }
 
     /// Until when somebody else than `own` may be sending an address that is not this one.

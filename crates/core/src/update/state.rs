@@ -171,8 +171,9 @@ impl Claim {
     /// The same with what another process wrote of it meanwhile.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
         let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
-        let is_later =
-            |theirs: &Accepted| self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()));
+        let is_later = |theirs: &Accepted| {
+            self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()))
+        };
         let accepted = theirs.accepted.filter(is_later).or(self.accepted);
         let in_doubt = match (self.in_doubt, theirs.in_doubt) {
             // The mark that was written first stays; two for one address are both right.
@@ -356,6 +357,12 @@ impl State {
         }
     }
 
+    /// Forgets what was accepted, and not what keeps updates from being sent.
+    pub fn forget_claims(&mut self) {
+        self.callbacks.clear();
+        self.more_of.clear();
+    }
+
     /// Notes who makes the claims of a callback.
     pub fn note_maker(&mut self, callback: Fingerprint, by: Fingerprint) {
         let claims = self.callbacks.entry(callback).or_default();
@@ -422,8 +429,7 @@ impl State {
     /// had one accepted since.
     pub fn is_replaced(&self, key: &ClaimKey, own: u32, now: u64) -> bool {
         let former = self.entry(key).accepted;
-        let is_later =
-            |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
+        let is_later = |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
         self.callbacks.values().any(|claims| {
             let claim = claims.entries[key.family.index()].get(&key.domain);
             claim.is_some_and(|claim| {
@@ -463,7 +469,8 @@ impl State {
                 }
                 **base = beside;
             }
-            hold.under_way.retain(|other| other.until > now && (other.by != own || is_marked));
+            let is_open = is_marked || ours.hold(key).is_sent_by(own);
+            hold.under_way.retain(|other| other.until > now && (other.by != own || is_open));
             if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
                 && merged.in_doubt != theirs.in_doubt
             {
@@ -486,18 +493,20 @@ impl State {
     fn doubt_former(&mut self, ours: &Self, changed: &Changed, own: u32) {
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
-            for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries)) {
+            for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
+            {
                 for (domain, known) in known {
                     let Some(entry) = entries.get_mut(domain) else { continue };
                     let is_ours = |doubt: &InDoubt| doubt.by == own;
-                    let is_touched = || {
+                    let is_open = || {
                         let key = ClaimKey { callback: *callback, domain: domain.clone(), family };
                         changed.entries.get(&key).is_some_and(|touched| touched.claim)
+                            || ours.hold(&key).is_sent_by(own)
                     };
                     // Its request has ended.
                     if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
                         && !known.in_doubt.as_ref().is_some_and(is_ours)
-                        && !is_touched()
+                        && !is_open()
                     {
                         (doubt.by, doubt.until) = (0, 0);
                     }

@@ -242,6 +242,7 @@ impl World {
             && (heard.by == who || heard.is_saved && started > heard.at)
             && !self.is_lost(shape, heard.at)
             && now < heard.at + max_age
+            && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
             && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
             && !self.flights.values().any(is_later)
     }
@@ -503,7 +504,8 @@ impl World {
                 let is_here = |entry: &EntryShape| entry.number == at.1.0 && entry.cache == Some(file);
                 process.engine.is_some() && process.shape.entries.iter().any(is_here)
             };
-            if is_right && excused.is_some_and(|since| is_over(*since)) && self.processes.iter().any(is_kept) {
+            let is_sure = is_right && entry.in_doubt.is_none();
+            if is_sure && excused.is_some_and(|since| is_over(*since)) && self.processes.iter().any(is_kept) {
                 healed.push(at);
             }
         }
@@ -571,10 +573,13 @@ impl World {
                     let key = (entry.origin, (entry.number, domain), family);
                     let Some(found) = known.observed.get(&(at, family)).copied().flatten() else { continue };
                     let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
-                    let is_excused = entry.cache.is_some_and(|file| {
-                        self.files[file].excused.contains_key(&key)
-                            || self.files[file].applied.get(&key).copied().flatten() != has
-                    });
+                    // Who has an address does not wait for another process that has none and sends something in its place.
+                    let is_missing = has.is_none() && entry.combine.is_some() && self.processes.len() > 1;
+                    let is_excused = is_missing
+                        || entry.cache.is_some_and(|file| {
+                            self.files[file].excused.contains_key(&key)
+                                || self.files[file].applied.get(&key).copied().flatten() != has
+                        });
                     // Somebody else, whom it need not wait for, sent another one.
                     let is_other = |flight: &Flight| {
                         let is_newer = flight.sent >= known.started;
@@ -618,8 +623,7 @@ impl World {
                 let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
                 // What another process was sending at the same time is in doubt until the next round.
                 let is_fine = row.state == UpdateState::UpToDate
-                    || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack)
-                        && row.accepted_address == has;
+                    || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack) && row.accepted_address == has;
                 if !is_fine || has != self.address[family.index()] {
                     wrong = Some(format!("L1: {number} has {row:?}, the endpoint {has:?}, and it is healed"));
                 }
