@@ -9,7 +9,7 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, State};
-use ddns_core::update::status::Status;
+use ddns_core::journal::Status;
 use libfuzzer_sys::fuzz_target;
 
 const NOW: u64 = 1_763_170_000;

@@ -11,9 +11,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ddns_core::engine::plan::Plan;
-use ddns_core::history::record::RecordWriter;
+use ddns_core::journal::{JournalEvent, RecordWriter, What};
 use ddns_core::net::family::Family;
-use ddns_core::update::happened::{Happened, What};
 
 use crate::environment::Environment;
 use crate::output::log::Log;
@@ -68,7 +67,7 @@ impl<'a> History<'a> {
     }
 
     /// Takes in what happened.
-    pub(crate) fn take(&mut self, news: &[Happened]) {
+    pub(crate) fn take(&mut self, news: &[JournalEvent]) {
         if news.iter().all(|happened| matches!(happened.what, What::Said { .. })) {
             return;
         }
@@ -137,7 +136,7 @@ impl<'a> HistoryFiles<'a> {
         files
     }
 
-    fn push(&mut self, happened: &Happened) {
+    fn push(&mut self, happened: &JournalEvent) {
         match &happened.what {
             What::Role(_) => (0..self.all.len()).for_each(|file| self.push_to(Some(file), happened)),
             What::Settled(settled) => self.push_to(self.of[settled.entry], happened),
@@ -157,7 +156,7 @@ impl<'a> HistoryFiles<'a> {
         }
     }
 
-    fn push_to(&mut self, file: Option<usize>, happened: &Happened) {
+    fn push_to(&mut self, file: Option<usize>, happened: &JournalEvent) {
         let Some(lines) = file.map(|file| &mut self.all[file]) else { return };
         lines.writer.push(&mut lines.text, happened);
         if lines.text.len() >= CHUNK {

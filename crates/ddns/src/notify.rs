@@ -13,13 +13,12 @@ use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
 use ddns_core::engine::Engine;
 use ddns_core::engine::plan::Plan;
+use ddns_core::journal::{JournalEvent, Settled, What};
 use ddns_core::net::family::Family;
 use ddns_core::notify::{self, About, Ledger, NotifyEvent, Outgoing, UpdateNews};
 use ddns_core::text::log_format::Level;
-use ddns_core::update::happened::{Happened, Settled, What};
 use ddns_core::update::outcome::{Outcome, Tally};
 use ddns_core::update::state::Fingerprint;
-use ddns_core::update::status::reason;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::sleep;
@@ -88,8 +87,8 @@ impl<'a> Notifier<'a> {
     }
 
     /// Takes in what happened.
-    pub(crate) fn take(&mut self, happened: &[Happened], engine: &mut Engine) {
-        for Happened { at, what } in happened {
+    pub(crate) fn take(&mut self, happened: &[JournalEvent], engine: &mut Engine) {
+        for JournalEvent { at, what } in happened {
             match what {
                 What::Settled(settled) => {
                     let about = About { entry: settled.entry, domain: settled.domain.clone(), family: settled.family };
@@ -229,9 +228,9 @@ fn news(settled: &Settled, is_known: bool) -> UpdateNews {
     match &settled.outcome {
         _ if settled.is_change() && is_known => UpdateNews::Changed { ip: settled.ip, previous: settled.previous },
         outcome if outcome.is_accepted() => UpdateNews::Accepted,
-        outcome @ Outcome::Stopped { .. } => UpdateNews::Stopped(reason(outcome)),
+        outcome @ Outcome::Stopped { .. } => UpdateNews::Stopped(outcome.reason()),
         Outcome::Refused(status) => UpdateNews::Failed(with_reason(*status)),
-        outcome => UpdateNews::Failed(reason(outcome)),
+        outcome => UpdateNews::Failed(outcome.reason()),
     }
 }
 

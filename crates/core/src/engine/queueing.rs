@@ -10,11 +10,11 @@ use super::plan::{Plan, StoreId, StorePlace};
 use super::{Effect, Engine, Mode};
 use crate::address::observation::Observation;
 use crate::config::Cache;
+use crate::journal::{Held, What};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, LaneKey, UpdateId};
 use crate::text::duration::seconds;
 use crate::text::log_format::Level;
-use crate::update::happened::{Held, What};
 use crate::update::plan::{Reason, Verdict, together};
 use crate::update::{Sendable, Update};
 

@@ -10,6 +10,7 @@ use super::plan::Plan;
 use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
+use crate::journal::{Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::limiter::Line;
@@ -18,10 +19,8 @@ use crate::schedule::retry_after;
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::domain::Domain;
-use crate::update::happened::{Settled, What};
 use crate::update::outcome::Outcome;
 use crate::update::plan::Verdict;
-use crate::update::status::Last;
 
 /// As much of a response's body is shown in the debug log.
 const SHOWN_BODY: usize = 500;

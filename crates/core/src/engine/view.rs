@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::Engine;
+use crate::journal::{Endpoint, Row, UpdateState, tell_apart};
 use crate::net::family::Family;
 use crate::schedule::queue::{Stage, UpdateId};
+use crate::text::duration::whole_seconds;
 use crate::update::Update;
 use crate::update::domain::Domain;
-use crate::update::endpoint::{Endpoint, tell_apart};
 use crate::update::plan::{Reason, Verdict};
-use crate::update::status::{Row, UpdateState, reason, seconds};
 
 /// What decides where there is no `expect` (A4).
 const STATUS: &str = "the status alone: 200 to 299 is accepted";
@@ -42,7 +42,7 @@ impl Engine {
         let address = self.wanted(at, domain, family);
         let id = self.plan.leader(own);
         let (queued, retry) = (self.queue.stage(id), self.queue.retry(id));
-        let left = |until: Duration| Some(seconds(until.saturating_sub(self.now.steady)));
+        let left = |until: Duration| Some(whole_seconds(until.saturating_sub(self.now.steady)));
         let (state, next, why) = match (queued, retry, address) {
             _ if self.waiting.contains(&id) => {
                 let left = entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
@@ -50,7 +50,7 @@ impl Engine {
                 (UpdateState::Retrying, Some(left), Some(why))
             }
             (Stage::WaitingToRetry, Some(retry), _) => {
-                (UpdateState::Retrying, left(retry.at), Some(reason(&retry.outcome)))
+                (UpdateState::Retrying, left(retry.at), Some(retry.outcome.reason()))
             }
             (Stage::Idle | Stage::Withdrawn(_), _, None) => (UpdateState::NoAddress, None, None),
             // The other address of its request is missing (H7).
@@ -71,7 +71,7 @@ impl Engine {
                 Verdict::Send(_) | Verdict::Wait(_) => (UpdateState::Sending, None, None),
             },
             _ => match self.queue.pause_of(id) {
-                Some(pause) => (UpdateState::Retrying, left(pause.until), Some(reason(&pause.outcome))),
+                Some(pause) => (UpdateState::Retrying, left(pause.until), Some(pause.outcome.reason())),
                 None => (UpdateState::Sending, None, None),
             },
         };

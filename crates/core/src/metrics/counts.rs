@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::history::record::HistoryEvent;
+use crate::journal::{EventKind, JournalEvent, Settled, What};
 use crate::lease::role_change::LeaseChange;
 use crate::net::family::Family;
-use crate::update::happened::{Happened, Settled, What};
 
 /// How many sources are counted by name.
 const MAX_SOURCES: usize = 100;
@@ -40,11 +39,11 @@ pub struct Counts {
 }
 
 /// The outcomes that are counted.
-pub(super) const OUTCOMES: [(HistoryEvent, &str); 4] = [
-    (HistoryEvent::Accepted, "accepted"),
-    (HistoryEvent::Unchanged, "unchanged"),
-    (HistoryEvent::Failed, "failed"),
-    (HistoryEvent::Stopped, "stopped"),
+pub(super) const OUTCOMES: [(EventKind, &str); 4] = [
+    (EventKind::Accepted, "accepted"),
+    (EventKind::Unchanged, "unchanged"),
+    (EventKind::Failed, "failed"),
+    (EventKind::Stopped, "stopped"),
 ];
 
 impl Default for Counts {
@@ -65,7 +64,7 @@ impl Default for Counts {
 
 impl Counts {
     /// Takes in what happened; `now` is the time on a steady clock.
-    pub fn take(&mut self, happened: &Happened, now: Duration) {
+    pub fn take(&mut self, happened: &JournalEvent, now: Duration) {
         match &happened.what {
             What::Settled(settled) => self.settle(settled, now),
             What::Address { entries, family, previous, ip, .. } => {
@@ -87,7 +86,7 @@ impl Counts {
     }
 
     fn settle(&mut self, settled: &Settled, now: Duration) {
-        let event = HistoryEvent::of(&settled.outcome);
+        let event = EventKind::of(&settled.outcome);
         if let Some(at) = OUTCOMES.iter().position(|(known, _)| *known == event) {
             self.outcomes[at] += 1;
         }

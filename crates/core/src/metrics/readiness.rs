@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::journal::{JournalEvent, Status, UpdateState, What};
 use crate::lease::membership::Membership;
 use crate::net::family::Family;
 use crate::text::duration::duration;
 use crate::update::domain::Domain;
-use crate::update::happened::{Happened, What};
-use crate::update::status::{Status, UpdateState};
 
 /// What fails, and since when.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +28,7 @@ impl ServiceReadiness {
     }
 
     /// Takes in what happened; `now` is the time on a steady clock.
-    pub fn take(&mut self, happened: &Happened, now: Duration) {
+    pub fn take(&mut self, happened: &JournalEvent, now: Duration) {
         match &happened.what {
             What::Settled(settled) => {
                 let key = (settled.entry, settled.domain.clone(), settled.family);

@@ -2,14 +2,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Counts, ServiceReadiness, ServiceTime, text};
+use crate::journal::{JournalEvent, Row, Settled, Status, UpdateState, What};
 use crate::lease::membership::tests::membership;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::lease::standing::Role;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
-use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
-use crate::update::status::{Row, Status, UpdateState};
 
 const NOW: ServiceTime = ServiceTime { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
 
@@ -69,7 +68,7 @@ fn failed_source(source: &str) -> What {
 fn counted(all: impl IntoIterator<Item = (u64, What)>) -> Counts {
     let mut counts = Counts::default();
     for (at, what) in all {
-        counts.take(&Happened { at: 1_763_170_000 + at, what }, Duration::from_secs(at));
+        counts.take(&JournalEvent { at: 1_763_170_000 + at, what }, Duration::from_secs(at));
     }
     counts
 }
@@ -197,7 +196,7 @@ fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
     let mut counts = Counts::default();
     for number in 0..500 {
         let what = failed_source(&format!("url:http://{number}.example"));
-        counts.take(&Happened { at: 0, what }, Duration::ZERO);
+        counts.take(&JournalEvent { at: 0, what }, Duration::ZERO);
     }
     let text = text(&counts, &Status { rows, ..Status::default() }, NOW);
     assert_eq!(text.matches("ddns_record_up_to_date{").count(), 1000);
@@ -209,7 +208,7 @@ fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
 fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     let mut readiness = ServiceReadiness::new(vec![Duration::from_secs(300)]);
     let take = |readiness: &mut ServiceReadiness, at, what| {
-        readiness.take(&Happened { at, what }, Duration::from_secs(at));
+        readiness.take(&JournalEvent { at, what }, Duration::from_secs(at));
     };
     let status = |state| Status { rows: vec![row("secret.example", state)], ..Status::default() };
     let (bad, good) = (status(UpdateState::Retrying), status(UpdateState::UpToDate));

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::counts::{Counts, Histogram, OUTCOMES};
+use crate::journal::{Row, Status, UpdateState};
 use crate::lease::membership::Membership;
 use crate::lease::standing::Role;
 use crate::net::family::Family;
-use crate::update::status::{Row, Status, UpdateState};
 
 /// What the text is, for the header of a response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

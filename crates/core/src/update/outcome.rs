@@ -61,6 +61,23 @@ impl Outcome {
         }
     }
 
+    /// Why an update failed, in a few words.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Accepted(status) | Self::Unchanged(status) | Self::Refused(status) => status.to_string(),
+            Self::Rejected { status, words }
+            | Self::Wait { status, words, .. }
+            | Self::Stopped { status, words, .. } => {
+                if words.is_empty() {
+                    status.to_string()
+                } else {
+                    format!("{status}: {words}")
+                }
+            }
+            Self::Failed { why, .. } => why.clone(),
+        }
+    }
+
     /// Only the status decides (A4).
     pub fn of_status(status: u16) -> Self {
         if (200..300).contains(&status) { Self::Accepted(status) } else { Self::Refused(status) }

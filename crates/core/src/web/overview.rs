@@ -4,10 +4,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use crate::journal::{Row, Status, UpdateState};
 use crate::lease::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
-use crate::update::status::{Row, Status, UpdateState};
 
 /// How many updates a page shows.
 pub const PER_PAGE: usize = 50;

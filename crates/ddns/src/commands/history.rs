@@ -3,15 +3,13 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use ddns_core::history::filter::{Filter, RecordKind};
-use ddns_core::history::record::Record;
+use ddns_core::journal::{Filter, Record, RecordKind, Status};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
 use ddns_core::text::own_json;
 use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::status::Status;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
+use ddns_core::journal::{Endpoint, Row, Status, UpdateState, tell_apart};
 use ddns_core::lease::membership::Membership;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::update::Update;
-use ddns_core::update::endpoint::{Endpoint, tell_apart};
 use ddns_core::update::hold::HeldBy;
 use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Accepted;
-use ddns_core::update::status::{Row, Status, UpdateState};
 
 use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;

@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ddns_core::journal::Status;
 use ddns_core::service::{Manager, ServiceScope, procd, systemd};
 use ddns_core::text::duration::seconds;
-use ddns_core::update::status::Status;
 
 use super::facts::{HostFacts, Installed};
 use super::{NOT_RUNNING, note};

@@ -1,9 +1,9 @@
 //! How this host stands in its group: on the first view, where there is one.
 
+use ddns_core::journal::UpdateState;
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::UpdateState;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 

@@ -1,9 +1,7 @@
 //! What happened, the latest first: the same that `ddns history` shows.
 
-use ddns_core::history::filter::RecordKind;
-use ddns_core::history::record::{HistoryEvent, Record};
+use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::UpdateState;
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
@@ -110,20 +108,20 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
     }
 }
 
-fn sign(event: HistoryEvent) -> Markup {
+fn sign(event: EventKind) -> Markup {
     let (state, words) = match event {
-        HistoryEvent::Accepted => (UpdateState::UpToDate, "accepted"),
-        HistoryEvent::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
-        HistoryEvent::Failed => (UpdateState::Retrying, "failed"),
-        HistoryEvent::Stopped => (UpdateState::Stopped, "stopped"),
-        HistoryEvent::HeldBack => (UpdateState::HeldBack, "held back"),
-        HistoryEvent::Address => (UpdateState::Sending, "address changed"),
-        HistoryEvent::NoAddress => (UpdateState::NoAddress, "no address"),
-        HistoryEvent::SourceFailed => (UpdateState::Retrying, "source failed"),
-        HistoryEvent::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
-        HistoryEvent::TookOver => (UpdateState::UpToDate, "took over"),
-        HistoryEvent::GaveBack => (UpdateState::StandBy, "gave back"),
-        HistoryEvent::Lost => (UpdateState::Retrying, "lost"),
+        EventKind::Accepted => (UpdateState::UpToDate, "accepted"),
+        EventKind::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
+        EventKind::Failed => (UpdateState::Retrying, "failed"),
+        EventKind::Stopped => (UpdateState::Stopped, "stopped"),
+        EventKind::HeldBack => (UpdateState::HeldBack, "held back"),
+        EventKind::Address => (UpdateState::Sending, "address changed"),
+        EventKind::NoAddress => (UpdateState::NoAddress, "no address"),
+        EventKind::SourceFailed => (UpdateState::Retrying, "source failed"),
+        EventKind::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
+        EventKind::TookOver => (UpdateState::UpToDate, "took over"),
+        EventKind::GaveBack => (UpdateState::StandBy, "gave back"),
+        EventKind::Lost => (UpdateState::Retrying, "lost"),
     };
     html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }
@@ -136,23 +134,23 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
     html! {
         p.soft {
             @match record.event {
-                HistoryEvent::Accepted | HistoryEvent::Unchanged => {
+                EventKind::Accepted | EventKind::Unchanged => {
                     (address()) (before())
                     @if let Some(status) = record.status { " · " (status) }
                     @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }
                     @if record.attempt > 1 { " · try " (record.attempt) }
                 }
-                HistoryEvent::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
-                HistoryEvent::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
-                HistoryEvent::HeldBack => {
+                EventKind::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
+                EventKind::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
+                EventKind::HeldBack => {
                     (address()) " · " (reason)
                     @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
                 }
-                HistoryEvent::Address => { (address()) (before()) " · " (source()) }
-                HistoryEvent::NoAddress => { "No source gave an address any more" (before()) "." }
-                HistoryEvent::SourceFailed => { (source()) ": " (reason) }
-                HistoryEvent::SourceRecovered => { (source()) }
-                HistoryEvent::TookOver | HistoryEvent::GaveBack | HistoryEvent::Lost => { "This host " (record.sentence()) "." }
+                EventKind::Address => { (address()) (before()) " · " (source()) }
+                EventKind::NoAddress => { "No source gave an address any more" (before()) "." }
+                EventKind::SourceFailed => { (source()) ": " (reason) }
+                EventKind::SourceRecovered => { (source()) }
+                EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => { "This host " (record.sentence()) "." }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What views are made of: a state, a time, a countdown, a strip of days, a pager, a text to copy, a field.
 
+use ddns_core::journal::UpdateState;
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::UpdateState;
 use ddns_core::web::when::{When, countdown};
 use maud::{Markup, Render, html};
 

@@ -1,6 +1,6 @@
 //! The last days of an update: one cell a day, the worst that happened, changes of the address marked.
 
-use ddns_core::history::days::{DAYS, Day, Mark};
+use ddns_core::journal::{DAYS, Day, Mark};
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 

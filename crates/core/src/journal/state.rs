@@ -1,13 +1,11 @@
 //! What a running instance, or the cache, knows of every update; its JSON is sent and shown.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::lease::membership::Membership;
 use crate::text::own_json::lenient;
-use crate::update::outcome::Outcome;
 use crate::update::state::Accepted;
 
 /// How every update stands.
@@ -227,28 +225,6 @@ impl Status {
             && self.rows.iter().all(|row| row.state.is_good())
             && self.group.as_ref().is_none_or(Membership::is_good)
     }
-}
-
-/// Why an update failed, in a few words.
-pub fn reason(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Accepted(status) | Outcome::Unchanged(status) | Outcome::Refused(status) => status.to_string(),
-        Outcome::Rejected { status, words }
-        | Outcome::Wait { status, words, .. }
-        | Outcome::Stopped { status, words, .. } => {
-            if words.is_empty() {
-                status.to_string()
-            } else {
-                format!("{status}: {words}")
-            }
-        }
-        Outcome::Failed { why, .. } => why.clone(),
-    }
-}
-
-/// Whole seconds, the started one included.
-pub fn seconds(duration: Duration) -> u64 {
-    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::update::status::Row;
+use super::state::Row;
 
 /// Where the updates of an entry are sent, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ pub fn tell_apart(rows: &mut [Row], endpoints: &[&Endpoint]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::status::UpdateState;
+    use crate::journal::state::UpdateState;
 
     #[test]
     fn i6_an_endpoint_is_named_as_far_as_it_is_needed() {

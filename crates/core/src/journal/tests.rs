@@ -3,13 +3,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::days::{DAYS, Day, Days, Mark};
-use super::filter::{Filter, RecordKind};
-use super::record::{HistoryEvent, Record, RecordWriter};
+use super::*;
 use crate::lease::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
-use crate::update::happened::{Happened, Held, Settled, What};
 use crate::update::outcome::Outcome;
 
 const NOW: u64 = 1_763_170_000;
@@ -39,7 +36,7 @@ fn settled(outcome: Outcome) -> Settled {
 
 fn line(what: What) -> String {
     let mut out = String::new();
-    RecordWriter::default().push(&mut out, &Happened { at: NOW, what });
+    RecordWriter::default().push(&mut out, &JournalEvent { at: NOW, what });
     out
 }
 
@@ -48,7 +45,7 @@ fn role(kind: group::LeaseChange, why: Option<&str>) -> What {
     What::Role(group::RoleChange { group, member, kind, why: why.map(str::to_owned) })
 }
 
-fn record(event: HistoryEvent, at: u64) -> Record {
+fn record(event: EventKind, at: u64) -> Record {
     let (domain, ip) = (Some("a.example".to_owned()), Some(ip("203.0.113.7")));
     Record { domain, address: ip, previous: ip, ..Record::new(at, event, Some(Family::V4)) }
 }
@@ -127,7 +124,7 @@ const LINES: &str = r#"{"at":1763170000,"event":"accepted","type":"A","domain":"
 {"at":1763170000,"event":"gave_back","group":"home","reason":"this host has no address"}
 {"at":1763170000,"event":"lost","group":"home","reason":"b holds it now"}"#;
 
-fn events() -> Vec<HistoryEvent> {
+fn events() -> Vec<EventKind> {
     LINES.lines().map(|line| Record::from_line(line).expect("a record").event).collect()
 }
 
@@ -159,7 +156,7 @@ fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
     ];
     let mut writer = RecordWriter::default();
     for (at, settled) in all {
-        let happened = Happened { at, what: What::Settled(settled) };
+        let happened = JournalEvent { at, what: What::Settled(settled) };
         let (mut shared, mut alone) = (String::new(), String::new());
         writer.push(&mut shared, &happened);
         RecordWriter::default().push(&mut alone, &happened);
@@ -212,17 +209,17 @@ fn i4_what_is_not_a_whole_record_is_left_out() {
 
 #[test]
 fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
-    let changed = Record { previous: None, ..record(HistoryEvent::Accepted, NOW) };
-    let address = Record { domain: None, ..record(HistoryEvent::Address, NOW) };
+    let changed = Record { previous: None, ..record(EventKind::Accepted, NOW) };
+    let address = Record { domain: None, ..record(EventKind::Address, NOW) };
     let of_group = |event| Record { domain: None, family: None, group: Some("home".to_owned()), ..record(event, NOW) };
     let all = [
-        record(HistoryEvent::Accepted, NOW - 10),
+        record(EventKind::Accepted, NOW - 10),
         changed,
-        record(HistoryEvent::Failed, NOW),
-        record(HistoryEvent::Stopped, NOW),
+        record(EventKind::Failed, NOW),
+        record(EventKind::Stopped, NOW),
         address,
-        of_group(HistoryEvent::TookOver),
-        of_group(HistoryEvent::Lost),
+        of_group(EventKind::TookOver),
+        of_group(EventKind::Lost),
     ];
     let taken = |filter: &Filter| {
         let is_taken = |at: &usize| filter.takes(&all[*at]);
@@ -251,12 +248,12 @@ fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
     let today = NOW / DAY;
     let at = |ago: u64| (today - ago) * DAY + 3600;
     for (event, ago, previous) in [
-        (HistoryEvent::Accepted, 40, None),
-        (HistoryEvent::Accepted, 20, None),
-        (HistoryEvent::Failed, 12, Some("203.0.113.7")),
-        (HistoryEvent::Accepted, 9, None),
-        (HistoryEvent::Failed, 9, None),
-        (HistoryEvent::Stopped, 2, None),
+        (EventKind::Accepted, 40, None),
+        (EventKind::Accepted, 20, None),
+        (EventKind::Failed, 12, Some("203.0.113.7")),
+        (EventKind::Accepted, 9, None),
+        (EventKind::Failed, 9, None),
+        (EventKind::Stopped, 2, None),
     ] {
         days.take(&Record { previous: previous.map(ip), ..record(event, at(ago)) });
     }
@@ -285,7 +282,7 @@ fn i4_a_day_begins_where_the_host_is() {
     let midnight = NOW / DAY * DAY;
     for (offset, ago) in [(0, 0), (3600, 0), (-3600, 1)] {
         let mut days = Days::new(offset);
-        days.take(&record(HistoryEvent::Accepted, midnight));
+        days.take(&record(EventKind::Accepted, midnight));
         let strip = days.of("a.example", Family::V4, midnight + DAY / 2);
         let first = strip.iter().position(|day| day.mark == Mark::Good).expect("a day");
         assert_eq!(DAYS - 1 - first, ago, "{offset}");
@@ -308,7 +305,7 @@ proptest! {
         let outcome = Outcome::Failed { why: words.clone(), reached: false };
         let mut out = String::new();
         let settled = Settled { took: Duration::from_millis(took), ..settled(outcome) };
-        RecordWriter::default().push(&mut out, &Happened { at, what: What::Settled(settled) });
+        RecordWriter::default().push(&mut out, &JournalEvent { at, what: What::Settled(settled) });
         prop_assert_eq!(out.matches('\n').count(), 1);
         let read = Record::from_line(&out).expect("a record");
         prop_assert_eq!((read.at, read.took), (at, Some(took)));

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::history::record::{HistoryEvent, Record};
+use super::event::EventKind;
+use super::record::Record;
 use crate::net::family::Family;
 
 /// How many days are shown.
@@ -76,9 +77,9 @@ impl Days {
     /// Takes in a record; they come in the order of their times.
     pub fn take(&mut self, record: &Record) {
         let mark = match record.event {
-            HistoryEvent::Accepted | HistoryEvent::Unchanged => Mark::Good,
-            HistoryEvent::Failed => Mark::Failed,
-            HistoryEvent::Stopped => Mark::Stopped,
+            EventKind::Accepted | EventKind::Unchanged => Mark::Good,
+            EventKind::Failed => Mark::Failed,
+            EventKind::Stopped => Mark::Stopped,
             _ => return,
         };
         let (Some(domain), Some(family)) = (record.domain.clone(), record.family) else { return };

@@ -1,6 +1,6 @@
 //! Which records somebody wants to see.
 
-use crate::history::record::Record;
+use super::record::Record;
 
 /// What a record must be. By default, all are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

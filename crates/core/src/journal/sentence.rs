@@ -1,36 +1,18 @@
-//! What happened, as sentences for the log.
+//! What happened, as sentences for people: in the log, and in the history.
 
-use super::plan::Plan;
+use super::event::{EventKind, Held, JournalEvent, Settled, What};
+use super::record::Record;
+use crate::lease::role_change;
 use crate::net::status::with_reason;
 use crate::text::duration::{duration, seconds};
-use crate::text::log_format::Level;
 use crate::update::Update;
-use crate::update::happened::{Happened, Held, Settled, What};
 use crate::update::outcome::Outcome;
 
-/// The log that something belongs to, by its configuration, how important it is, and whether it has a sentence.
-pub fn level(what: &What, plan: &Plan) -> Option<(usize, Level)> {
+/// What happened, for the log; empty where [`What::logged`] is none. The origin is named where `is_one_of_several`; `has_body` is
+/// how the callback sends.
+pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: bool, has_body: bool) -> String {
     match what {
-        What::Settled(settled) => {
-            let level = if settled.outcome.is_accepted() { Level::Info } else { Level::Error };
-            Some((plan.config_of(settled.entry), level))
-        }
-        What::Held(held) => {
-            Some((plan.config_of(held.entry), if held.is_repeat { Level::Debug } else { Level::Error }))
-        }
-        What::Said { config, level, .. } => Some((*config, *level)),
-        _ => None,
-    }
-}
-
-/// What happened, for people; empty where [`level`] is none.
-pub fn sentence(Happened { at, what }: &Happened, plan: &Plan) -> String {
-    match what {
-        What::Settled(settled) => {
-            let is_one_of_several = plan.config(plan.config_of(settled.entry)).entries.len() > 1;
-            let origin = settled.endpoint.as_deref().filter(|_| is_one_of_several);
-            line(settled, origin, plan.entry(settled.entry).callback.body.is_some())
-        }
+        What::Settled(settled) => line(settled, settled.endpoint.as_deref().filter(|_| is_one_of_several), has_body),
         What::Held(Held { domain, family, ip, until, why, .. }) => {
             let update = Update { domain, family: *family, ip: *ip };
             if let Some(until) = until {
@@ -116,6 +98,47 @@ fn allowed(has_body: bool, allow: &str) -> String {
         false if methods.contains(&"POST") => format!(" It allows {list}: set `token` to send a POST."),
         true if methods.contains(&"GET") => format!(" It allows {list}: leave `token` out to send a GET."),
         _ => format!(" It allows {list}: is the path in `id` right?"),
+    }
+}
+
+impl Record {
+    /// What happened, without the domain and the address: `accepted (204, 12 ms), 203.0.113.6 before`.
+    pub fn sentence(&self) -> String {
+        if let Some(kind) = self.event.of_group() {
+            let group = self.group.as_deref().unwrap_or("unknown");
+            return role_change::sentence(kind, group, self.reason.as_deref());
+        }
+        let before = || self.previous.map_or_else(String::new, |ip| format!(", {ip} before"));
+        let reason = self.reason.as_deref().unwrap_or("no reason is known");
+        let source = self.source.as_deref().unwrap_or("unknown");
+        match self.event {
+            EventKind::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
+            EventKind::Accepted => format!("accepted again{}", self.response()),
+            EventKind::Unchanged => format!("accepted, it had this address already{}", self.response()),
+            EventKind::Failed => {
+                let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
+                format!("failed: {reason}{tries}")
+            }
+            EventKind::Stopped => format!("stopped: the service said `{reason}`"),
+            EventKind::HeldBack => {
+                let left = self.until.unwrap_or(self.at).saturating_sub(self.at);
+                format!("held back for {}: {reason}", seconds(left))
+            }
+            EventKind::Address => format!("new address, from {source}{}", before()),
+            EventKind::NoAddress => format!("no address found{}", before()),
+            EventKind::SourceFailed => format!("no address from {source}: {reason}"),
+            EventKind::SourceRecovered => format!("an address from {source} again"),
+            EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => String::new(),
+        }
+    }
+
+    /// ` (204, 12 ms)`
+    fn response(&self) -> String {
+        match (self.status, self.took) {
+            (Some(status), Some(took)) => format!(" ({status}, {took} ms)"),
+            (Some(status), None) => format!(" ({status})"),
+            _ => String::new(),
+        }
     }
 }
 

@@ -1,11 +1,13 @@
-//! What happened, for whoever keeps or shows it: the history, the metrics, notifications and the page. Nothing in it is
+//! What happened, for whoever keeps or shows it: log, history, metrics, notifications and page. Nothing in it is
 //! secret: texts from outside are masked before they come here.
 
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::lease::role_change::RoleChange;
+use serde::{Deserialize, Serialize};
+
+use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::text::log_format::Level;
 use crate::update::domain::Domain;
@@ -13,7 +15,7 @@ use crate::update::outcome::Outcome;
 
 /// Something that happened, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Happened {
+pub struct JournalEvent {
     /// In seconds since the epoch.
     pub at: u64,
     /// What it was.
@@ -77,13 +79,26 @@ pub enum What {
     Role(RoleChange),
     /// Something that only the log tells.
     Said {
-        /// The number of the configuration whose log it is.
-        config: usize,
+        /// The entry whose log it is.
+        entry: usize,
         /// How important it is.
         level: Level,
         /// A sentence without secrets.
         text: String,
     },
+}
+
+impl What {
+    /// The entry whose log tells it, and how important it is; `None` if the log does not.
+    pub fn logged(&self) -> Option<(usize, Level)> {
+        match self {
+            Self::Settled(settled) if settled.outcome.is_accepted() => Some((settled.entry, Level::Info)),
+            Self::Settled(settled) => Some((settled.entry, Level::Error)),
+            Self::Held(held) => Some((held.entry, if held.is_repeat { Level::Debug } else { Level::Error })),
+            Self::Said { entry, level, .. } => Some((*entry, *level)),
+            _ => None,
+        }
+    }
 }
 
 /// An update that is held back or stopped.
@@ -120,7 +135,7 @@ pub struct Settled {
     pub ip: IpAddr,
     /// What the endpoint accepted before; none where nothing is known.
     pub previous: Option<IpAddr>,
-    /// The status, and the reason of a failure, masked: [`Outcome::status`], [`crate::update::status::reason`].
+    /// The status, and the reason of a failure, masked: [`Outcome::status`], [`Outcome::reason`].
     pub outcome: Outcome,
     /// How long the request took.
     pub took: Duration,
@@ -140,5 +155,69 @@ impl Settled {
     /// Whether the endpoint has another address now than it had.
     pub fn is_change(&self) -> bool {
         self.outcome.is_accepted() && self.previous != Some(self.ip)
+    }
+}
+
+/// What an event is called: in the history, in metrics and on the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// The endpoint accepted an update.
+    Accepted,
+    /// The same, and it had this address already.
+    Unchanged,
+    /// An update failed.
+    Failed,
+    /// The service refused an update for good.
+    Stopped,
+    /// An update that was due was not sent yet.
+    HeldBack,
+    /// The address of this host changed.
+    Address,
+    /// No source gave an address any more.
+    NoAddress,
+    /// A source gave no address.
+    SourceFailed,
+    /// A source that had failed gave an address again.
+    SourceRecovered,
+    /// This host took over the lease of its group.
+    TookOver,
+    /// It gave the lease back.
+    GaveBack,
+    /// It lost the lease.
+    Lost,
+}
+
+impl EventKind {
+    /// Whether something went wrong.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed | Self::Lost)
+    }
+
+    /// Whether the endpoint has the address.
+    pub fn is_accepted(self) -> bool {
+        matches!(self, Self::Accepted | Self::Unchanged)
+    }
+
+    /// What happened to the lease of the group; `None` if it is about something else.
+    pub fn of_group(self) -> Option<LeaseChange> {
+        match self {
+            Self::TookOver => Some(LeaseChange::TookOver),
+            Self::GaveBack => Some(LeaseChange::GaveBack),
+            Self::Lost => Some(LeaseChange::Lost),
+            _ => None,
+        }
+    }
+
+    /// The event of an outcome.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Accepted(_) => Self::Accepted,
+            Outcome::Unchanged(_) => Self::Unchanged,
+            Outcome::Stopped { .. } => Self::Stopped,
+            Outcome::Refused(_) | Outcome::Rejected { .. } | Outcome::Wait { .. } | Outcome::Failed { .. } => {
+                Self::Failed
+            }
+        }
     }
 }
