@@ -12,9 +12,9 @@ mod record;
 mod sentence;
 mod state;
 
-pub use days::{DAYS, Day, Days, Mark};
+pub use days::{DAYS, Day, Days};
 pub use endpoint::{Endpoint, tell_apart};
-pub use event::{EventKind, Held, JournalEvent, Settled, What};
+pub use event::{About, EventKind, Held, JournalEvent, Settled, What};
 pub use filter::{Filter, RecordKind};
 pub use record::{Record, RecordWriter};
 pub use sentence::sentence;

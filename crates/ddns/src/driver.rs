@@ -121,8 +121,8 @@ impl<'a> Driver<'a> {
     /// What happened since this was last called; it is in the log then.
     pub(crate) fn take_journal(&mut self) -> Vec<JournalEvent> {
         for event in &self.out.journal {
-            let Some((entry, level)) = event.what.logged() else { continue };
-            let (config, has_body) = (self.plan.config_of(entry), self.plan.entry(entry).callback.body.is_some());
+            let (Some(level), [entry, ..]) = (event.what.level(), event.what.entries()) else { continue };
+            let (config, has_body) = (self.plan.config_of(*entry), self.plan.entry(*entry).callback.body.is_some());
             let is_one_of_several = self.plan.config(config).entries.len() > 1;
             self.logs[config].line(level, || sentence(event, is_one_of_several, has_body));
         }

@@ -68,13 +68,11 @@ impl<'a> History<'a> {
 
     /// Takes in what happened.
     pub(crate) fn take(&mut self, news: &[JournalEvent]) {
-        if news.iter().all(|happened| matches!(happened.what, What::Said { .. })) {
+        if news.iter().all(|event| event.what.kind().is_none()) {
             return;
         }
         let files = self.files.get_or_insert_with(|| HistoryFiles::of(&self.plan, self.logs, self.environment));
-        for happened in news {
-            files.push(happened);
-        }
+        news.iter().for_each(|event| files.push(event));
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }
 
@@ -136,31 +134,15 @@ impl<'a> HistoryFiles<'a> {
         files
     }
 
-    fn push(&mut self, happened: &JournalEvent) {
-        match &happened.what {
-            What::Role(_) => (0..self.all.len()).for_each(|file| self.push_to(Some(file), happened)),
-            What::Settled(settled) => self.push_to(self.of[settled.entry], happened),
-            What::Held(held) => self.push_to(self.of[held.entry], happened),
-            What::Said { .. } => {}
-            What::Address { entries, .. }
-            | What::NoAddress { entries, .. }
-            | What::SourceFailed { entries, .. }
-            | What::SourceRecovered { entries, .. } => {
-                let mut files: Vec<usize> = entries.iter().filter_map(|entry| self.of[*entry]).collect();
-                files.sort_unstable();
-                files.dedup();
-                for file in files {
-                    self.push_to(Some(file), happened);
+    fn push(&mut self, event: &JournalEvent) {
+        for (at, lines) in self.all.iter_mut().enumerate() {
+            let is_meant = event.what.entries().iter().any(|entry| self.of[*entry] == Some(at));
+            if is_meant || matches!(event.what, What::Role(_)) {
+                lines.writer.push(&mut lines.text, event);
+                if lines.text.len() >= CHUNK {
+                    lines.save();
                 }
             }
-        }
-    }
-
-    fn push_to(&mut self, file: Option<usize>, happened: &JournalEvent) {
-        let Some(lines) = file.map(|file| &mut self.all[file]) else { return };
-        lines.writer.push(&mut lines.text, happened);
-        if lines.text.len() >= CHUNK {
-            lines.save();
         }
     }
 }

@@ -13,9 +13,9 @@ use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
 use ddns_core::engine::Engine;
 use ddns_core::engine::plan::Plan;
-use ddns_core::journal::{JournalEvent, Settled, What};
+use ddns_core::journal::{About, JournalEvent, What};
 use ddns_core::net::family::Family;
-use ddns_core::notify::{self, About, Ledger, NotifyEvent, Outgoing, UpdateNews};
+use ddns_core::notify::{self, Ledger, NotifyEvent, Outgoing};
 use ddns_core::text::log_format::Level;
 use ddns_core::update::outcome::{Outcome, Tally};
 use ddns_core::update::state::Fingerprint;
@@ -87,12 +87,17 @@ impl<'a> Notifier<'a> {
     }
 
     /// Takes in what happened.
-    pub(crate) fn take(&mut self, happened: &[JournalEvent], engine: &mut Engine) {
-        for JournalEvent { at, what } in happened {
+    pub(crate) fn take(&mut self, journal: &[JournalEvent], engine: &mut Engine) {
+        for JournalEvent { at, what } in journal {
             match what {
                 What::Settled(settled) => {
-                    let about = About { entry: settled.entry, domain: settled.domain.clone(), family: settled.family };
-                    self.note(&about, &news(settled, engine.remembers(settled.entry)), *at, engine);
+                    let about = &settled.about;
+                    // Where nothing is remembered, nobody knows whether it changed anything.
+                    if settled.is_change() && engine.remembers(about.entry) {
+                        let meant = self.each.iter_mut().filter(|one| one.entries.contains(&about.entry));
+                        meant.for_each(|one| one.ledger.change(about, settled.ip, settled.previous));
+                    }
+                    self.note(about, &settled.outcome, *at, engine);
                 }
                 What::SourceFailed { entries, family, source, why, .. } => {
                     for entry in entries {
@@ -113,11 +118,12 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    fn note(&mut self, about: &About, news: &UpdateNews, at: u64, engine: &mut Engine) {
+    /// Counts how an update ended.
+    fn note(&mut self, about: &About, outcome: &Outcome, at: u64, engine: &mut Engine) {
         for one in self.each.iter_mut().filter(|one| one.entries.contains(&about.entry)) {
             let key = one.key(about.entry, engine);
             let before = engine.streak(key, about);
-            let after = one.ledger.take(about, news.clone(), before, at);
+            let after = one.ledger.take(about, outcome, before, at);
             if after != before {
                 engine.set_streak(key, about, after);
             }
@@ -132,9 +138,9 @@ impl<'a> Notifier<'a> {
             if !self.missing.contains(&(entry, family)) {
                 continue;
             }
-            let news = UpdateNews::Failed(format!("no {family} address found ({why})"));
+            let outcome = Outcome::Failed { why: format!("no {family} address found ({why})"), reached: false };
             for domain in plan.entry(entry).domains_of(family) {
-                self.note(&About { entry, domain: domain.clone(), family }, &news, now, engine);
+                self.note(&About { entry, domain: domain.clone(), family }, &outcome, now, engine);
             }
         }
         for one in &mut self.each {
@@ -223,17 +229,6 @@ impl One<'_> {
     }
 }
 
-/// What the end of a request means for a notification. Where nothing is remembered, nobody knows whether it changed anything.
-fn news(settled: &Settled, is_known: bool) -> UpdateNews {
-    match &settled.outcome {
-        _ if settled.is_change() && is_known => UpdateNews::Changed { ip: settled.ip, previous: settled.previous },
-        outcome if outcome.is_accepted() => UpdateNews::Accepted,
-        outcome @ Outcome::Stopped { .. } => UpdateNews::Stopped(outcome.reason()),
-        Outcome::Refused(status) => UpdateNews::Failed(with_reason(*status)),
-        outcome => UpdateNews::Failed(outcome.reason()),
-    }
-}
-
 /// Sends a notification, with more tries where it certainly did not arrive. Whether it arrived, or may have.
 async fn deliver(
     notification: &Notification,
@@ -248,7 +243,7 @@ async fn deliver(
     for number in 1.. {
         let left = limit.saturating_sub(began.elapsed());
         let sent = send(notification, &notice, client, left, log).await;
-        let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.as_str());
+        let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.key());
         let (origin, why) = match sent {
             Ok(origin) => {
                 log.line(Level::Info, || format!("{}: sent", what(&origin)));

@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
-use crate::journal::{Last, Settled, What};
+use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::limiter::Line;
@@ -158,9 +158,7 @@ impl Engine {
         for (place, (update, previous)) in updates.iter().enumerate() {
             let outcome = outcome_of(place);
             self.tell(What::Settled(Settled {
-                entry: at,
-                domain: update.domain.clone(),
-                family: update.family,
+                about: About { entry: at, domain: update.domain.clone(), family: update.family },
                 endpoint: endpoint.clone(),
                 ip: update.ip,
                 previous: *previous,

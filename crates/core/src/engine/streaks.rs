@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use super::Engine;
 use crate::config::Notification;
+use crate::journal::About;
 use crate::net::family::Family;
-use crate::notify::{About, StreakStatus};
+use crate::notify::StreakStatus;
 use crate::schedule::queue::Stage;
 use crate::update::Update;
 use crate::update::domain::Domain;

@@ -1,8 +1,10 @@
 //! What happened, for whoever keeps or shows it: log, history, metrics, notifications and page. Nothing in it is
 //! secret: texts from outside are masked before they come here.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::slice;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::text::log_format::Level;
+use crate::text::vocabulary::vocabulary;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
 
@@ -89,27 +92,72 @@ pub enum What {
 }
 
 impl What {
-    /// The entry whose log tells it, and how important it is; `None` if the log does not.
-    pub fn logged(&self) -> Option<(usize, Level)> {
+    /// What it is called; `None` if only the log tells it.
+    pub fn kind(&self) -> Option<EventKind> {
         match self {
-            Self::Settled(settled) if settled.outcome.is_accepted() => Some((settled.entry, Level::Info)),
-            Self::Settled(settled) => Some((settled.entry, Level::Error)),
-            Self::Held(held) => Some((held.entry, if held.is_repeat { Level::Debug } else { Level::Error })),
-            Self::Said { entry, level, .. } => Some((*entry, *level)),
+            Self::Settled(settled) => Some(EventKind::of(&settled.outcome)),
+            // That it was stopped was told when it was.
+            Self::Held(held) => held.until.map(|_| EventKind::HeldBack),
+            Self::Address { .. } => Some(EventKind::Address),
+            Self::NoAddress { .. } => Some(EventKind::NoAddress),
+            Self::SourceFailed { .. } => Some(EventKind::SourceFailed),
+            Self::SourceRecovered { .. } => Some(EventKind::SourceRecovered),
+            Self::Role(change) => Some(match change.kind {
+                LeaseChange::TookOver => EventKind::TookOver,
+                LeaseChange::GaveBack => EventKind::GaveBack,
+                LeaseChange::Lost => EventKind::Lost,
+            }),
+            Self::Said { .. } => None,
+        }
+    }
+
+    /// The entries that it is about; none where it is about this host.
+    pub fn entries(&self) -> &[usize] {
+        match self {
+            Self::Settled(Settled { about, .. }) | Self::Held(Held { about, .. }) => slice::from_ref(&about.entry),
+            Self::Said { entry, .. } => slice::from_ref(entry),
+            Self::Address { entries, .. }
+            | Self::NoAddress { entries, .. }
+            | Self::SourceFailed { entries, .. }
+            | Self::SourceRecovered { entries, .. } => entries,
+            Self::Role(_) => &[],
+        }
+    }
+
+    /// How important it is for the log of its entry; `None` if that does not tell it.
+    pub fn level(&self) -> Option<Level> {
+        match self {
+            Self::Settled(settled) if settled.outcome.is_accepted() => Some(Level::Info),
+            Self::Held(held) if held.is_repeat => Some(Level::Debug),
+            Self::Settled(_) | Self::Held(_) => Some(Level::Error),
+            Self::Said { level, .. } => Some(*level),
             _ => None,
         }
+    }
+}
+
+/// One update: its entry by its number, and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct About {
+    /// Counted over all configurations.
+    pub entry: usize,
+    /// The domain.
+    pub domain: Domain,
+    /// The record type.
+    pub family: Family,
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.domain, self.family.record_type())
     }
 }
 
 /// An update that is held back or stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Its entry.
-    pub entry: usize,
-    /// Its domain.
-    pub domain: Domain,
-    /// Its type.
-    pub family: Family,
+    /// Which one.
+    pub about: About,
     /// The address that is not sent.
     pub ip: IpAddr,
     /// Until when, in seconds since the epoch; `None` if its service stopped it.
@@ -123,12 +171,8 @@ pub struct Held {
 /// How one update ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
-    /// Its entry.
-    pub entry: usize,
-    /// Its domain.
-    pub domain: Domain,
-    /// Its type.
-    pub family: Family,
+    /// Which one.
+    pub about: About,
     /// Where it was sent: the origin; none where it cannot be said.
     pub endpoint: Option<Rc<str>>,
     /// The address that was sent.
@@ -158,37 +202,42 @@ impl Settled {
     }
 }
 
-/// What an event is called: in the history, in metrics and on the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// The endpoint accepted an update.
-    Accepted,
-    /// The same, and it had this address already.
-    Unchanged,
-    /// An update failed.
-    Failed,
-    /// The service refused an update for good.
-    Stopped,
-    /// An update that was due was not sent yet.
-    HeldBack,
-    /// The address of this host changed.
-    Address,
-    /// No source gave an address any more.
-    NoAddress,
-    /// A source gave no address.
-    SourceFailed,
-    /// A source that had failed gave an address again.
-    SourceRecovered,
-    /// This host took over the lease of its group.
-    TookOver,
-    /// It gave the lease back.
-    GaveBack,
-    /// It lost the lease.
-    Lost,
+vocabulary! {
+    /// What an event is called: in the history, in metrics and on the page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EventKind {
+        /// The endpoint accepted an update.
+        Accepted = "accepted",
+        /// The same, and it had this address already.
+        Unchanged = "unchanged" "accepted, unchanged",
+        /// An update failed.
+        Failed = "failed",
+        /// The service refused an update for good.
+        Stopped = "stopped",
+        /// An update that was due was not sent yet.
+        HeldBack = "held_back" "held back",
+        /// The address of this host changed.
+        Address = "address" "address changed",
+        /// No source gave an address any more.
+        NoAddress = "no_address" "no address",
+        /// A source gave no address.
+        SourceFailed = "source_failed" "source failed",
+        /// A source that had failed gave an address again.
+        SourceRecovered = "source_recovered" "source recovered",
+        /// This host took over the lease of its group.
+        TookOver = "took_over" "took over",
+        /// It gave the lease back.
+        GaveBack = "gave_back" "gave back",
+        /// It lost the lease.
+        Lost = "lost",
+    }
 }
 
 impl EventKind {
+    /// How an update that was sent may end.
+    pub const OUTCOMES: [Self; 4] = [Self::Accepted, Self::Unchanged, Self::Failed, Self::Stopped];
+
     /// Whether something went wrong.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed | Self::Lost)

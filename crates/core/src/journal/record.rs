@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{EventKind, Held, JournalEvent, Settled, What};
-use crate::lease::role_change::{LeaseChange, RoleChange};
+use crate::lease::role_change::RoleChange;
 use crate::net::family::Family;
 use crate::text::json::push_escaped;
 use crate::text::number::push_number;
@@ -115,14 +115,18 @@ impl Record {
 
     /// What happened, as a record. `None` where it says no more than those before it: a try that failed as the one before it has
     /// one only when their number has doubled, so that a dead endpoint does not fill the history.
-    fn of(happened: &JournalEvent) -> Option<Self> {
-        let new = |event, family: &Family| Self::new(happened.at, event, Some(*family));
-        Some(match &happened.what {
+    fn of(JournalEvent { at, what }: &JournalEvent) -> Option<Self> {
+        let kind = what.kind()?;
+        let new = |family: &Family| Self::new(*at, kind, Some(*family));
+        Some(match what {
             What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return None,
-            What::SourceFailed { is_repeat: true, .. } | What::Said { .. } => return None,
-            What::Held(held) if held.is_repeat || held.until.is_none() => return None,
+            What::SourceFailed { is_repeat: true, .. }
+            | What::Held(Held { is_repeat: true, .. })
+            | What::Said { .. } => {
+                return None;
+            }
             What::Settled(settled) => Self {
-                domain: Some(settled.domain.to_string()),
+                domain: Some(settled.about.domain.to_string()),
                 endpoint: settled.endpoint.as_deref().map(str::to_owned),
                 address: Some(settled.ip),
                 previous: settled.previous,
@@ -130,38 +134,27 @@ impl Record {
                 took: Some(milliseconds(settled)),
                 attempt: settled.attempt,
                 reason: (!settled.outcome.is_accepted()).then(|| cut(&settled.outcome.reason())),
-                ..new(EventKind::of(&settled.outcome), &settled.family)
+                ..new(&settled.about.family)
             },
-            What::Held(Held { domain, family, ip, until, why, .. }) => Self {
-                domain: Some(domain.to_string()),
+            What::Held(Held { about, ip, until, why, .. }) => Self {
+                domain: Some(about.domain.to_string()),
                 address: Some(*ip),
                 until: *until,
                 reason: Some(cut(why)),
-                ..new(EventKind::HeldBack, family)
+                ..new(&about.family)
             },
-            What::Address { family, ip, previous, source, .. } => Self {
-                address: Some(*ip),
-                previous: *previous,
-                source: Some(source.clone()),
-                ..new(EventKind::Address, family)
-            },
-            What::NoAddress { family, previous, .. } => {
-                Self { previous: *previous, ..new(EventKind::NoAddress, family) }
+            What::Address { family, ip, previous, source, .. } => {
+                let source = Some(source.clone());
+                Self { address: Some(*ip), previous: *previous, source, ..new(family) }
             }
+            What::NoAddress { family, previous, .. } => Self { previous: *previous, ..new(family) },
             What::SourceFailed { family, source, why, .. } => {
-                Self { source: Some(source.clone()), reason: Some(cut(why)), ..new(EventKind::SourceFailed, family) }
+                Self { source: Some(source.clone()), reason: Some(cut(why)), ..new(family) }
             }
-            What::SourceRecovered { family, source, .. } => {
-                Self { source: Some(source.clone()), ..new(EventKind::SourceRecovered, family) }
-            }
-            What::Role(RoleChange { group, kind, why, .. }) => {
-                let event = match kind {
-                    LeaseChange::TookOver => EventKind::TookOver,
-                    LeaseChange::GaveBack => EventKind::GaveBack,
-                    LeaseChange::Lost => EventKind::Lost,
-                };
+            What::SourceRecovered { family, source, .. } => Self { source: Some(source.clone()), ..new(family) },
+            What::Role(RoleChange { group, why, .. }) => {
                 let (group, reason) = (Some(group.clone()), why.as_deref().map(cut));
-                Self { group, reason, ..Self::new(happened.at, event, None) }
+                Self { group, reason, ..Self::new(*at, kind, None) }
             }
         })
     }
@@ -186,18 +179,18 @@ struct SharedText {
 
 impl RecordWriter {
     /// Adds the line of what happened. Nothing, where it says no more than the lines before it.
-    pub fn push(&mut self, out: &mut String, happened: &JournalEvent) {
-        match &happened.what {
+    pub fn push(&mut self, out: &mut String, event: &JournalEvent) {
+        match &event.what {
             What::Settled(settled) if settled.attempt == 1 && settled.outcome.is_accepted() => {
-                self.push_accepted(out, happened.at, settled);
+                self.push_accepted(out, event.at, settled);
             }
-            _ => out.extend(Record::of(happened).map(|record| record.to_line() + "\n")),
+            _ => out.extend(Record::of(event).map(|record| record.to_line() + "\n")),
         }
     }
 
     fn push_accepted(&mut self, out: &mut String, at: u64, settled: &Settled) {
-        let Settled { family, ip, previous, outcome, .. } = settled;
-        let key = (at, EventKind::of(outcome), *family, *ip, *previous, outcome.status());
+        let Settled { about, ip, previous, outcome, .. } = settled;
+        let key = (at, EventKind::of(outcome), about.family, *ip, *previous, outcome.status());
         let is_same = |last: &SharedText| last.key == key && last.endpoint == settled.endpoint;
         let SharedText { line, place, .. } = match &mut self.last {
             Some(last) if is_same(last) => last,
@@ -205,7 +198,7 @@ impl RecordWriter {
         };
         out.reserve(LIKELY);
         out.push_str(&line[..*place]);
-        push_escaped(out, settled.domain.as_str());
+        push_escaped(out, about.domain.as_str());
         out.push_str(line[*place..].trim_end_matches('}'));
         out.push_str(",\"ms\":");
         push_number(out, milliseconds(settled));

@@ -5,21 +5,19 @@ use super::record::Record;
 use crate::lease::role_change;
 use crate::net::status::with_reason;
 use crate::text::duration::{duration, seconds};
-use crate::update::Update;
 use crate::update::outcome::Outcome;
 
-/// What happened, for the log; empty where [`What::logged`] is none. The origin is named where `is_one_of_several`; `has_body` is
+/// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
 /// how the callback sends.
 pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: bool, has_body: bool) -> String {
     match what {
         What::Settled(settled) => line(settled, settled.endpoint.as_deref().filter(|_| is_one_of_several), has_body),
-        What::Held(Held { domain, family, ip, until, why, .. }) => {
-            let update = Update { domain, family: *family, ip: *ip };
-            if let Some(until) = until {
-                return format!("{update}: held back for {}: {why}", seconds(until.saturating_sub(*at)));
-            }
+        What::Held(Held { about, ip, until: Some(until), why, .. }) => {
+            format!("{about} {ip}: held back for {}: {why}", seconds(until.saturating_sub(*at)))
+        }
+        What::Held(Held { about, ip, why, .. }) => {
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
-            format!("{update}: stopped: the service refused it for good with `{why}`; {way_out}")
+            format!("{about} {ip}: stopped: the service refused it for good with `{why}`; {way_out}")
         }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),
@@ -28,7 +26,7 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. The origin is named where there are several.
 fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
-    let update = Update { domain: &settled.domain, family: settled.family, ip: settled.ip };
+    let update = format!("{} {}", settled.about, settled.ip);
     let took = settled.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
     let again = settled.retry_in.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
@@ -147,10 +145,10 @@ mod tests {
     use std::net::IpAddr;
     use std::time::Duration;
 
+    use super::*;
+    use crate::journal::About;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-
-    use super::*;
 
     #[test]
     fn the_advice_after_405_follows_what_is_allowed() {
@@ -170,9 +168,7 @@ mod tests {
     #[test]
     fn the_time_of_a_retry_stands_before_the_advice() {
         let settled = Settled {
-            entry: 0,
-            domain: Domain::parse("home.example.com").expect("a name"),
-            family: Family::V4,
+            about: About { entry: 0, domain: Domain::parse("home.example.com").expect("a name"), family: Family::V4 },
             endpoint: None,
             ip: IpAddr::from([203, 0, 113, 7]),
             previous: None,

@@ -18,9 +18,7 @@ fn ip(text: &str) -> IpAddr {
 
 fn settled(outcome: Outcome) -> Settled {
     Settled {
-        entry: 0,
-        domain: Domain::parse("home.example.com").expect("a domain"),
-        family: Family::V4,
+        about: About { entry: 0, domain: Domain::parse("home.example.com").expect("a domain"), family: Family::V4 },
         endpoint: Some("https://dns.example".into()),
         ip: ip("203.0.113.7"),
         previous: Some(ip("203.0.113.6")),
@@ -66,9 +64,7 @@ fn i4_what_happened_is_one_line_of_json() {
         ),
         (
             What::Held(Held {
-                entry: 0,
-                domain,
-                family,
+                about: About { entry: 0, domain, family },
                 ip: address,
                 until: Some(NOW + 60),
                 why: "it asked".to_owned(),
@@ -133,22 +129,27 @@ fn i4_lines_of_a_former_version_are_read_and_written_as_they_are() {
     for line in LINES.lines() {
         assert_eq!(Record::from_line(line).map(|record| record.to_line()).as_deref(), Some(line));
     }
-    for (at, event) in events().into_iter().enumerate() {
-        assert_eq!(event as usize, at, "one of each");
+    assert_eq!(events(), EventKind::ALL, "one of each");
+    for event in EventKind::ALL {
+        assert_eq!(crate::text::own_json::line(&event), format!("\"{}\"", event.key()));
     }
 }
 
 #[test]
 fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
     let accepted = settled(Outcome::Accepted(204));
-    let name = |text: &str| Domain::parse(text).expect("a domain");
+    let about = &accepted.about;
+    let other = About { domain: Domain::parse("b\"\\.example").expect("a domain"), ..about.clone() };
     let all = [
         (NOW, accepted.clone()),
-        (NOW, Settled { domain: name("b\"\\.example"), took: Duration::from_secs(3), ..accepted.clone() }),
+        (NOW, Settled { about: other, took: Duration::from_secs(3), ..accepted.clone() }),
         (NOW + 1, accepted.clone()),
         (NOW + 1, Settled { previous: None, ..accepted.clone() }),
         (NOW + 1, Settled { endpoint: None, ..accepted.clone() }),
-        (NOW + 1, Settled { family: Family::V6, ip: ip("2001:db8::1"), ..accepted.clone() }),
+        (
+            NOW + 1,
+            Settled { about: About { family: Family::V6, ..about.clone() }, ip: ip("2001:db8::1"), ..accepted.clone() },
+        ),
         (NOW + 1, settled(Outcome::Unchanged(204))),
         (NOW + 1, settled(Outcome::Accepted(200))),
         (NOW + 1, Settled { attempt: 2, ..settled(Outcome::Accepted(200)) }),
@@ -156,10 +157,10 @@ fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
     ];
     let mut writer = RecordWriter::default();
     for (at, settled) in all {
-        let happened = JournalEvent { at, what: What::Settled(settled) };
+        let event = JournalEvent { at, what: What::Settled(settled) };
         let (mut shared, mut alone) = (String::new(), String::new());
-        writer.push(&mut shared, &happened);
-        RecordWriter::default().push(&mut alone, &happened);
+        writer.push(&mut shared, &event);
+        RecordWriter::default().push(&mut alone, &event);
         assert_eq!(shared, alone);
         assert_eq!(Record::from_line(&shared).map(|record| record.to_line() + "\n"), Some(shared));
     }
@@ -238,7 +239,7 @@ fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
     assert_eq!(taken(&Filter { words: ".exam".to_owned(), ..kind(RecordKind::Accepted) }), [0, 1]);
     assert_eq!(taken(&Filter { words: "b.".to_owned(), ..Filter::default() }), [0; 0]);
     for kind in RecordKind::ALL {
-        assert_eq!(RecordKind::parse(kind.name()), Some(kind));
+        assert_eq!(RecordKind::parse(kind.key()), Some(kind));
     }
 }
 
@@ -260,13 +261,13 @@ fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
     let strip = days.of("a.example", Family::V4, NOW);
     let shown: String = strip
         .iter()
-        .map(|day| match (day.mark, day.is_change) {
-            (Mark::Unknown, _) => '?',
-            (Mark::Good, false) => '.',
-            (Mark::Good, true) => 'c',
-            (Mark::Failed, false) => 'f',
-            (Mark::Failed, true) => 'F',
-            (Mark::Stopped, _) => 's',
+        .map(|day| match (day.worst, day.is_change) {
+            (None, _) => '?',
+            (Some(EventKind::Accepted), false) => '.',
+            (Some(EventKind::Accepted), true) => 'c',
+            (Some(EventKind::Failed), false) => 'f',
+            (Some(EventKind::Failed), true) => 'F',
+            (Some(_), _) => 's',
         })
         .collect();
     assert_eq!(shown, ".........c.......fffFffffffsss");
@@ -274,7 +275,7 @@ fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
     assert_eq!(days.of("b.example", Family::V4, NOW), [Day::default(); DAYS]);
     assert_eq!(days.of("a.example", Family::V6, NOW), [Day::default(); DAYS]);
     let later = days.of("a.example", Family::V4, NOW + 100 * DAY);
-    assert!(later.iter().all(|day| *day == Day { mark: Mark::Stopped, is_change: false }));
+    assert!(later.iter().all(|day| *day == Day { worst: Some(EventKind::Stopped), is_change: false }));
 }
 
 #[test]
@@ -284,7 +285,7 @@ fn i4_a_day_begins_where_the_host_is() {
         let mut days = Days::new(offset);
         days.take(&record(EventKind::Accepted, midnight));
         let strip = days.of("a.example", Family::V4, midnight + DAY / 2);
-        let first = strip.iter().position(|day| day.mark == Mark::Good).expect("a day");
+        let first = strip.iter().position(|day| day.worst == Some(EventKind::Accepted)).expect("a day");
         assert_eq!(DAYS - 1 - first, ago, "{offset}");
     }
 }

@@ -2,7 +2,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Counts, ServiceReadiness, ServiceTime, text};
-use crate::journal::{JournalEvent, Row, Settled, Status, UpdateState, What};
+use crate::journal::{About, JournalEvent, Row, Settled, Status, UpdateState, What};
 use crate::lease::membership::tests::membership;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::lease::standing::Role;
@@ -38,9 +38,7 @@ fn row(domain: &str, state: UpdateState) -> Row {
 
 fn settled(outcome: Outcome, attempt: u32) -> What {
     What::Settled(Settled {
-        entry: 0,
-        domain: Domain::parse("a.example").expect("a domain"),
-        family: Family::V4,
+        about: About { entry: 0, domain: Domain::parse("a.example").expect("a domain"), family: Family::V4 },
         endpoint: None,
         ip: ip("203.0.113.7"),
         previous: Some(ip("203.0.113.6")),

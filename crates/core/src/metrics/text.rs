@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::counts::{Counts, Histogram, OUTCOMES};
-use crate::journal::{Row, Status, UpdateState};
+use super::counts::{Counts, Histogram};
+use crate::journal::{EventKind, Row, Status, UpdateState};
 use crate::lease::membership::Membership;
 use crate::lease::standing::Role;
 use crate::net::family::Family;
@@ -15,17 +15,6 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// How many domains have series of their own.
 const MAX_DOMAINS: usize = 1000;
-
-/// How far an update can be in a service.
-const STATES: [UpdateState; 7] = [
-    UpdateState::UpToDate,
-    UpdateState::Sending,
-    UpdateState::Retrying,
-    UpdateState::HeldBack,
-    UpdateState::Stopped,
-    UpdateState::NoAddress,
-    UpdateState::StandBy,
-];
 
 /// What the text needs to know besides.
 #[derive(Debug, Clone, Copy)]
@@ -116,8 +105,8 @@ impl Exposition {
 
     fn about_outcomes(&mut self, counts: &Counts) {
         self.family("ddns_updates_total", "counter", "Updates that were sent or tried, by outcome.");
-        for ((_, outcome), count) in OUTCOMES.iter().zip(counts.outcomes) {
-            self.sample("ddns_updates_total", &[("outcome", outcome)], count);
+        for outcome in EventKind::OUTCOMES {
+            self.sample("ddns_updates_total", &[("outcome", outcome.key())], counts.events[outcome as usize]);
         }
         self.single("ddns_retries_total", "counter", "Tries of an update after its first one.", counts.retries);
         self.histogram("ddns_request_seconds", "How long requests took.", &counts.requests);
@@ -149,7 +138,12 @@ impl Exposition {
 
     fn about_states(&mut self, status: &Status) {
         self.family("ddns_records", "gauge", "Records by how far their update is.");
-        for state in STATES.into_iter().filter(|state| *state != UpdateState::StandBy || status.group.is_some()) {
+        let can_be = |state: &UpdateState| match state {
+            UpdateState::Accepted | UpdateState::InDoubt => false,
+            UpdateState::StandBy => status.group.is_some(),
+            _ => true,
+        };
+        for state in UpdateState::ALL.into_iter().filter(can_be) {
             let count = status.rows.iter().filter(|row| row.state == state).count();
             self.sample("ddns_records", &[("state", state.key())], count);
         }
@@ -181,9 +175,11 @@ impl Exposition {
         let left = standing.lease_left.filter(|_| is_holder).unwrap_or_default();
         self.family(name, "gauge", "How long this host may go on sending without another renewal; 0 where it may not.");
         self.sample(name, &labels, left.as_secs());
+        let count = |kind: EventKind| counts.events[kind as usize];
+        let losses = count(EventKind::Lost) + count(EventKind::GaveBack);
         for (name, help, count) in [
-            ("ddns_group_takeovers_total", "How often this host took over the lease.", counts.take_overs),
-            ("ddns_group_losses_total", "How often this host lost the lease or gave it back.", counts.losses),
+            ("ddns_group_takeovers_total", "How often this host took over the lease.", count(EventKind::TookOver)),
+            ("ddns_group_losses_total", "How often this host lost the lease or gave it back.", losses),
         ] {
             self.family(name, "counter", help);
             self.sample(name, &labels, count);

@@ -152,7 +152,7 @@ async fn round(
         for domain in entry.domains_of(family) {
             let update = entry.update(domain, family, addresses[family.index()]);
             let is_sent =
-                |happened: &JournalEvent| matches!(&happened.what, What::Settled(settled) if settled.entry == at);
+                |event: &JournalEvent| matches!(&event.what, What::Settled(settled) if settled.about.entry == at);
             if !journal.iter().any(is_sent) {
                 writeln!(out, "   {update}: already up to date\n")?;
                 continue;

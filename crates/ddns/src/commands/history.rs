@@ -103,12 +103,12 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
         }
     };
     let kinds = [RecordKind::Failed, RecordKind::Changed, RecordKind::Group];
-    let kind = match kinds.into_iter().filter(|kind| given.has(kind.name())).collect::<Vec<_>>()[..] {
+    let kind = match kinds.into_iter().filter(|kind| given.has(kind.key())).collect::<Vec<_>>()[..] {
         [] => RecordKind::All,
         [kind] => kind,
         [.., last] => {
             let message = "only one of --failed, --changed and --group can be given";
-            return Err(wrong(&format!("--{}", last.name()), message.to_owned()));
+            return Err(wrong(&format!("--{}", last.key()), message.to_owned()));
         }
     };
     Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind, ..Filter::default() })

@@ -38,9 +38,9 @@ impl Metrics {
             return;
         }
         let now = steady_time();
-        for happened in news {
-            self.counts.take(happened, now);
-            self.readiness.take(happened, now);
+        for event in news {
+            self.counts.take(event, now);
+            self.readiness.take(event, now);
         }
     }
 

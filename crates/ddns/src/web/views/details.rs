@@ -45,7 +45,7 @@ impl Render for DetailsModel<'_> {
                     div.row {
                         h1 { (self.row.domain) }
                         span.tag { (self.row.kind) }
-                        (pill(state))
+                        (pill(state, state.word()))
                     }
                     (button)
                 }

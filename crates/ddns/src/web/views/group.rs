@@ -7,7 +7,7 @@ use ddns_core::text::number::grouped;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
-use super::parts::{Icon, Tone, left, notice, time};
+use super::parts::{Tone, left, notice, pill, said, time};
 
 /// How many members are shown.
 const MAX_MEMBERS: usize = 20;
@@ -47,14 +47,14 @@ fn capital(text: &str) -> String {
 fn sign(role: Role) -> Markup {
     let (state, words) = match role {
         Role::Holder => (UpdateState::UpToDate, "holds the lease"),
-        Role::StandBy => (UpdateState::StandBy, "stands by"),
+        Role::StandBy => (UpdateState::StandBy, UpdateState::StandBy.word()),
         Role::Joining => (UpdateState::Sending, "joins"),
         Role::TakingOver => (UpdateState::Sending, "takes over"),
         Role::HandingOver => (UpdateState::HeldBack, "gives back"),
         Role::Unconfirmed => (UpdateState::Retrying, "not confirmed"),
         Role::Left => (UpdateState::StandBy, "left"),
     };
-    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
+    pill(state, words)
 }
 
 fn table(members: &[Seen]) -> Markup {
@@ -82,5 +82,5 @@ fn stands(seen: &Seen) -> Markup {
         Seen { ready: true, .. } => (UpdateState::StandBy, "ready"),
         _ => (UpdateState::NoAddress, "not ready"),
     };
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+    said(state, words)
 }

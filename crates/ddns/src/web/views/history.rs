@@ -6,7 +6,7 @@ use ddns_core::web::list::ListFilter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
-use super::parts::{Icon, ListRange, Tone, empty, notice, pager, response, time};
+use super::parts::{ListRange, Tone, empty, notice, pager, response, said, time};
 
 /// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
@@ -52,7 +52,7 @@ impl HistoryModel<'_> {
                         placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
                     select name="outcome" aria-label="Outcome" data-submit {
                         @for kind in RecordKind::ALL {
-                            option value=(kind.name()) selected[kind == self.kind] { (words(kind)) }
+                            option value=(kind.key()) selected[kind == self.kind] { (kind.word()) }
                         }
                     }
                     button { "Filter" }
@@ -69,16 +69,6 @@ impl HistoryModel<'_> {
             "Nothing matches",
             html! { "Nothing of this kind happened. " a href="/history" { "Show everything" } "." },
         )
-    }
-}
-
-fn words(kind: RecordKind) -> &'static str {
-    match kind {
-        RecordKind::All => "everything",
-        RecordKind::Failed => "failures",
-        RecordKind::Changed => "changed addresses",
-        RecordKind::Accepted => "accepted",
-        RecordKind::Group => "the group",
     }
 }
 
@@ -109,21 +99,18 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
 }
 
 fn sign(event: EventKind) -> Markup {
-    let (state, words) = match event {
-        EventKind::Accepted => (UpdateState::UpToDate, "accepted"),
-        EventKind::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
-        EventKind::Failed => (UpdateState::Retrying, "failed"),
-        EventKind::Stopped => (UpdateState::Stopped, "stopped"),
-        EventKind::HeldBack => (UpdateState::HeldBack, "held back"),
-        EventKind::Address => (UpdateState::Sending, "address changed"),
-        EventKind::NoAddress => (UpdateState::NoAddress, "no address"),
-        EventKind::SourceFailed => (UpdateState::Retrying, "source failed"),
-        EventKind::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
-        EventKind::TookOver => (UpdateState::UpToDate, "took over"),
-        EventKind::GaveBack => (UpdateState::StandBy, "gave back"),
-        EventKind::Lost => (UpdateState::Retrying, "lost"),
+    let state = match event {
+        EventKind::Accepted | EventKind::Unchanged | EventKind::SourceRecovered | EventKind::TookOver => {
+            UpdateState::UpToDate
+        }
+        EventKind::Failed | EventKind::SourceFailed | EventKind::Lost => UpdateState::Retrying,
+        EventKind::Stopped => UpdateState::Stopped,
+        EventKind::HeldBack => UpdateState::HeldBack,
+        EventKind::Address => UpdateState::Sending,
+        EventKind::NoAddress => UpdateState::NoAddress,
+        EventKind::GaveBack => UpdateState::StandBy,
     };
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+    said(state, event.word())
 }
 
 fn told(record: &Record, clock: &Clock<'_>) -> Markup {

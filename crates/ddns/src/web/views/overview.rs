@@ -112,7 +112,7 @@ impl OverviewModel<'_> {
                             span { a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) } }
                         }
                         @if more > 0 { span.soft { "and " (grouped(more)) " more" } }
-                        (pill(trouble.state))
+                        (pill(trouble.state, trouble.state.word()))
                     }
                     p { (why(first, trouble.next)) " " (self.held(first)) }
                 }

@@ -82,12 +82,17 @@ pub(super) fn sprite() -> Markup {
 
 /// A state by word, sign and colour.
 pub(crate) fn state(state: UpdateState) -> Markup {
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (state.word()) } }
+    said(state, state.word())
+}
+
+/// What looks like a state, in other words.
+pub(crate) fn said(state: UpdateState, words: &str) -> Markup {
+    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }
 
 /// The same on a ground of its colour.
-pub(crate) fn pill(state: UpdateState) -> Markup {
-    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (state.word()) } }
+pub(crate) fn pill(state: UpdateState, words: &str) -> Markup {
+    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
 }
 
 /// A moment in words; a script shows the exact one on hover.

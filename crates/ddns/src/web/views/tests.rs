@@ -4,7 +4,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::journal::{DAYS, Day, EventKind, Mark, Record, RecordKind, Row, Status, UpdateState};
+use ddns_core::journal::{DAYS, Day, EventKind, Record, RecordKind, Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
@@ -138,14 +138,14 @@ fn nasty_membership() -> Membership {
 }
 
 fn strip(seed: usize) -> Strip {
-    let mut days = [Day { mark: Mark::Good, is_change: false }; DAYS];
+    let mut days = [Day { worst: Some(EventKind::Accepted), is_change: false }; DAYS];
     days[..seed * 5 % 11].fill(Day::default());
     if seed % 4 == 1 {
-        days[12 + seed % 9] = Day { mark: Mark::Failed, is_change: false };
-        days[13 + seed % 9] = Day { mark: Mark::Failed, is_change: true };
+        days[12 + seed % 9] = Day { worst: Some(EventKind::Failed), is_change: false };
+        days[13 + seed % 9] = Day { worst: Some(EventKind::Failed), is_change: true };
     }
     if seed == 9 {
-        days[26..].fill(Day { mark: Mark::Stopped, is_change: false });
+        days[26..].fill(Day { worst: Some(EventKind::Stopped), is_change: false });
     }
     days[28 - seed % 3].is_change = true;
     days
