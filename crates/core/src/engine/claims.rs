@@ -13,7 +13,7 @@ use crate::config::Cache;
 use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
 use crate::update::domain::Domain;
-use crate::update::hold::{Hold, Stopped};
+use crate::update::hold::{Hold, Stopped, UnderWay};
 use crate::update::outcome::Outcome;
 use crate::update::plan::{Reason, Verdict, after_given_up, judge};
 use crate::update::state::{ClaimKey, Fingerprint, InDoubt, Memory, Sending};
@@ -95,13 +95,23 @@ impl Engine {
         let store = self.plan.store_of(at);
         let known = self.stores[store].state.entry(&key);
         let previous = known.accepted.map(|accepted| accepted.ip);
-        let hold = self.stores[store].state.hold(&key);
-        if hold != Hold::default() || !matches!(outcome, Outcome::Accepted(_)) {
+        let mut hold = self.stores[store].state.hold(&key);
+        // Another process sends the same meanwhile, and put its mark in the place of ours.
+        let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
+        if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
-            let sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
-            self.set_hold(store, &key, Hold { sent, ..hold }.settled(outcome, update, is_same, now));
+            hold.sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+            hold.under_way.retain(|other| other.by != self.own);
+            if outcome.is_accepted() {
+                hold.under_way.extend(beside.map(|InDoubt { ip, until, by, .. }| UnderWay { ip, until, by }));
+            }
+            self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
-        self.set(store, key, known.settled(outcome, update, before.in_doubt, now));
+        let mut settled = known.settled(outcome, update, before.in_doubt, now);
+        if !outcome.is_accepted() {
+            settled.in_doubt = beside.or(settled.in_doubt);
+        }
+        self.set(store, key, settled);
         previous
     }
 
@@ -118,6 +128,19 @@ impl Engine {
         doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
     }
 
+    /// Whether nothing that was read since they were marked keeps updates from being sent.
+    pub(super) fn is_still_to_send(&self, at: usize, batch: &Sendables<'_>) -> bool {
+        let is_ours = |(_, update): &(UpdateId, Sendable<'_>)| {
+            let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
+            let doubt = memory.entry(update.domain, update.family).in_doubt;
+            doubt.is_some_and(|doubt| doubt.by == self.own || self.is_of_group(at))
+        };
+        let mut judged = batch.clone();
+        matches!(self.judge_batch(at, &mut judged).0, Verdict::Send(_))
+            && judged.len() == batch.len()
+            && batch.iter().all(is_ours)
+    }
+
     /// Marks updates in doubt: from the moment an address is sent, nobody knows which one the endpoint has. What starts soon
     /// is marked in the same write, unless it is held back; one that another process is sending is left alone.
     pub(super) fn mark(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>, soon: Vec<UpdateId>) {
@@ -125,7 +148,7 @@ impl Engine {
         self.mark_batch(plan, at, batch, &mut sending);
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
-            if !matches!(self.judge_batch(at, &mut batch).0, Verdict::Held(..) | Verdict::Stopped(..))
+            if !self.is_futile(at, &self.judge_batch(at, &mut batch).0)
                 && self.held_in_memory(at, &batch).is_none()
             {
                 self.mark_batch(plan, at, &batch, &mut sending);
@@ -137,6 +160,15 @@ impl Engine {
             if !ids.is_empty() {
                 self.mark_replaced(plan, store, &ids, &sending);
             }
+        }
+    }
+
+    /// Whether updates that are in the queue are not sent by this verdict. Without a cache each round sends what was accepted, too.
+    pub(super) fn is_futile(&self, at: usize, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Held(..) | Verdict::Stopped(..) => true,
+            Verdict::UpToDate(_) => self.plan.entry(at).cache != Cache::Off,
+            Verdict::Send(_) | Verdict::Wait(_) => false,
         }
     }
 
@@ -161,11 +193,16 @@ impl Engine {
                 (doubt.by, doubt.until) = (0, 0);
             }
             let mut sent = 0;
-            if !entry.min_interval.is_zero() {
-                let hold = self.stores[store].state.hold(&key);
-                // A mark that is renewed was not sent.
-                sent = if known.in_doubt.is_some_and(|doubt| doubt.by == own) { 0 } else { hold.sent };
-                self.set_hold(store, &key, Hold { sent: now, ..hold });
+            let beside = in_doubt.filter(|doubt| doubt.is_foreign(own, now));
+            if beside.is_some() || !entry.min_interval.is_zero() {
+                let mut hold = self.stores[store].state.hold(&key);
+                hold.under_way.extend(beside.map(|InDoubt { ip, until, by, .. }| UnderWay { ip, until, by }));
+                if !entry.min_interval.is_zero() {
+                    // A mark that is renewed was not sent.
+                    sent = if known.in_doubt.is_some_and(|doubt| doubt.by == own) { 0 } else { hold.sent };
+                    hold.sent = now;
+                }
+                self.set_hold(store, &key, hold);
             }
             if !entry.callback.sign.is_empty() {
                 marked = marked.numbered(self.chance.number());
@@ -238,9 +275,11 @@ impl Engine {
     /// What keeps updates from being sent that no cache remembers as accepted; `None` if nothing does. Each round sends them, and a
     /// service keeps to `min_interval` all the same (H6).
     pub(super) fn held_in_memory(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
-        if self.plan.entry(at).cache != Cache::Off {
-            return None;
-        }
+        if self.plan.entry(at).cache == Cache::Off { self.held_along(at, batch) } else { None }
+    }
+
+    /// What keeps updates from being sent that were accepted and are sent all the same; `None` if nothing does (H6).
+    pub(super) fn held_along(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
         let min_interval = self.plan.entry(at).min_interval;
         let until = |(_, update): &(UpdateId, Sendable<'_>)| {
             let memory = self.memory(at, update.domain, update.family)?;
@@ -287,9 +326,12 @@ impl Engine {
     pub(super) fn unmark(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         let memory = self.memory(at, update.domain, update.family);
         let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
-        let is_own = doubt.is_some_and(|doubt| doubt.by == self.own) || self.before.contains_key(&id);
-        if is_own {
+        let is_own = doubt.is_some_and(|doubt| doubt.by == self.own);
+        if is_own || self.is_of_group(at) && self.before.contains_key(&id) {
             self.settle(id, at, update, &Outcome::Failed { why: String::new(), reached: false });
+        } else if let Some(before) = self.before.remove(&id) {
+            // Another process has written something newer in its place.
+            self.settle_replaced(at, before.replaced, false);
         }
     }
 
@@ -331,15 +373,25 @@ impl Engine {
             let (at, domain, family) = next.about(id);
             places.entry((domain, family)).or_default().push(&next.places()[next.store_of(at)]);
         }
+        let mut left: Vec<Vec<Sending>> = plan.places().iter().map(|_| Vec::new()).collect();
         for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
             let (at, domain, family) = plan.about(id);
-            let store = plan.store_of(at);
-            let is_left = places.get(&(domain, family)).is_some_and(|next| !next.contains(&&plan.places()[store]));
+            let place = &plan.places()[plan.store_of(at)];
+            let is_left = places.get(&(domain, family)).is_some_and(|next| !next.contains(&place));
             if is_left
                 && let Some(key) = self.key(at, domain, family)
-                && let Some(doubted) = self.stores[store].state.entry(&key).doubted()
+                && let Some(by) = self.maker(plan, at)
             {
-                self.set(store, key, doubted);
+                left[plan.store_of(at)].push(Sending { key, ip: None, by });
+            }
+        }
+        for (store, left) in left.into_iter().enumerate() {
+            // What callbacks claim that were configured before is in doubt, too.
+            let former = self.stores[store].state.replaced_by(&left, std::iter::empty());
+            for key in former.into_iter().map(|(_, key)| key).chain(left.into_iter().map(|one| one.key)) {
+                if let Some(doubted) = self.stores[store].state.entry(&key).doubted() {
+                    self.set(store, key, doubted);
+                }
             }
         }
     }

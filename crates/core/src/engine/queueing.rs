@@ -240,7 +240,9 @@ impl Engine {
             stopped.push((*id, *update, verdict));
             false
         });
-        (verdict, stopped)
+        // One that is up to date goes along, but not before its time.
+        let held = matches!(verdict, Verdict::Send(_)).then(|| self.held_along(at, batch)).flatten();
+        (held.unwrap_or(verdict), stopped)
     }
 
     /// Judges the updates of one request, and queues it where it must be sent. Those of the `counted` families are counted.

@@ -16,7 +16,7 @@ use crate::schedule::queue::{Lane, Stage, UpdateId};
 use crate::text::log_format::Level;
 use crate::update::outcome::Outcome;
 use crate::update::plan::Verdict;
-use crate::update::{Sendable, Update};
+use crate::update::Update;
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
 /// now, in one write.
@@ -58,14 +58,17 @@ impl Engine {
                 continue;
             };
             let is_marked = batch.iter().all(|member| self.is_marked(at, member));
-            // A retry may come before its time. What is marked was judged when that was done.
-            if plan.entry(at).needs_memory()
-                && !is_marked
-                && let (Verdict::Held(..) | Verdict::Stopped(..), _) = self.judge_batch(at, &mut batch)
+            // A retry may come before its time; in strict order an address may have returned that is not judged yet. What is marked
+            // was judged when that was done.
+            if !is_marked
+                && (plan.entry(at).needs_memory() || plan.is_strict(at))
+                && self.is_futile(at, &self.judge_batch(at, &mut batch).0)
             {
                 self.queue.give_back(start);
                 if let Some((_, batch)) = self.batch(&plan, id) {
-                    self.queue_batch(&plan, id, at, batch, false, &Family::ALL);
+                    let is_judged_later = plan.is_strict(at) && self.open[plan.config_of(at)] > 0;
+                    let counted = if is_judged_later { &[][..] } else { &Family::ALL[..] };
+                    self.queue_batch(&plan, id, at, batch, false, counted);
                 }
                 continue;
             }
@@ -130,13 +133,10 @@ impl Engine {
 
     fn send(&mut self, plan: &Plan, mut request: InFlight, batch: &Sendables<'_>) {
         let at = plan.entry_of(request.start.0);
-        let is_waiting = |(_, update): &(UpdateId, Sendable<'_>)| matches!(self.judge(at, update), Verdict::Wait(_));
-        // Another process may have marked it first.
-        if batch.iter().any(is_waiting) {
-            self.queue.give_back(request.start);
-            if let Some((_, first)) = batch.first() {
-                self.wait(request.start.0, at, first);
-            }
+        // Another process may have marked it first, or was told something meanwhile.
+        if !self.is_still_to_send(at, batch) {
+            self.take_back(plan, &request);
+            self.queue_batch(plan, request.start.0, at, batch.clone(), false, &[]);
             return;
         }
         let unsent = |why: String| Outcome::Failed { why, reached: false };

@@ -2,6 +2,7 @@
 //! that cannot be marked in doubt before another is sent would be believed when the host returns to it.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::plan::{Plan, StoreId, StorePlace};
@@ -9,7 +10,7 @@ use super::queueing::Task;
 use super::{Chance, Effect, Engine};
 use crate::text::log_format::Level;
 use crate::update::hold::Hold;
-use crate::update::state::{Changed, Claim, ClaimKey, Pair, State};
+use crate::update::state::{Changed, Claim, ClaimKey, Pair, State, Touched};
 
 /// News is written after this long at the latest, and what could not be written is tried again.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
@@ -126,18 +127,11 @@ impl StoreState {
         (self.requested > self.persisted).then_some(self.requested)
     }
 
-    /// Takes in what others wrote.
-    fn merge(&mut self, mut theirs: State, own: u32, now: u64) {
-        if theirs.salt() == self.state.salt() {
-            let mut changed = std::mem::take(&mut self.unsaved);
-            changed.extend(&self.writing);
-            theirs.merge(&self.state, &changed, own, now);
-            self.unsaved = changed;
-            self.state = theirs;
-        } else if self.stage == StoreStage::Opening {
-            // Another process made it just now: both use one salt, and so one name for each callback.
-            self.state = theirs;
-        }
+    /// What is not known to be written.
+    fn take_news(&mut self) -> Changed {
+        let mut changed = std::mem::take(&mut self.unsaved);
+        changed.extend(&self.writing);
+        changed
     }
 }
 
@@ -174,7 +168,7 @@ impl Engine {
             return;
         }
         of.state.set(&key, entry);
-        of.unsaved.entries.insert(key);
+        of.unsaved.entries.entry(key).or_default().claim = true;
         self.must_save(store);
     }
 
@@ -182,11 +176,12 @@ impl Engine {
     pub(super) fn set_hold(&mut self, store: StoreId, key: &ClaimKey, hold: Hold) {
         let is_of_group = self.plan.places()[store] == StorePlace::Group;
         let of = &mut self.stores[store];
-        if is_of_group && of.state.hold(key) == hold {
+        let before = of.state.hold(key);
+        if is_of_group && before == hold {
             return;
         }
         of.state.set_hold(key, hold);
-        of.unsaved.entries.insert(key.clone());
+        of.unsaved.entries.entry(key.clone()).or_default().hold.get_or_insert_with(|| Box::new(before));
         self.must_save(store);
     }
 
@@ -239,10 +234,60 @@ impl Engine {
         self.out.effects.push_back(Effect::Persist { store, upto: of.requested, durability });
     }
 
-    /// Takes in what is in a file that is about to be replaced.
-    pub fn merge(&mut self, store: StoreId, on_disk: State) {
+    /// Takes in what others wrote to a file.
+    pub fn merge(&mut self, store: StoreId, mut theirs: State) {
         let (own, now) = (self.own, self.clock());
-        self.stores[store].merge(on_disk, own, now);
+        let of = &mut self.stores[store];
+        if theirs.salt() == of.state.salt() {
+            let changed = of.take_news();
+            theirs.merge(&of.state, &changed, own, now);
+            (of.state, of.unsaved) = (theirs, changed);
+        } else if of.stage == StoreStage::Opening {
+            // Another process made it just now: both use one salt, and so one name for each callback.
+            of.state = theirs;
+        } else {
+            self.adopt(store, theirs);
+        }
+    }
+
+    /// Another process made the file anew, with another salt: both use one, or neither would see what the other marks. What is
+    /// under way, and what is not written yet, goes over to it; what else was known does not count.
+    fn adopt(&mut self, store: StoreId, theirs: State) {
+        let (plan, own, now) = (Rc::clone(&self.plan), self.own, self.clock());
+        let news = self.stores[store].take_news();
+        let before = std::mem::replace(&mut self.stores[store].state, theirs);
+        let entries: Vec<usize> = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store).collect();
+        let mut kept = Vec::new();
+        for id in entries.iter().flat_map(|at| plan.updates_of(*at)) {
+            let (at, domain, family) = plan.about(id);
+            let Some(key) = self.key(at, domain, family) else { continue };
+            let (claim, hold) = (before.entry(&key), before.hold(&key));
+            if news.entries.contains_key(&key) || claim.in_doubt.is_some_and(|doubt| doubt.by == own) {
+                kept.push((id, claim, hold));
+            }
+        }
+        for at in entries {
+            (self.entries[at].callback, self.entries[at].maker) = (None, None);
+            self.bind(at);
+        }
+        let mut ours = State::new(self.stores[store].state.salt().to_vec());
+        let mut changed = Changed::default();
+        let mut holds = Vec::new();
+        for (id, claim, hold) in kept {
+            let (at, domain, family) = plan.about(id);
+            let Some(key) = self.key(at, domain, family) else { continue };
+            ours.set(&key, claim);
+            holds.push((key.clone(), hold));
+            changed.entries.insert(key, Touched { claim: true, hold: None });
+        }
+        let of = &mut self.stores[store];
+        of.state.merge(&ours, &changed, own, now);
+        of.unsaved = changed;
+        for (key, hold) in holds {
+            let theirs = self.stores[store].state.hold(&key);
+            self.set_hold(store, &key, hold.merged(&Hold::default(), theirs, 0));
+        }
+        self.must_save(store);
     }
 
     /// A cache file as it should be now: what changed counts as written, until [`Event::Persisted`](super::Event::Persisted) says otherwise.
@@ -250,12 +295,7 @@ impl Engine {
         let now = self.clock();
         let of = &mut self.stores[store];
         of.state.prune(of.keep, now);
-        let unsaved = std::mem::take(&mut of.unsaved);
-        if of.writing.is_empty() {
-            of.writing = unsaved;
-        } else {
-            of.writing.extend(&unsaved);
-        }
+        of.writing = of.take_news();
         of.state.to_text()
     }
 
@@ -268,7 +308,6 @@ impl Engine {
 
     /// A file was read.
     pub(super) fn read(&mut self, store: StoreId, stored: Stored) {
-        let (own, now) = (self.own, self.clock());
         let Some(of) = self.stores.get_mut(store).filter(|of| of.is_reading) else { return };
         of.is_reading = false;
         match (of.stage, stored) {
@@ -290,7 +329,7 @@ impl Engine {
                 of.stage = StoreStage::Unfit;
                 self.say_of(store, &format!("the cache {why}; nothing is remembered"));
             }
-            (StoreStage::Open, Stored::Known { state, .. }) if !of.has_failed => of.merge(*state, own, now),
+            (StoreStage::Open, Stored::Known { state, .. }) if !of.has_failed => self.merge(store, *state),
             _ => {}
         }
         if self.stores[store].stage != StoreStage::Opening {
@@ -326,7 +365,7 @@ impl Engine {
                 of.unsaved.extend(&writing);
                 let is_mark = |key: &ClaimKey| of.state.entry(key).in_doubt.is_some_and(|doubt| doubt.by == self.own);
                 // It says that an address is known which is about to be replaced.
-                if of.unsaved.entries.iter().any(is_mark) {
+                if of.unsaved.entries.keys().any(is_mark) {
                     self.out.effects.push_back(Effect::Discard { store });
                 }
                 // What others claim may change now without being written.
@@ -405,7 +444,8 @@ impl Engine {
         let of = &mut self.stores[store];
         let before: HashSet<ClaimKey> = of.state.keys().collect();
         of.state.prune(of.keep, now);
-        of.unsaved.entries.extend(before.into_iter().filter(|key| of.state.pair(key).1.is_none()));
+        let gone = before.into_iter().filter(|key| of.state.pair(key).1.is_none());
+        of.unsaved.entries.extend(gone.map(|key| (key, Touched::default())));
         self.must_save(store);
     }
 

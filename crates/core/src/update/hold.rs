@@ -28,8 +28,21 @@ pub struct Hold {
     pub stopped: Option<Stopped>,
     /// How often in a row the service responded that it had this address already.
     pub unchanged: u8,
+    /// Requests of other processes that may be under way beside the one that is in doubt (E4a).
+    pub under_way: Vec<UnderWay>,
     /// What a later version added, as text.
     pub more: String,
+}
+
+/// A request that another process sent with the address that was accepted, or is in doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// The address.
+    pub ip: IpAddr,
+    /// Until then it may be under way, in seconds since the epoch.
+    pub until: u64,
+    /// Who sends it: [`InDoubt::by`](super::state::InDoubt::by).
+    pub by: u32,
 }
 
 /// An update that the service refused for good.
@@ -58,8 +71,12 @@ impl Hold {
     /// The same when a request has ended. `is_same`: this address was accepted last, too.
     #[must_use]
     pub fn settled(self, outcome: &Outcome, update: &Update<'_>, is_same: bool, now: u64) -> Self {
-        let sent = if self.sent > 0 && outcome.may_have_reached() { now } else { self.sent };
-        let none = Self { sent, more: self.more, ..Self::default() };
+        // Nothing was sent: what the service said before still holds.
+        if !outcome.may_have_reached() {
+            return self;
+        }
+        let sent = if self.sent > 0 { now } else { 0 };
+        let none = Self { sent, under_way: self.under_way, more: self.more, ..Self::default() };
         match outcome {
             Outcome::Unchanged(_) => {
                 Self { unchanged: if is_same { self.unchanged.saturating_add(1) } else { 1 }, ..none }
@@ -102,9 +119,42 @@ impl Hold {
         self.sent.max(self.wait_until)
     }
 
-    /// Takes in what another process remembers of the same update.
-    pub(super) fn merge(&mut self, theirs: &Self) {
-        self.sent = self.sent.max(theirs.sent);
+    /// The same with what another process wrote meanwhile: what both changed since `base` is the later of the two. `accepted`: when the
+    /// update was last accepted.
+    pub(crate) fn merged(self, base: &Self, theirs: Self, accepted: u64) -> Self {
+        let later = |ours: u64, base: u64, theirs: u64| match (ours == base, theirs == base) {
+            (true, _) => theirs,
+            (false, true) => ours,
+            (false, false) => ours.max(theirs),
+        };
+        let stopped = match (self.stopped == base.stopped, theirs.stopped == base.stopped) {
+            (true, _) => theirs.stopped,
+            (false, true) => self.stopped,
+            (false, false) => match (self.stopped, theirs.stopped) {
+                (Some(ours), Some(theirs)) if ours.at >= theirs.at => Some(ours),
+                (None, theirs) => theirs.filter(|theirs| theirs.at > accepted),
+                (ours, None) => ours,
+                (_, theirs) => theirs,
+            },
+        };
+        Self {
+            sent: later(self.sent, base.sent, theirs.sent),
+            wait_until: later(self.wait_until, base.wait_until, theirs.wait_until),
+            stopped,
+            unchanged: if self.unchanged == base.unchanged { theirs.unchanged } else { self.unchanged },
+            ..theirs
+        }
+    }
+
+    /// Whether another process was told something since `base` that may keep this update from being sent.
+    pub(super) fn has_news(&self, base: &Self) -> bool {
+        (self.sent, self.wait_until, &self.stopped) != (base.sent, base.wait_until, &base.stopped)
+    }
+
+    /// Until when somebody else than `own` may be sending an address that is not this one.
+    pub fn others_until(&self, ip: IpAddr, own: u32, now: u64) -> Option<u64> {
+        let is_other = |other: &&UnderWay| other.ip != ip && other.by != own && other.until > now;
+        self.under_way.iter().filter(is_other).map(|other| other.until).max()
     }
 
     pub(super) fn push_text(&self, out: &mut String) {
@@ -117,6 +167,10 @@ impl Hold {
             if number > 0 {
                 push(name, &number.to_string());
             }
+        }
+        if !self.under_way.is_empty() {
+            let requests = self.under_way.iter().map(|UnderWay { ip, until, by }| format!("[\"{ip}\",{until},{by}]"));
+            push("under_way", &format!("[{}]", requests.collect::<Vec<_>>().join(",")));
         }
         if let Some(Stopped { ip, at, until_address, why }) = &self.stopped {
             let mut quoted = String::new();
@@ -147,7 +201,20 @@ impl Hold {
                     let (ip, at) = (ip.parse().ok()?, at.parse().ok()?);
                     hold.stopped = Some(Stopped { ip, at, until_address: *until_address, why: why.clone() });
                 }
-                ("sent" | "wait" | "unchanged" | "stopped", _) => return None,
+                ("under_way", Value::Array(parts)) => {
+                    for part in parts {
+                        let Value::Array(parts) = &part.value else { return None };
+                        let [ip, until, by] = &parts[..] else { return None };
+                        let (Value::String(ip), Value::Number(until), Value::Number(by)) =
+                            (&ip.value, &until.value, &by.value)
+                        else {
+                            return None;
+                        };
+                        let (ip, until, by) = (ip.parse().ok()?, until.parse().ok()?, by.parse().ok()?);
+                        hold.under_way.push(UnderWay { ip, until, by });
+                    }
+                }
+                ("sent" | "wait" | "unchanged" | "stopped" | "under_way", _) => return None,
                 _ => push_member(&mut hold.more, member),
             }
         }

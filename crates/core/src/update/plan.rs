@@ -96,6 +96,9 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let verdict = judge_entry(update, rules.max_age, memory.entry(update.domain, update.family), own, now);
     let Some(hold) = memory.hold(update.domain, update.family) else { return verdict };
     let Verdict::Send(reason) = verdict else { return verdict };
+    if let Some(until) = hold.others_until(update.ip, own, now) {
+        return Verdict::Wait(until);
+    }
     if let Some(stopped) = hold.stop_for(update.ip) {
         return Verdict::Stopped(stopped.why.clone(), stopped.at);
     }

@@ -17,7 +17,7 @@ use crate::net::family::Family;
 use crate::text::hex;
 use crate::update::Update;
 use crate::update::domain::Domain;
-use crate::update::hold::Hold;
+use crate::update::hold::{Hold, UnderWay};
 use crate::update::outcome::Outcome;
 use crate::update::streak::Streak;
 
@@ -156,7 +156,30 @@ impl Claim {
         (before.doubted() == Some(self)).then_some(before)
     }
 
-    /// The latest time in it, for [`State::merge`].
+    /// The same with what another process wrote of it meanwhile.
+    fn over(self, theirs: Self, own: u32, now: u64) -> Self {
+        let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
+        let in_doubt = match (self.in_doubt, theirs.in_doubt) {
+            // The mark that was written first stays; two for one address are both right.
+            (Some(ours), Some(theirs)) if ours.by == own && is_live(&theirs) && theirs.ip != ours.ip => Some(theirs),
+            (Some(ours), _) if ours.by == own => Some(ours),
+            // What stood there before our mark, which was not sent: it stands again, unless they changed it.
+            (Some(before), Some(mark)) if before.by != 0 && mark.by == own => Some(before),
+            (Some(before), theirs) if before.by != 0 => theirs,
+            (Some(_), Some(theirs)) if is_live(&theirs) => Some(theirs),
+            (Some(ours), _) => Some(ours),
+            // Whichever of two requests with one address is applied last, it is right.
+            (None, Some(theirs)) => {
+                Some(theirs).filter(|theirs| theirs.by != own && self.accepted.is_none_or(|ours| ours.ip != theirs.ip))
+            }
+            (None, None) => None,
+        };
+        let is_later =
+            |theirs: &Accepted| self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()));
+        Self { accepted: theirs.accepted.filter(is_later).or(self.accepted), in_doubt }
+    }
+
+    /// The latest time in it, for [`State::prune`].
     fn at(&self) -> u64 {
         let accepted = self.accepted.map_or(0, |accepted| accepted.at);
         accepted.max(self.in_doubt.map_or(0, |doubt| doubt.until))
@@ -216,11 +239,20 @@ type Holds = [FxHashMap<Domain, Hold>; 2];
 /// What one notification counts: by [`Family::index`].
 type Streaks = [FxHashMap<Domain, Streak>; 2];
 
+/// What changed of one update since the file was written.
+#[derive(Debug, Clone, Default)]
+pub struct Touched {
+    /// Whether its claim did.
+    pub claim: bool,
+    /// What kept it from being sent then; `None`: the same.
+    pub hold: Option<Box<Hold>>,
+}
+
 /// What changed since the file was written.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// Entries, and what keeps updates from being sent.
-    pub entries: FxHashSet<ClaimKey>,
+    /// Claims, and what keeps updates from being sent.
+    pub entries: FxHashMap<ClaimKey, Touched>,
     /// Failures in a row.
     pub streaks: FxHashSet<ClaimKey>,
 }
@@ -231,10 +263,14 @@ impl Changed {
         self.entries.is_empty() && self.streaks.is_empty()
     }
 
-    /// These changed, too.
-    pub fn extend(&mut self, other: &Self) {
-        self.entries.extend(other.entries.iter().cloned());
-        self.streaks.extend(other.streaks.iter().cloned());
+    /// These changed, too, and before.
+    pub fn extend(&mut self, older: &Self) {
+        for (key, touched) in &older.entries {
+            let of = self.entries.entry(key.clone()).or_default();
+            of.claim |= touched.claim;
+            of.hold = touched.hold.clone().or(of.hold.take());
+        }
+        self.streaks.extend(older.streaks.iter().cloned());
     }
 
     /// Everything was written.
@@ -368,24 +404,30 @@ impl State {
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
-    /// was written first stays (E4a); of two acceptances the later one counts.
+    /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &Changed, own: u32, now: u64) {
         self.doubt_former(ours);
-        for key in &changed.entries {
-            let (mut entry, theirs) = (ours.entry(key), self.entry(key));
-            if entry.in_doubt.is_some() {
-                let is_later = |accepted: &Accepted| entry.accepted.is_none_or(|ours| ours.at < accepted.at);
-                entry.accepted = theirs.accepted.filter(is_later).or(entry.accepted);
-                if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now)) {
-                    entry.in_doubt = Some(doubt);
-                }
+        for (key, touched) in &changed.entries {
+            let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
+            let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
+            // A mark of ours that was not sent yet is judged again by what another process was told meanwhile.
+            let is_outdated = is_marked && touched.hold.as_ref().is_some_and(|base| hold.has_news(base));
+            let is_taken = touched.claim && !is_outdated;
+            let merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
+            if let Some(base) = touched.hold.as_ref().filter(|_| !is_outdated) {
+                hold = ours.hold(key).merged(base, hold, merged.accepted.map_or(0, |accepted| accepted.at));
             }
-            self.set(key, entry);
+            hold.under_way.retain(|other| other.until > now && (other.by != own || is_marked));
+            if let Some(InDoubt { ip, until, by, .. }) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
+                && merged.in_doubt != theirs.in_doubt
+            {
+                hold.under_way.retain(|other| other.by != by);
+                hold.under_way.push(UnderWay { ip, until, by });
+            }
+            self.set(key, merged);
             for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {
                 self.note_maker(key.callback, *by);
             }
-            let mut hold = ours.hold(key);
-            hold.merge(&self.hold(key));
             self.set_hold(key, hold);
         }
         for key in &changed.streaks {
@@ -430,10 +472,12 @@ impl State {
         // A stop has no end, and what is known well is known as long as its entry is.
         for (callback, families) in &mut self.holds {
             for (family, holds) in families.iter_mut().enumerate() {
+                holds.values_mut().for_each(|hold| hold.under_way.retain(|other| other.until > now));
                 let known = self.callbacks.get(callback).map(|claims| &claims.entries[family]);
                 let is_known = |domain: &Domain| known.is_some_and(|entries| entries.contains_key(domain));
                 holds.retain(|domain, hold| {
                     hold.stopped.is_some()
+                        || !hold.under_way.is_empty()
                         || hold.unchanged > 0 && is_known(domain)
                         || now.saturating_sub(hold.at()) < keep
                 });

@@ -107,7 +107,7 @@ fn keys_of<'a, T: 'a>(
 impl Changed {
     /// The keys of everything that changed.
     pub fn keys(&self) -> impl Iterator<Item = &ClaimKey> {
-        self.entries.iter().chain(self.streaks.iter().filter(|key| !self.entries.contains(key)))
+        self.entries.keys().chain(self.streaks.iter().filter(|key| !self.entries.contains_key(key)))
     }
 }
 

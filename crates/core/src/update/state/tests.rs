@@ -19,6 +19,11 @@ fn accepted(last: u8, at: u64) -> Claim {
     Claim { accepted: Some(Accepted { ip: ip(last), at }), in_doubt: None }
 }
 
+fn changed(key: &ClaimKey) -> Changed {
+    let touched = Touched { claim: true, hold: Some(Box::default()) };
+    Changed { entries: [(key.clone(), touched)].into_iter().collect(), ..Changed::default() }
+}
+
 fn marked(entry: Claim, last: u8, until: u64, by: u32) -> Claim {
     Claim { in_doubt: Some(InDoubt { ip: ip(last), until, by, message: 0 }), ..entry }
 }
@@ -114,7 +119,7 @@ fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
     assert_eq!(State::from_parts(&state.to_text()), Some(state.clone()));
     // Who made claims is merged, too.
     let mut on_disk = State::new(vec![1]);
-    let changed = Changed { entries: [of(6, "a.example")].into_iter().collect(), ..Changed::default() };
+    let changed = changed(&of(6, "a.example"));
     on_disk.merge(&state, &changed, OWN, 1000);
     assert_eq!(on_disk.callbacks[&print(6)].by, [ours, theirs]);
 }
@@ -210,7 +215,7 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
     let on_disk = |entry| state_with("a.example", entry);
     let merged = |theirs: Claim, ours: Claim| {
         let mut state = on_disk(theirs);
-        let changed = Changed { entries: [key("a.example")].into_iter().collect(), ..Changed::default() };
+        let changed = changed(&key("a.example"));
         state.merge(&on_disk(ours), &changed, OWN, 1000);
         state.entry(&key("a.example"))
     };
@@ -221,7 +226,11 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
     assert_eq!(merged(marked(accepted(7, 900), 9, 1020, OWN), ours), ours, "it was our own");
     assert_eq!(merged(marked(accepted(7, 900), 9, 999_999, OTHER), ours), ours, "a clock was wrong");
     assert_eq!(merged(accepted(9, 950), ours), marked(accepted(9, 950), 8, 1030, OWN));
-    assert_eq!(merged(marked(accepted(7, 900), 9, 1020, OTHER), accepted(8, 1000)), accepted(8, 1000));
+    let doubt = marked(accepted(8, 1000), 9, 1020, OTHER);
+    assert_eq!(merged(marked(accepted(7, 900), 9, 1020, OTHER), accepted(8, 1000)), doubt, "they are still sending");
+    let others = marked(accepted(7, 900), 8, 1040, OTHER);
+    assert_eq!(merged(others, ours), ours, "both send the same");
+    assert_eq!(merged(others, accepted(8, 1000)), accepted(8, 1000), "theirs is the same");
 }
 
 #[test]

@@ -1,0 +1,623 @@
+//! What must hold, whatever happens. The letters are those of the design: S for what must never be, L for what must come at last.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ddns_core::engine::Mode;
+use ddns_core::net::family::Family;
+use ddns_core::schedule::queue::UpdateId;
+use ddns_core::update::domain::Domain;
+use ddns_core::update::happened::{Happened, What as Journal};
+use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::state::{Claim, ClaimKey, Fingerprint, State};
+use ddns_core::update::status::UpdateState;
+
+use crate::endpoint::{Flight, Key, Name, Told};
+use crate::setup::EntryShape;
+use crate::world::{What, World};
+
+/// Where a process remembers something of an update: in a file, or in itself; with the path of its callback.
+type Memory = (Result<usize, (usize, u32)>, u32, Key);
+
+/// What a service said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heard {
+    at: Duration,
+    by: (usize, u32),
+    ip: Option<IpAddr>,
+    /// Whether another process can know it.
+    is_saved: bool,
+}
+
+/// What must be remembered, as the world knows it.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    /// With whether another address is tried again.
+    stopped: BTreeMap<Memory, (Heard, bool)>,
+    /// With the time until which nothing is to be sent.
+    waits: BTreeMap<Memory, (Heard, Duration)>,
+    accepted: BTreeMap<Memory, Heard>,
+    /// The flights of each update that has a `min_interval`, and when they were sent. It counts from the response, too, but that may not
+    /// have been written.
+    sent: BTreeMap<Memory, Vec<(u64, Duration)>>,
+    journal: Vec<(Name, Family, IpAddr, bool)>,
+    fingerprints: HashMap<Vec<u8>, (usize, HashMap<Fingerprint, usize>)>,
+}
+
+fn memory(process: (usize, u32), entry: &EntryShape, key: Key) -> Memory {
+    (entry.cache.ok_or(process), entry.path, key)
+}
+
+fn name_of(domain: &str) -> Name {
+    let number = |text: &str| text.get(1..).and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+    let mut labels = domain.split('.');
+    let own = number(labels.next().unwrap_or_default());
+    (number(labels.next().unwrap_or_default()), own)
+}
+
+impl World {
+    fn who(&self, process: usize) -> (usize, u32) {
+        (process, self.processes[process].life)
+    }
+
+    /// The claim of a file about an update of an entry.
+    fn claim(&self, process: usize, entry: usize, key: Key, state: &State) -> (Claim, ClaimKey) {
+        let (_, name, family) = key;
+        let plan = &self.processes[process].plan;
+        let callback = &plan.entry(entry).callback;
+        let shape = &self.processes[process].shape.entries[entry];
+        let domain = Domain::parse(&shape.name(name.1)).expect("a domain");
+        let callback = callback.fingerprint_of(callback.fingerprint(state.salt()), &domain, family);
+        let key = ClaimKey { callback, domain, family };
+        (state.entry(&key), key)
+    }
+
+    /// Whether a file may have lost something since then.
+    fn is_lost(&self, entry: &EntryShape, since: Duration) -> bool {
+        entry.cache.is_some_and(|file| self.files[file].lost.is_some_and(|lost| lost >= since))
+    }
+
+    /// Everything that must hold when a request is sent. Whether other processes can know of it.
+    pub(crate) fn check_send(
+        &mut self,
+        process: usize,
+        entry: usize,
+        shape: &EntryShape,
+        members: &[(Key, Option<IpAddr>)],
+    ) -> bool {
+        let (who, now) = (self.who(process), self.now);
+        let known = &self.processes[process];
+        let clock = known.engine.as_ref().map_or(0, |engine| engine.clock());
+        if known.closing.is_some() {
+            self.fail(|| format!("S14: process {process} starts something after it was to stop"));
+        }
+        // S1, S4, S5, S6
+        let mut is_needed = shape.cache.is_none() || members.is_empty();
+        for (key, ip) in members {
+            self.check_order(process, shape, *key, *ip);
+            self.check_holds(process, shape, *key, *ip);
+            is_needed |= ip.is_none() || !self.is_known(process, shape, *key, *ip);
+        }
+        if !is_needed {
+            self.fail(|| format!("S5: process {process} sends what is accepted: {members:?}"));
+        }
+        // S7
+        let known = &self.processes[process];
+        if let Some(until) = known.pauses.get(&shape.origin).copied().filter(|until| *until > now) {
+            self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
+        }
+        // S8, S9
+        let known = &self.processes[process];
+        let (all, concurrency) = (known.requests.len() + 1, known.shape.concurrency);
+        let here =
+            known.requests.values().filter(|flight| self.flights[flight].entry.origin == shape.origin).count() + 1;
+        let most = concurrency.map_or(64, usize::from);
+        if concurrency == Some(1) && all > 1 {
+            self.fail(|| format!("S8: process {process} has {all} requests under way in strict order"));
+        }
+        if all > 768 || here > most {
+            self.fail(|| format!("S9: {all} requests are under way, {here} of them to origin {}", shape.origin));
+        }
+        self.check_batch(process, entry, shape, members);
+        self.check_substitutes(process, entry, members);
+        // S2
+        let mut is_marked = false;
+        if let Some(file) = shape.cache
+            && let Some(Ok(state)) = &self.files[file].content
+        {
+            is_marked = true;
+            let ends = Duration::from_secs(crate::world::BEGIN) + now + shape.timeout();
+            let mut wrong = None;
+            for (key, ip) in members {
+                let (claim, claimed) = self.claim(process, entry, *key, state);
+                let lasts = |of: IpAddr, until: u64| Some(of) == *ip && Duration::from_secs(until) >= ends;
+                // Another process may have had the same address accepted since it was marked.
+                let is_beside = || {
+                    claim.accepted.map(|accepted| accepted.ip) == *ip
+                        && state.hold(&claimed).under_way.iter().any(|beside| lasts(beside.ip, beside.until))
+                };
+                let is_right = match ip {
+                    Some(_) => claim.in_doubt.is_some_and(|doubt| lasts(doubt.ip, doubt.until)) || is_beside(),
+                    None => claim.in_doubt.is_some(),
+                };
+                is_marked &= is_right;
+                // Where a former file was put back since it was marked, nobody can know.
+                let is_put_back = self.files[file].lost.is_some_and(|lost| now < lost + Duration::from_secs(3));
+                if !is_right && claim.accepted.is_some() && !is_put_back {
+                    wrong = Some(format!("{key:?} {ip:?} at {clock}: {claim:?}"));
+                }
+            }
+            if let Some(wrong) = wrong {
+                self.fail(|| format!("S2: process {process} sends, and its file says of it: {wrong}"));
+            }
+        }
+        // Before it was set, nobody noted it.
+        for (key, _) in members.iter().filter(|_| shape.min_interval > 0) {
+            let number = self.next_flight();
+            self.memory.sent.entry(memory(who, shape, *key)).or_default().push((number, now));
+        }
+        is_marked
+    }
+
+    /// S1 and S4: what was begun is waited for.
+    fn check_order(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
+        let (who, now) = (self.who(process), self.now);
+        let mut wrong = None;
+        for (number, flight) in self.flights.iter().filter(|(_, flight)| flight.may_arrive(now)) {
+            let Some((_, other)) = flight.members.iter().find(|(of, _)| *of == key) else { continue };
+            let is_own = (flight.process, flight.life) == who;
+            if is_own && self.processes[process].requests.values().any(|open| open == number) {
+                wrong = Some(format!("S1: {key:?} is under way already, in flight {number}"));
+            }
+            if *other == ip || other.is_none() || ip.is_none() {
+                continue;
+            }
+            let is_shared = flight.entry.cache.is_some()
+                && flight.entry.cache == shape.cache
+                && flight.entry.path == shape.path
+                && flight.is_marked
+                && !self.is_lost(shape, flight.sent);
+            if is_own || is_shared {
+                wrong = Some(format!("S4: {key:?} {ip:?} is sent while flight {number} with {other:?} may arrive"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// S6: what a service said, and `min_interval`.
+    fn check_holds(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
+        let (who, now) = (self.who(process), self.now);
+        let memory = memory(who, shape, key);
+        // What is marked ahead, two seconds at most, is sent without another look at the file.
+        let ahead = Duration::from_secs(3);
+        let is_heard = |heard: &Heard| {
+            (heard.by == who || heard.is_saved && heard.at + ahead < now) && !self.is_lost(shape, heard.at)
+        };
+        let mut wrong = None;
+        if let Some((heard, until_address)) = self.memory.stopped.get(&memory)
+            && is_heard(heard)
+            && (!until_address || heard.ip == ip)
+            // One family of a domain goes along with the other (H7).
+            && !shape.combine.is_some_and(|combine| combine.families)
+        {
+            wrong = Some(format!("S6: {key:?} {ip:?} is sent although it was stopped: {heard:?}"));
+        }
+        // Clocks have whole seconds.
+        let slack = Duration::from_secs(1);
+        if let Some((heard, until)) = self.memory.waits.get(&memory)
+            && is_heard(heard)
+            && now + slack < *until
+        {
+            wrong = Some(format!("S6: {key:?} is sent although it was to wait until {until:?}: {heard:?}"));
+        }
+        let last = self.memory.sent.get(&memory).and_then(|sent| sent.last().copied());
+        if let Some((_, last)) = last
+            && shape.min_interval > 0
+            && now + ahead < last + Duration::from_secs(shape.min_interval)
+            && !self.is_lost(shape, last)
+        {
+            wrong = Some(format!("S6: {key:?} was sent at {last:?}, and min_interval is {} s", shape.min_interval));
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// Whether an update need not be sent, as far as its process can know.
+    fn is_known(&self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) -> bool {
+        let (who, now) = (self.who(process), self.now);
+        let Some(heard) = self.memory.accepted.get(&memory(who, shape, key)) else { return false };
+        let max_age = Duration::from_secs(shape.max_age.saturating_sub(3));
+        let started = self.processes[process].started;
+        let is_later = |flight: &Flight| {
+            flight.members.iter().any(|(of, _)| *of == key) && (flight.sent >= heard.at || flight.may_arrive(heard.at))
+        };
+        // Two processes that send the same at once doubt each other's: one may come once more.
+        self.processes.len() == 1
+            && heard.ip == ip
+            && (heard.by == who || heard.is_saved && started > heard.at)
+            && !self.is_lost(shape, heard.at)
+            && now < heard.at + max_age
+            && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
+            && !self.flights.values().any(is_later)
+    }
+
+    /// S11: a batch has all its members, or fewer where one is stopped.
+    fn check_batch(&mut self, process: usize, entry: usize, shape: &EntryShape, members: &[(Key, Option<IpAddr>)]) {
+        if shape.combine.is_none() {
+            return;
+        }
+        let who = self.who(process);
+        let plan = &self.processes[process].plan;
+        let id_of = |key: &Key| plan.first(entry, key.2) + UpdateId::try_from(key.1.1).unwrap_or(0);
+        let Some((first, _)) = members.first() else { return };
+        let id = id_of(first);
+        let mut wrong = None;
+        for id in plan.members(&id) {
+            let (_, domain, family) = plan.about(*id);
+            let key = (shape.origin, name_of(domain.as_str()), family);
+            let is_stopped = self.memory.stopped.contains_key(&memory(who, shape, key));
+            // Whoever forgot that it is stopped did so after it was left out.
+            if !is_stopped && members.iter().all(|(member, _)| *member != key) && !self.memory_is_shared(shape) {
+                wrong = Some(format!("S11: {key:?} is not in the request with {first:?}"));
+            }
+        }
+        for (key, _) in members {
+            if !plan.members(&id).contains(&id_of(key)) {
+                wrong = Some(format!("S11: {key:?} does not belong to the request with {first:?}"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// Whether several processes may have different views of what is stopped.
+    fn memory_is_shared(&self, shape: &EntryShape) -> bool {
+        shape.cache.is_some() && self.processes.len() > 1
+    }
+
+    /// S16: something stands in the place of an address only where there is none.
+    fn check_substitutes(&mut self, process: usize, entry: usize, members: &[(Key, Option<IpAddr>)]) {
+        let mut wrong = None;
+        for (key, ip) in members {
+            let found = self.processes[process].observed.get(&(entry, key.2)).copied();
+            // Sources that failed are asked again for one entry at a time: its own view counts then.
+            let row = || {
+                let (rows, kind) = (self.processes[process].engine.as_ref()?.rows(), key.2.record_type());
+                rows.into_iter().find(|row| name_of(&row.domain) == key.1 && row.kind == kind)
+            };
+            if found != Some(*ip) && row().is_none_or(|row| row.address != *ip) {
+                wrong = Some(format!("S16: {key:?} is sent with {ip:?}, and {found:?} was found"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// A process is about to be told how a request ended.
+    pub(crate) fn settled(&mut self, process: usize, number: u64) {
+        let (who, now) = (self.who(process), self.now);
+        self.memory.journal.clear();
+        let Some(flight) = self.flights.get(&number) else { return };
+        let (entry, members, told) = (flight.entry.clone(), flight.members.clone(), flight.fate.told.clone());
+        if let Some(pause) = flight.fate.retry_after
+            && self.processes[process].mode == Mode::Service
+        {
+            let until = self.processes[process].pauses.entry(entry.origin).or_default();
+            *until = (*until).max(now + Duration::from_secs(pause));
+            self.count("Retry-After");
+        }
+        for ((key, ip), told) in members.into_iter().zip(told) {
+            let memory_key = memory(who, &entry, key);
+            let heard = Heard { at: now, by: who, ip, is_saved: false };
+            let model = &mut self.memory;
+            if told != (Told::Failed { reached: false }) {
+                model.waits.remove(&memory_key);
+            }
+            match told {
+                Told::Accepted if ip.is_some() => {
+                    model.accepted.insert(memory_key, heard);
+                    model.stopped.remove(&memory_key);
+                }
+                Told::Accepted | Told::Refused | Told::Failed { reached: true } => {
+                    model.accepted.remove(&memory_key);
+                }
+                Told::Failed { reached: false } => {
+                    // Nothing was sent.
+                    if let Some(sent) = model.sent.get_mut(&memory_key) {
+                        sent.retain(|(flight, _)| *flight != number);
+                    }
+                    continue;
+                }
+                Told::Wait(seconds) => {
+                    model.accepted.remove(&memory_key);
+                    model.waits.insert(memory_key, (heard, now + Duration::from_secs(seconds)));
+                }
+                Told::Stopped { until_address, all } => {
+                    model.accepted.remove(&memory_key);
+                    model.stopped.insert(memory_key, (heard, until_address));
+                    if all {
+                        for family in Family::ALL {
+                            for domain in 0..entry.domains[family.index()] {
+                                let key = (entry.origin, (entry.number, domain), family);
+                                model.stopped.insert(memory(who, &entry, key), (heard, until_address));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// S13: the journal has one for each update of the request.
+    pub(crate) fn check_settled(&mut self, process: usize, number: u64) {
+        let Some(flight) = self.flights.get(&number) else { return };
+        let mut wrong = None;
+        for ((_, name, family), ip) in &flight.members {
+            let Some(ip) = ip else { continue };
+            let is_it =
+                |told: &&(Name, Family, IpAddr, bool)| (told.0, told.1, told.2, told.3) == (*name, *family, *ip, true);
+            let count = self.memory.journal.iter().filter(is_it).count();
+            if count != 1 {
+                wrong = Some(format!("S13: the journal of process {process} has {name:?} {family} {count} times"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    pub(crate) fn read_journal(&mut self, process: usize, journal: &[Happened]) {
+        for Happened { what, .. } in journal {
+            if let Journal::Settled(settled) = what {
+                let is_unsent = matches!(&settled.outcome, Outcome::Failed { why, .. } if why.starts_with("not sent"));
+                if is_unsent {
+                    self.count("not sent because it could not be remembered");
+                }
+                self.memory.journal.push((name_of(settled.domain.as_str()), settled.family, settled.ip, !is_unsent));
+            }
+            if let Journal::Said { text, .. } = what {
+                if text.contains("waiting: another") {
+                    self.count("waited for another process");
+                }
+                self.note(|| format!("{process} says {text}"));
+            }
+        }
+    }
+
+    /// What a process knew and did not write is lost with it.
+    pub(crate) fn forget_news(&mut self, process: usize) {
+        let who = self.who(process);
+        let is_kept = |heard: &Heard| heard.by != who || heard.is_saved;
+        self.memory.stopped.retain(|_, (heard, _)| is_kept(heard));
+        self.memory.waits.retain(|_, (heard, _)| is_kept(heard));
+        self.memory.accepted.retain(|_, heard| is_kept(heard));
+        // What it marked and did not send is in doubt all the same.
+        for file in 0..self.files.len() {
+            let Some(Ok(state)) = &self.files[file].content else { continue };
+            let doubted: Vec<(Name, Family)> = state
+                .keys()
+                .filter(|key| state.entry(key).in_doubt.is_some())
+                .map(|key| (name_of(key.domain.as_str()), key.family))
+                .collect();
+            self.memory.accepted.retain(|(_, _, (_, name, family)), _| !doubted.contains(&(*name, *family)));
+        }
+    }
+
+    /// A process wrote what it knows.
+    pub(crate) fn saved(&mut self, process: usize, file: usize) {
+        let who = self.who(process);
+        let save = |memory: &Memory, heard: &mut Heard| heard.is_saved |= memory.0 == Ok(file) && heard.by == who;
+        self.memory.stopped.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
+        self.memory.waits.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
+        self.memory.accepted.iter_mut().for_each(|(memory, heard)| save(memory, heard));
+        // What is marked for another address, and not sent after all, is in doubt.
+        let Some(Ok(state)) = &self.files[file].content else { return };
+        let mut doubted: BTreeMap<(Name, Family), IpAddr> = BTreeMap::new();
+        for key in state.keys() {
+            let doubt = state.entry(&key).in_doubt;
+            doubted.extend(doubt.map(|doubt| ((name_of(key.domain.as_str()), key.family), doubt.ip)));
+        }
+        self.memory.accepted.retain(|(of, _, (_, name, family)), heard| {
+            *of != Ok(file) || doubted.get(&(*name, *family)).is_none_or(|ip| heard.ip == Some(*ip))
+        });
+    }
+
+    /// Somebody asked a process to send what was stopped.
+    pub(crate) fn forget_stopped(&mut self, process: usize) {
+        let who = self.who(process);
+        let shape = &self.processes[process].shape;
+        let is_its = |memory: &Memory| {
+            shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.0 && entry.number == memory.2.1.0)
+        };
+        self.memory.stopped.retain(|memory, _| !is_its(memory));
+    }
+
+    /// S3: a claim that counts names what the endpoint applied last.
+    pub(crate) fn check_file(&mut self, file: usize) {
+        let Some(Ok(state)) = &self.files[file].content else { return };
+        let salt = state.salt().to_vec();
+        let (count, known) = self.memory.fingerprints.entry(salt.clone()).or_default();
+        for plan in &self.all_shapes[*count..] {
+            for at in 0..plan.entry_count() {
+                let callback = &plan.entry(at).callback;
+                let origin = callback.target.fixed_part().map(|url| url.origin()).unwrap_or_default();
+                let number = origin.trim_start_matches("http://o").trim_end_matches(".example").parse().unwrap_or(0);
+                known.insert(callback.fingerprint(&salt), number);
+            }
+        }
+        *count = self.all_shapes.len();
+        let now = crate::world::BEGIN + self.now.as_secs();
+        let (begin, sites) = (Duration::from_secs(crate::world::BEGIN), self.shapes.len());
+        let (mut wrong, mut healed, mut unsure) = (None, Vec::new(), Vec::new());
+        for key in state.keys() {
+            let entry = state.entry(&key);
+            let Some(origin) = known.get(&key.callback).copied() else { continue };
+            let at = (origin, name_of(key.domain.as_str()), key.family);
+            let excused = self.files[file].excused.get(&at);
+            // Two processes of one configuration that cannot write do not know of each other.
+            let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
+            let is_lost = self.files[file].lost.is_some_and(|lost| lost + begin >= accepted);
+            if is_lost && self.processes.len() > sites {
+                continue;
+            }
+            // Nor does one that has an address wait for one that has none and sends something in its place.
+            if self.files[file].applied.get(&at) == Some(&None) && self.processes.len() > sites {
+                continue;
+            }
+            let has = self.files[file].applied.get(&at).copied().flatten();
+            let is_right = match entry.accepted {
+                Some(accepted) if entry.in_doubt.is_none() => {
+                    !accepted.counts(Duration::from_secs(259_200), now) || has == Some(accepted.ip)
+                }
+                _ => true,
+            };
+            if !is_right {
+                unsure.push(at);
+            }
+            if !is_right && excused.is_none() {
+                wrong = Some(format!("S3: file {file} says {at:?} {entry:?}, and it has {has:?}"));
+            }
+            let is_open = |since: Duration| {
+                let is_it = |flight: &Flight| {
+                    flight.sent <= since
+                        && flight.may_arrive(self.now)
+                        && flight.members.iter().any(|(key, _)| *key == at)
+                };
+                self.flights.values().any(is_it)
+            };
+            // What was marked before and is sent a little later is not known there either.
+            let is_over = |since: Duration| self.now > since + Duration::from_secs(5) && !is_open(since);
+            if is_right && excused.is_some_and(|since| is_over(*since)) {
+                healed.push(at);
+            }
+        }
+        // A name may have several claims, one of each callback that it had.
+        for at in healed.into_iter().filter(|at| !unsure.contains(at)) {
+            self.files[file].excused.remove(&at);
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    pub(crate) fn check_process(&mut self, process: usize) {
+        let known = &self.processes[process];
+        if let Some(since) = known.closing
+            && known.engine.is_some()
+            && self.now > since + Duration::from_secs(6)
+            && !self.was_paused(process, since)
+        {
+            self.fail(|| format!("S14: process {process} does not end"));
+        }
+    }
+
+    pub(crate) fn check_closed(&mut self, process: usize) {
+        let known = &self.processes[process];
+        if let Some(since) = known.closing
+            && self.now > since + Duration::from_millis(5001)
+            && !self.was_paused(process, since)
+        {
+            self.fail(|| format!("S14: process {process} was to stop at {since:?}"));
+        }
+    }
+
+    /// A process has nothing to do for now.
+    pub(crate) fn idle(&mut self, process: usize, tallies: &[Tally]) {
+        let tally = tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
+        if self.processes[process].mode == Mode::Once {
+            let code = tally.exit_code();
+            self.processes[process].ended = Some(code);
+            if code == 0 {
+                self.count("single run ended well");
+                self.check_truth(process);
+            }
+            let (to, now) = (self.who(process), self.now);
+            self.at(now, What::Finish { to });
+        } else {
+            let known = &self.processes[process];
+            let is_alone = self.processes.iter().filter(|other| other.engine.is_some()).count() == 1;
+            let rows = known.engine.as_ref().map(|engine| engine.rows()).unwrap_or_default();
+            if is_alone && rows.iter().all(|row| row.state == UpdateState::UpToDate) {
+                self.count("service up to date");
+                self.check_truth(process);
+            }
+        }
+    }
+
+    /// S15: who says that everything is well is right.
+    fn check_truth(&mut self, process: usize) {
+        let (who, now) = (self.who(process), self.now);
+        let known = &self.processes[process];
+        let mut wrong = None;
+        for (at, entry) in known.shape.entries.iter().enumerate() {
+            for family in Family::ALL {
+                for domain in 0..entry.domains[family.index()] {
+                    let key = (entry.origin, (entry.number, domain), family);
+                    let Some(found) = known.observed.get(&(at, family)).copied().flatten() else { continue };
+                    let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
+                    let is_excused = entry.cache.is_some_and(|file| {
+                        self.files[file].excused.contains_key(&key)
+                            || self.files[file].applied.get(&key).copied().flatten() != has
+                    });
+                    // Somebody else, whom it need not wait for, sent another one.
+                    let is_other = |flight: &Flight| {
+                        let is_newer = flight.sent >= known.started;
+                        let is_unknown = !flight.is_marked
+                            || flight.entry.path != entry.path
+                            || flight.entry.cache != entry.cache
+                            || self.is_lost(entry, flight.sent);
+                        (flight.process, flight.life) != who
+                            && flight.members.iter().any(|(of, ip)| *of == key && *ip != Some(found))
+                            && (is_newer || is_unknown && now < flight.sent + flight.entry.timeout() * 2)
+                    };
+                    if has != Some(found) && !is_excused && !self.flights.values().any(is_other) {
+                        wrong = Some(format!("S15: all is well, says {process}, but {key:?} has {has:?}, not {found}"));
+                    }
+                }
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// L1: at last everything is up to date.
+    pub(crate) fn check_healed(&mut self) {
+        let mut wrong = None;
+        for (number, known) in self.processes.iter().enumerate() {
+            let Some(engine) = &known.engine else { continue };
+            if known.mode == Mode::Once {
+                wrong = Some(format!("L1: single run {number} does not end"));
+                continue;
+            }
+            for row in engine.rows() {
+                let name = name_of(&row.domain);
+                let family = if row.kind == "A" { Family::V4 } else { Family::V6 };
+                let Some(entry) = known.shape.entries.iter().find(|entry| entry.number == name.0) else { continue };
+                let key = (entry.origin, name, family);
+                let is_excused = self.files.iter().any(|file| file.excused.contains_key(&key));
+                if row.state == UpdateState::Stopped || is_excused {
+                    continue;
+                }
+                let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
+                // What another process was sending at the same time is in doubt until the next round.
+                let is_fine = row.state == UpdateState::UpToDate
+                    || (self.processes.len() > 1 || entry.cache.is_none())
+                        && row.state == UpdateState::Sending
+                        && row.accepted_address == has;
+                if !is_fine || has != self.address[family.index()] {
+                    wrong = Some(format!("L1: {number} has {row:?}, the endpoint {has:?}, and it is healed"));
+                }
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+}

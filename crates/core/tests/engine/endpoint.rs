@@ -1,0 +1,233 @@
+//! Endpoints: what they have, and what they make of a request.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ddns_core::engine::{Facts, ResponseFacts};
+use ddns_core::net::family::Family;
+use ddns_core::schedule::limiter::Line;
+
+use crate::random::Random;
+use crate::setup::{EntryShape, Judging, MISSING, index};
+
+/// A domain: the number of its entry, and its own there.
+pub(crate) type Name = (usize, usize);
+
+/// What an endpoint has an address for.
+pub(crate) type Key = (usize, Name, Family);
+
+/// How an endpoint, or the way to it, is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Good,
+    Slow,
+    Refuses,
+    Unreachable,
+    Hangs,
+    Breaks,
+    /// With `Retry-After`.
+    TooMany(u64),
+    Stops,
+    Waits,
+    /// Anything of it.
+    Any,
+}
+
+/// What a request was told about one of its updates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Accepted,
+    Refused,
+    Stopped { until_address: bool, all: bool },
+    Wait(u64),
+    Failed { reached: bool },
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) struct Fate {
+    /// When it is applied, and to which of its updates.
+    pub(crate) applied: Option<(Duration, Vec<bool>)>,
+    /// When it ends.
+    pub(crate) ends: Duration,
+    pub(crate) facts: Facts,
+    pub(crate) told: Vec<Told>,
+    /// How long the endpoint wants no request.
+    pub(crate) retry_after: Option<u64>,
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    pub(crate) process: usize,
+    pub(crate) life: u32,
+    pub(crate) entry: EntryShape,
+    /// The address of each update; `None`: another value stands in its place.
+    pub(crate) members: Vec<(Key, Option<IpAddr>)>,
+    pub(crate) sent: Duration,
+    /// Whether every other process of its cache could know of it.
+    pub(crate) is_marked: bool,
+    /// Whether its process was told, or nobody is there any more to be told and its time is over.
+    pub(crate) is_settled: bool,
+    pub(crate) fate: Fate,
+}
+
+impl Flight {
+    pub(crate) fn may_arrive(&self, now: Duration) -> bool {
+        !self.is_settled && now < self.sent + self.entry.timeout()
+    }
+}
+
+/// One endpoint.
+pub(crate) struct Origin {
+    pub(crate) mood: Mood,
+    pub(crate) random: Random,
+    pub(crate) has: BTreeMap<(Name, Family), Option<IpAddr>>,
+}
+
+impl Origin {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { mood: Mood::Good, random: Random(seed), has: BTreeMap::new() }
+    }
+
+    /// What becomes of a request that is sent now.
+    pub(crate) fn decide(&mut self, entry: &EntryShape, members: &[(Key, Option<IpAddr>)]) -> Fate {
+        let random = &mut self.random;
+        let mood = match self.mood {
+            Mood::Any => {
+                let pause = 1 + random.below(60);
+                let all = [
+                    Mood::Good,
+                    Mood::Slow,
+                    Mood::Refuses,
+                    Mood::Unreachable,
+                    Mood::Hangs,
+                    Mood::Breaks,
+                    Mood::TooMany(pause),
+                    Mood::Stops,
+                    Mood::Waits,
+                ];
+                all[index(random, all.len())]
+            }
+            mood => mood,
+        };
+        let timeout = entry.timeout();
+        let brief = Duration::from_millis(1 + random.below(400));
+        let ends = match mood {
+            Mood::Slow => random.up_to(timeout - Duration::from_millis(1)),
+            Mood::Hangs => timeout,
+            _ => brief,
+        };
+        let at = random.up_to(ends);
+        let half = random.below(2) == 0;
+        let choice = index(random, 3);
+        let has_all = members.iter().all(|(key, ip)| self.has.get(&(key.1, key.2)) == Some(ip));
+        let same = |told: Told| vec![told; members.len()];
+        let whole = |is: bool| is.then(|| (at, vec![true; members.len()]));
+        let failed = |reached| Facts::Failed { why: "no response".to_owned(), reached };
+        let (applied, facts, told, retry_after) = match mood {
+            Mood::Good | Mood::Slow | Mood::Any => {
+                let word = if has_all { "nochg" } else { "good" };
+                (whole(true), response(200, &lines(members, |_| word), None), same(Told::Accepted), None)
+            }
+            // It may have been taken all the same.
+            Mood::Refuses => (whole(choice == 0), response(500, "", None), same(Told::Refused), None),
+            Mood::Unreachable => (None, failed(false), same(Told::Failed { reached: false }), None),
+            Mood::Hangs | Mood::Breaks => (whole(half), failed(true), same(Told::Failed { reached: true }), None),
+            Mood::TooMany(pause) => (None, response(429, "", Some(pause)), same(Told::Refused), Some(pause)),
+            Mood::Stops => {
+                let stop = |until_address, all| Told::Stopped { until_address, all };
+                match (entry.judging, choice) {
+                    (Judging::Status, _) => (None, response(403, "", None), same(Told::Refused), None),
+                    (Judging::Dyndns2, 0) => {
+                        (None, response(200, &lines(members, |_| "badauth"), None), same(stop(false, true)), None)
+                    }
+                    // One of several, where there are several.
+                    (Judging::Dyndns2, _) => {
+                        let names = names(members);
+                        let refused = names[usize::from(names.len() > 1 && half)];
+                        let is_refused = |name: &Name| *name == refused;
+                        let body = lines(members, |name| if is_refused(name) { "nohost" } else { "good" });
+                        let told = |(key, _): &(Key, Option<IpAddr>)| {
+                            if is_refused(&key.1) { stop(false, false) } else { Told::Accepted }
+                        };
+                        let taken = members.iter().map(|(key, _)| !is_refused(&key.1)).collect();
+                        (Some((at, taken)), response(200, &body, None), members.iter().map(told).collect(), None)
+                    }
+                    (Judging::Conditions, 0) => (None, response(200, "badkey", None), same(stop(false, true)), None),
+                    (Judging::Conditions, 1) => (None, response(200, "never", None), same(stop(false, false)), None),
+                    (Judging::Conditions, _) => (None, response(200, "notthis", None), same(stop(true, false)), None),
+                }
+            }
+            Mood::Waits => match entry.judging {
+                Judging::Status => (None, response(503, "", None), same(Told::Refused), None),
+                Judging::Dyndns2 => {
+                    (None, response(200, &lines(members, |_| "w30s"), None), same(Told::Wait(30)), None)
+                }
+                Judging::Conditions => (None, response(200, "later", None), same(Told::Wait(40)), None),
+            },
+        };
+        Fate { applied, ends, facts, told, retry_after }
+    }
+}
+
+fn names(members: &[(Key, Option<IpAddr>)]) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    for ((_, name, _), _) in members {
+        if !names.contains(name) {
+            names.push(*name);
+        }
+    }
+    names
+}
+
+/// One line for each domain.
+fn lines(members: &[(Key, Option<IpAddr>)], word: impl Fn(&Name) -> &'static str) -> String {
+    names(members).iter().map(|name| format!("{}\n", word(name))).collect()
+}
+
+fn response(status: u16, body: &str, retry_after: Option<u64>) -> Facts {
+    Facts::Response(Box::new(ResponseFacts {
+        status,
+        body: body.as_bytes().to_vec(),
+        is_whole: true,
+        retry_after: retry_after.map(|seconds| seconds.to_string()),
+        allow: None,
+        via: None,
+        is_relayed: false,
+        line: Line::Free,
+    }))
+}
+
+/// What a request says, by its path: the updates that it carries.
+pub(crate) fn members(entry: &EntryShape, path: &str) -> Vec<(Key, Option<IpAddr>)> {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    let names = value("ds").or(value("d")).unwrap_or_default().replace("%2C", ",");
+    let name = |text: &str| {
+        let number = |text: &str| text.get(1..).and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+        let mut labels = text.split('.');
+        let domain = number(labels.next().unwrap_or_default());
+        (number(labels.next().unwrap_or_default()), domain)
+    };
+    let mut members = Vec::new();
+    for name in names.split(',').map(name) {
+        let mut add = |family: Family, text: &str| {
+            let is_configured = name.1 < entry.domains[family.index()];
+            if is_configured {
+                let ip = text.parse().ok();
+                assert!(ip.is_some() || text == MISSING, "{path}: `{text}` is no address");
+                members.push(((entry.origin, name, family), ip));
+            }
+        };
+        match value("t") {
+            Some(kind) => add(if kind == "A" { Family::V4 } else { Family::V6 }, value("ip").unwrap_or_default()),
+            None => {
+                add(Family::V4, value("v4").unwrap_or_default());
+                add(Family::V6, value("v6").unwrap_or_default());
+            }
+        }
+    }
+    members
+}

@@ -1,0 +1,180 @@
+//! What processes of the simulation are configured with: real configuration texts, made by chance.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ddns_core::config::Cache;
+use ddns_core::config::raw::{self, Document};
+use ddns_core::config::validate::{Surroundings, validate};
+use ddns_core::engine::plan::{ConfigIdentity, StorePlace, Plan};
+use ddns_core::net::family::Family;
+use ddns_core::text::diagnostic::Diagnostic;
+
+use crate::random::Random;
+
+/// How an entry decides on responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judging {
+    /// By their status.
+    Status,
+    /// By the codes of dyndns2.
+    Dyndns2,
+    /// By conditions: words in the body.
+    Conditions,
+}
+
+/// `combine`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Combining {
+    pub(crate) families: bool,
+    pub(crate) domains: usize,
+    pub(crate) has_missing: bool,
+}
+
+/// One entry of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EntryShape {
+    /// Different for each entry of the world: domains are named after it.
+    pub(crate) number: usize,
+    pub(crate) origin: usize,
+    /// Another one is another callback.
+    pub(crate) path: u32,
+    /// How many domains each family has.
+    pub(crate) domains: [usize; 2],
+    pub(crate) combine: Option<Combining>,
+    pub(crate) judging: Judging,
+    pub(crate) min_interval: u64,
+    pub(crate) timeout: u64,
+    /// `None`: the cache is off.
+    pub(crate) cache: Option<usize>,
+    pub(crate) max_age: u64,
+}
+
+/// The configuration of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Its file.
+    pub(crate) site: usize,
+    pub(crate) interval: u64,
+    /// `None`: `auto`.
+    pub(crate) concurrency: Option<u16>,
+    pub(crate) entries: Vec<EntryShape>,
+}
+
+/// What the value of an address is where it is missing.
+pub(crate) const MISSING: &str = "preserve";
+
+impl EntryShape {
+    pub(crate) fn any(number: usize, origins: u64, caches: u64, random: &mut Random) -> Self {
+        let pick = |random: &mut Random, values: &[u64]| values[index(random, values.len())];
+        let most = [1, 2, 3, 8][index(random, 4)];
+        let mut domains = [0, 0].map(|_: u8| usize::try_from(random.below(most + 1)).unwrap_or(0));
+        if domains == [0, 0] {
+            domains = [1, 1];
+        }
+        let combine = (random.below(4) == 0).then(|| Combining {
+            families: random.below(3) > 0,
+            domains: [1, 2, 20][index(random, 3)],
+            has_missing: random.below(2) == 0,
+        });
+        let combine = combine.filter(|combine| combine.families || combine.domains > 1);
+        let judging = match random.below(6) {
+            0 => Judging::Dyndns2,
+            1 => Judging::Conditions,
+            _ => Judging::Status,
+        };
+        Self {
+            number,
+            origin: index(random, usize::try_from(origins).unwrap_or(1)),
+            path: 0,
+            domains,
+            combine,
+            judging,
+            min_interval: if random.below(5) == 0 { pick(random, &[10, 60, 120]) } else { 0 },
+            timeout: pick(random, &[5, 10, 30]),
+            cache: if random.below(12) == 0 { None } else { Some(index(random, usize::try_from(caches).unwrap_or(1))) },
+            max_age: pick(random, &[259_200, 259_200, 259_200, 600]),
+        }
+    }
+
+    pub(crate) fn name(&self, domain: usize) -> String {
+        format!("d{domain}.e{}.example", self.number)
+    }
+
+    fn text(&self) -> String {
+        let names = |family: Family| {
+            let names: Vec<String> =
+                (0..self.domains[family.index()]).map(|domain| format!("\"{}\"", self.name(domain))).collect();
+            names.join(",")
+        };
+        let query = match self.combine {
+            None => "d=__DOMAIN__&t=__RECORDTYPE__&ip=__IP__",
+            Some(Combining { families: false, .. }) => "ds=__DOMAINS__&t=__RECORDTYPE__&ip=__IP__",
+            Some(Combining { domains: 1, .. }) => "d=__DOMAIN__&v4=__IPV4__&v6=__IPV6__",
+            Some(_) => "ds=__DOMAINS__&v4=__IPV4__&v6=__IPV6__",
+        };
+        let mut text = format!(
+            "\"provider\":\"callback\",\"id\":\"http://{}/p{}?{query}\",\"timeout\":{},\"cache_max_age\":{}",
+            origin(self.origin),
+            self.path,
+            self.timeout,
+            self.max_age
+        );
+        text += &format!(",\"ipv4\":[{}],\"ipv6\":[{}]", names(Family::V4), names(Family::V6));
+        text += &match self.cache {
+            Some(cache) => format!(",\"cache\":\"file{cache}\""),
+            None => ",\"cache\":false".to_owned(),
+        };
+        if let Some(Combining { families, domains, has_missing }) = self.combine {
+            let missing = if has_missing { format!(",\"missing\":\"{MISSING}\"") } else { String::new() };
+            let domains = if domains > 1 { format!(",\"domains\":{domains}") } else { String::new() };
+            text += &format!(",\"combine\":{{\"families\":{families}{domains}{missing}}}");
+        }
+        text += match self.judging {
+            Judging::Status => "",
+            Judging::Dyndns2 => ",\"expect\":\"dyndns2\"",
+            Judging::Conditions => concat!(
+                ",\"expect\":{\"stop\":[{\"body\":\"badkey\",\"all\":true},\"never\",",
+                "{\"body\":\"notthis\",\"until\":\"address\"}],\"wait\":{\"body\":\"later\",\"for\":\"40s\"}}"
+            ),
+        };
+        if self.min_interval > 0 {
+            text += &format!(",\"min_interval\":\"{}s\"", self.min_interval);
+        }
+        text
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+}
+
+impl Shape {
+    /// The plan of this configuration.
+    pub(crate) fn plan(&self) -> Rc<Plan> {
+        let concurrency = self.concurrency.map(|number| format!("\"concurrency\":{number},")).unwrap_or_default();
+        let entries: Vec<String> = self.entries.iter().map(|entry| format!("{{{}}}", entry.text())).collect();
+        let text =
+            format!("{{\"interval\":\"{}s\",{concurrency}\"providers\":[{}]}}", self.interval, entries.join(","));
+        let document = Document { name: "config.json".to_owned(), text, fetched: false };
+        let written = raw::read(&Rc::new(document)).map_err(|error| vec![error]);
+        let valid = written.and_then(|written| validate("config.json", Some(written), &Surroundings::default()));
+        let valid = valid
+            .unwrap_or_else(|wrong| panic!("{self:?}: {}", wrong.iter().map(Diagnostic::shown).collect::<String>()));
+        let identity = ConfigIdentity { name: format!("site {}", self.site), is_file: true };
+        Rc::new(Plan::new(Rc::new(vec![valid]), vec![identity], |_, entry| match &entry.cache {
+            Cache::File(path) => StorePlace::File(PathBuf::from(path)),
+            Cache::Off | Cache::Standard => StorePlace::Memory,
+        }))
+    }
+}
+
+/// The host of an origin.
+pub(crate) fn origin(number: usize) -> String {
+    format!("o{number}.example")
+}
+
+pub(crate) fn index(random: &mut Random, count: usize) -> usize {
+    usize::try_from(random.below(u64::try_from(count.max(1)).unwrap_or(1))).unwrap_or(0)
+}
