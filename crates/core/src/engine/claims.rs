@@ -148,9 +148,7 @@ impl Engine {
         self.mark_batch(plan, at, batch, &mut sending);
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
-            if !self.is_futile(at, &self.judge_batch(at, &mut batch).0)
-                && self.held_in_memory(at, &batch).is_none()
-            {
+            if !self.is_futile(at, &self.judge_batch(at, &mut batch).0) && self.held_in_memory(at, &batch).is_none() {
                 self.mark_batch(plan, at, &batch, &mut sending);
             }
         }

@@ -14,9 +14,9 @@ use crate::callback::{Moment, Parcel, USER_AGENT};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Stage, UpdateId};
 use crate::text::log_format::Level;
+use crate::update::Update;
 use crate::update::outcome::Outcome;
 use crate::update::plan::Verdict;
-use crate::update::Update;
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
 /// now, in one write.

@@ -174,8 +174,9 @@ impl Claim {
             }
             (None, None) => None,
         };
-        let is_later =
-            |theirs: &Accepted| self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()));
+        let is_later = |theirs: &Accepted| {
+            self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()))
+        };
         Self { accepted: theirs.accepted.filter(is_later).or(self.accepted), in_doubt }
     }
 
