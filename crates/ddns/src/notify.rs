@@ -17,7 +17,7 @@ use ddns_core::journal::{About, JournalEvent, What};
 use ddns_core::net::family::Family;
 use ddns_core::notify::{self, Ledger, NotifyEvent, Outgoing};
 use ddns_core::text::log_format::Level;
-use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::outcome::{Outcome, Tally, Why};
 use ddns_core::update::state::Fingerprint;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -138,7 +138,8 @@ impl<'a> Notifier<'a> {
             if !self.missing.contains(&(entry, family)) {
                 continue;
             }
-            let outcome = Outcome::Failed { why: format!("no {family} address found ({why})"), reached: false };
+            let outcome =
+                Outcome::Failed(Why::NoResponse { why: format!("no {family} address found ({why})"), reached: false });
             for domain in plan.entry(entry).domains_of(family) {
                 self.note(&About { entry, domain: domain.clone(), family }, &outcome, now, engine);
             }

@@ -264,9 +264,7 @@ impl EventKind {
             Outcome::Accepted(_) => Self::Accepted,
             Outcome::Unchanged(_) => Self::Unchanged,
             Outcome::Stopped { .. } => Self::Stopped,
-            Outcome::Refused(_) | Outcome::Rejected { .. } | Outcome::Wait { .. } | Outcome::Failed { .. } => {
-                Self::Failed
-            }
+            Outcome::Failed(_) => Self::Failed,
         }
     }
 }

@@ -5,7 +5,10 @@ use super::record::Record;
 use crate::lease::role_change;
 use crate::net::status::with_reason;
 use crate::text::duration::{duration, seconds};
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
+
+/// What is said of an endpoint that did not change anything.
+const HAD_IT: &str = ", it had this address already";
 
 /// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
 /// how the callback sends.
@@ -31,18 +34,15 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
     let endpoint = origin.unwrap_or("the endpoint");
     let again = settled.retry_in.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
     match &settled.outcome {
-        Outcome::Accepted(status) => {
+        outcome @ (Outcome::Accepted(status) | Outcome::Unchanged(status)) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
-            format!("{update}: accepted{by} ({status}, {took} ms)")
+            let had = if matches!(outcome, Outcome::Unchanged(_)) { HAD_IT } else { "" };
+            format!("{update}: accepted{by}{had} ({status}, {took} ms)")
         }
-        Outcome::Unchanged(status) => {
-            let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
-            format!("{update}: accepted{by}, it had this address already ({status}, {took} ms)")
-        }
-        Outcome::Rejected { status, words } => {
+        Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
-        Outcome::Wait { status, words, .. } => {
+        Outcome::Failed(Why::Wait { status, words, .. }) => {
             format!("{update}: failed: {endpoint} asks to wait: {} ({took} ms){again}", quoted(*status, words))
         }
         Outcome::Stopped { status, words, .. } => {
@@ -52,7 +52,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
                  its configuration changes, or `ddns --retry-stopped` says so."
             )
         }
-        Outcome::Refused(status) => {
+        Outcome::Failed(Why::Response { status, .. }) => {
             let advice = match status {
                 405 => allowed(has_body, settled.allow.as_deref().unwrap_or_default()),
                 _ => advice(*status).to_owned(),
@@ -66,7 +66,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
                 with_reason(*status)
             )
         }
-        Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms){again}"),
+        Outcome::Failed(Why::NoResponse { why, .. }) => format!("{update}: failed: {why} ({took} ms){again}"),
     }
 }
 
@@ -112,7 +112,7 @@ impl Record {
         match self.event {
             EventKind::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
             EventKind::Accepted => format!("accepted again{}", self.response()),
-            EventKind::Unchanged => format!("accepted, it had this address already{}", self.response()),
+            EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
             EventKind::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")
@@ -172,7 +172,7 @@ mod tests {
             endpoint: None,
             ip: IpAddr::from([203, 0, 113, 7]),
             previous: None,
-            outcome: Outcome::Refused(404),
+            outcome: Outcome::of_status(404),
             took: Duration::from_millis(5),
             attempt: 1,
             is_repeat: false,

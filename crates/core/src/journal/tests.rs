@@ -7,7 +7,7 @@ use super::*;
 use crate::lease::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 
 const NOW: u64 = 1_763_170_000;
 const DAY: u64 = 86_400;
@@ -52,7 +52,7 @@ fn record(event: EventKind, at: u64) -> Record {
 fn i4_what_happened_is_one_line_of_json() {
     let (entries, family) = (vec![0], Family::V6);
     let (domain, address) = (Domain::parse("bücher.example").expect("a domain"), ip("2001:db8::7"));
-    let refused = Outcome::Rejected { status: 200, words: "no \"host\"\n".to_owned() };
+    let refused = Outcome::Failed(Why::Response { status: 200, words: "no \"host\"\n".to_owned() });
     let cases = [
         (
             What::Settled(settled(Outcome::Accepted(204))),
@@ -153,7 +153,7 @@ fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
         (NOW + 1, settled(Outcome::Unchanged(204))),
         (NOW + 1, settled(Outcome::Accepted(200))),
         (NOW + 1, Settled { attempt: 2, ..settled(Outcome::Accepted(200)) }),
-        (NOW + 1, settled(Outcome::Refused(500))),
+        (NOW + 1, settled(Outcome::of_status(500))),
     ];
     let mut writer = RecordWriter::default();
     for (at, settled) in all {
@@ -170,7 +170,8 @@ fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
 fn i4_tries_that_fail_alike_have_a_line_when_their_number_has_doubled() {
     let lines = |is_repeat| {
         let is_line = |attempt: &u32| {
-            !line(What::Settled(Settled { attempt: *attempt, is_repeat, ..settled(Outcome::Refused(503)) })).is_empty()
+            !line(What::Settled(Settled { attempt: *attempt, is_repeat, ..settled(Outcome::of_status(503)) }))
+                .is_empty()
         };
         (1..=20).filter(is_line).collect::<Vec<u32>>()
     };
@@ -303,7 +304,7 @@ proptest! {
 
     #[test]
     fn i4_any_reason_reads_back(words in ".*", at: u64, took: u64) {
-        let outcome = Outcome::Failed { why: words.clone(), reached: false };
+        let outcome = Outcome::Failed(Why::NoResponse { why: words.clone(), reached: false });
         let mut out = String::new();
         let settled = Settled { took: Duration::from_millis(took), ..settled(outcome) };
         RecordWriter::default().push(&mut out, &JournalEvent { at, what: What::Settled(settled) });

@@ -76,8 +76,8 @@ fn i3_what_happened_is_counted() {
     let counts = counted([
         (1, settled(Outcome::Accepted(200), 1)),
         (2, address(ip("203.0.113.7"), ip("203.0.113.6"))),
-        (3, settled(Outcome::Refused(503), 1)),
-        (4, settled(Outcome::Refused(503), 2)),
+        (3, settled(Outcome::of_status(503), 1)),
+        (4, settled(Outcome::of_status(503), 2)),
         (9, settled(Outcome::Accepted(200), 3)),
         (9, failed_source("url:\"\\\n")),
     ]);
@@ -212,8 +212,8 @@ fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     let (bad, good) = (status(UpdateState::Retrying), status(UpdateState::UpToDate));
     let at = |readiness: &ServiceReadiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
     assert_eq!(at(&readiness, &good, 0), None);
-    take(&mut readiness, 10, settled(Outcome::Refused(503), 1));
-    take(&mut readiness, 200, settled(Outcome::Refused(503), 2));
+    take(&mut readiness, 10, settled(Outcome::of_status(503), 1));
+    take(&mut readiness, 200, settled(Outcome::of_status(503), 2));
     assert_eq!(at(&readiness, &bad, 310), None);
     assert_eq!(at(&readiness, &bad, 311).as_deref(), Some("1 update failing, for 5 min"));
     assert_eq!(at(&readiness, &good, 311), None, "another process may have sent it");

@@ -9,7 +9,7 @@ use super::event::{NotifyEvent, NotifyEvents};
 use crate::journal::About;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::status::with_reason;
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 use crate::update::streak::Streak;
 
 /// A service sends two notifications of one kind at least so long apart: what happens meanwhile is reported together.
@@ -124,7 +124,7 @@ impl Ledger {
             return streak.fine(now);
         }
         let why = match outcome {
-            Outcome::Refused(status) => with_reason(*status),
+            Outcome::Failed(Why::Response { status, .. }) if !(200..300).contains(status) => with_reason(*status),
             outcome => outcome.reason(),
         };
         self.reasons.insert(about.clone(), why);

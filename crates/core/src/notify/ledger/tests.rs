@@ -60,7 +60,7 @@ impl CachedLedger {
     }
 
     fn fail(&mut self, number: usize) {
-        self.take(number, &Outcome::Refused(503));
+        self.take(number, &Outcome::of_status(503));
     }
 
     /// What is to be sent now: the event, and the numbers of the updates.
