@@ -135,19 +135,27 @@ impl<'a> HistoryFiles<'a> {
     }
 
     fn push(&mut self, event: &JournalEvent) {
-        for (at, lines) in self.all.iter_mut().enumerate() {
-            let is_meant = event.what.entries().iter().any(|entry| self.of[*entry] == Some(at));
-            if is_meant || matches!(event.what, What::Role(_)) {
-                lines.writer.push(&mut lines.text, event);
-                if lines.text.len() >= CHUNK {
-                    lines.save();
-                }
+        if matches!(event.what, What::Role(_)) {
+            self.all.iter_mut().for_each(|lines| lines.push(event));
+        }
+        let entries = event.what.entries();
+        for (at, entry) in entries.iter().enumerate() {
+            let Some(file) = self.of[*entry] else { continue };
+            if !entries[..at].iter().any(|other| self.of[*other] == Some(file)) {
+                self.all[file].push(event);
             }
         }
     }
 }
 
 impl PendingLines<'_> {
+    fn push(&mut self, event: &JournalEvent) {
+        self.writer.push(&mut self.text, event);
+        if self.text.len() >= CHUNK {
+            self.save();
+        }
+    }
+
     /// What cannot be written is lost: a disk that is full must not fill the memory, too.
     fn save(&mut self) {
         if self.text.is_empty() {

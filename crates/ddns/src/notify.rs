@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use ddns_core::callback::expect::{BODY_LIMIT, Expect, Meaning};
-use ddns_core::callback::{Moment, Notice, Request, USER_AGENT};
+use ddns_core::callback::{Moment, Notice, USER_AGENT};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
 use ddns_core::engine::Engine;
@@ -122,11 +122,8 @@ impl<'a> Notifier<'a> {
     fn note(&mut self, about: &About, outcome: &Outcome, at: u64, engine: &mut Engine) {
         for one in self.each.iter_mut().filter(|one| one.entries.contains(&about.entry)) {
             let key = one.key(about.entry, engine);
-            let before = engine.streak(key, about);
-            let after = one.ledger.take(about, outcome, before, at);
-            if after != before {
-                engine.set_streak(key, about, after);
-            }
+            let streak = one.ledger.take(about, outcome, engine.streak(key, about), at);
+            engine.set_streak(key, about, streak);
         }
     }
 
@@ -135,12 +132,10 @@ impl<'a> Notifier<'a> {
         let now = unix_time().seconds;
         let plan = Rc::clone(&self.plan);
         for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
-            if !self.missing.contains(&(entry, family)) {
-                continue;
-            }
-            let outcome =
-                Outcome::Failed(Why::NoResponse { why: format!("no {family} address found ({why})"), reached: false });
-            for domain in plan.entry(entry).domains_of(family) {
+            let why = format!("no {family} address found ({why})");
+            let outcome = Outcome::Failed(Why::NoResponse { why, reached: false });
+            let is_missing = self.missing.contains(&(entry, family));
+            for domain in plan.entry(entry).domains_of(family).iter().filter(|_| is_missing) {
                 self.note(&About { entry, domain: domain.clone(), family }, &outcome, now, engine);
             }
         }
@@ -191,11 +186,8 @@ impl<'a> Notifier<'a> {
         let Some(outgoing) = one.ledger.ended(has_arrived, steady_time()) else { return };
         for line in &outgoing.lines {
             let key = one.key(line.about.entry, engine);
-            let before = engine.streak(key, &line.about);
-            let after = Ledger::streak_after(outgoing.event, has_arrived, before);
-            if after != before {
-                engine.set_streak(key, &line.about, after);
-            }
+            let streak = Ledger::streak_after(outgoing.event, has_arrived, engine.streak(key, &line.about));
+            engine.set_streak(key, &line.about, streak);
         }
         self.review(engine);
     }
@@ -245,7 +237,7 @@ async fn deliver(
         let left = limit.saturating_sub(began.elapsed());
         let sent = send(notification, &notice, client, left, log).await;
         let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.key());
-        let (origin, why) = match sent {
+        match sent {
             Ok(origin) => {
                 log.line(Level::Info, || format!("{}: sent", what(&origin)));
                 return true;
@@ -254,19 +246,16 @@ async fn deliver(
                 log.warning(format!("{}: {why}; it may have arrived and is not sent again", what(&origin)));
                 return true;
             }
-            Err(NotSent { origin, why, is_final, .. }) => {
-                if is_final || number >= TRIES || began.elapsed() + pause >= limit {
-                    (origin, why)
-                } else {
-                    log.debug(|| format!("{}: {why}; once more", what(&origin)));
-                    sleep(pause).await;
-                    pause *= 2;
-                    continue;
-                }
+            Err(NotSent { origin, why, is_final, .. })
+                if is_final || number >= TRIES || began.elapsed() + pause >= limit =>
+            {
+                log.warning(format!("{}: not sent: {why}", what(&origin)));
+                break;
             }
-        };
-        log.warning(format!("{}: not sent: {why}", what(&origin)));
-        break;
+            Err(NotSent { origin, why, .. }) => log.debug(|| format!("{}: {why}; once more", what(&origin))),
+        }
+        sleep(pause).await;
+        pause *= 2;
     }
     false
 }
@@ -291,9 +280,9 @@ async fn send(
     log: &Log<'_>,
 ) -> Result<String, NotSent> {
     let moment = moment();
-    let request = rendered(notification, notice, moment).map_err(|why| NotSent {
+    let request = notification.callback.render(notice, moment).map_err(|why| NotSent {
         origin: "its service".to_owned(),
-        why: log.masked(&why).into_owned(),
+        why: log.masked(&why.to_string()).into_owned(),
         may_have_arrived: false,
         is_final: true,
     })?;
@@ -340,10 +329,6 @@ pub(crate) fn moment() -> Moment {
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     let moment = Moment::from(unix_time());
     Moment { message: (moment.message.0, number), ..moment }
-}
-
-fn rendered(notification: &Notification, notice: &Notice, moment: Moment) -> Result<Request, String> {
-    notification.callback.render(notice, moment).map_err(|why| why.to_string())
 }
 
 pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {

@@ -28,6 +28,9 @@ impl Engine {
 
     /// Remembers the failures of an update.
     pub fn set_streak(&mut self, key: Fingerprint, about: &About, streak: Streak) {
+        if self.streak(key, about) == streak {
+            return;
+        }
         let (store, key) = (self.plan.store_of(about.entry), entry_key(key, about));
         let (state, unsaved) = self.streaks_of(store);
         state.set_streak(&key, streak);

@@ -83,7 +83,6 @@ impl Engine {
         Row {
             domain: domain.to_string(),
             kind: family.record_type().to_owned(),
-            endpoint: None,
             address,
             source: self.source(at, family).filter(|_| address.is_some()),
             accepted: entry.accepted.map(|accepted| accepted.at),
@@ -96,7 +95,7 @@ impl Engine {
             reason: why,
             last_status: last.and_then(|last| last.status),
             last_ms: last.map(|last| last.took),
-            is_expired: false,
+            ..Row::default()
         }
     }
 

@@ -20,19 +20,12 @@ fn row(domain: &str, state: UpdateState) -> Row {
     Row {
         domain: domain.to_owned(),
         kind: "A".to_owned(),
-        endpoint: None,
         address: Some(ip("203.0.113.7")),
         source: Some("public".to_owned()),
         accepted: Some(1_763_170_040),
         accepted_address: Some(ip("203.0.113.6")),
-        in_doubt: None,
         state,
-        next: None,
-        failures: None,
-        reason: None,
-        last_status: None,
-        last_ms: None,
-        is_expired: false,
+        ..Row::default()
     }
 }
 

@@ -190,10 +190,10 @@ impl Exposition {
         let domains = Series::of(rows);
         let families: [(&str, &str, SeriesValue); 5] = [
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
-                (!series.is_standing_by).then_some(u64::from(series.is_good))
+                (series.worst != UpdateState::StandBy).then_some(u64::from(series.worst.is_good()))
             }),
             ("ddns_record_stopped", "1 while the service refuses it for good.", |series, _| {
-                Some(u64::from(series.is_stopped))
+                Some(u64::from(series.worst == UpdateState::Stopped))
             }),
             ("ddns_record_failures", "How often in a row the update failed.", |series, _| Some(series.failures)),
             (
@@ -228,10 +228,7 @@ impl Exposition {
 /// What one domain and type has in common, where several updates have both.
 struct Series<'a> {
     row: &'a Row,
-    is_good: bool,
-    /// Another host knows how it stands.
-    is_standing_by: bool,
-    is_stopped: bool,
+    worst: UpdateState,
     failures: u64,
     accepted: Option<u64>,
 }
@@ -255,14 +252,8 @@ impl<'a> Series<'a> {
                 }
                 domains.insert(&row.domain);
             }
-            let fresh = Self {
-                row,
-                is_good: row.state.is_good(),
-                is_standing_by: row.state == UpdateState::StandBy,
-                is_stopped: row.state == UpdateState::Stopped,
-                failures: row.failures.unwrap_or(0).into(),
-                accepted: row.accepted,
-            };
+            let fresh =
+                Self { row, worst: row.state, failures: row.failures.unwrap_or(0).into(), accepted: row.accepted };
             let key = (row.domain.as_str(), row.kind.as_str(), row.endpoint.as_deref());
             match places.get(&key) {
                 None => {
@@ -271,8 +262,7 @@ impl<'a> Series<'a> {
                 }
                 Some(at) => {
                     let known = &mut all[*at];
-                    known.is_good &= fresh.is_good;
-                    known.is_stopped |= fresh.is_stopped;
+                    known.worst = known.worst.max(fresh.worst);
                     known.failures = known.failures.max(fresh.failures);
                     known.accepted = known.accepted.min(fresh.accepted);
                 }

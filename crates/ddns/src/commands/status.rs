@@ -130,19 +130,14 @@ fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
                 rows.push(Row {
                     domain: domain.to_string(),
                     kind: family.record_type().to_owned(),
-                    endpoint: None,
-                    address: None,
-                    source: None,
                     accepted: last.map(|last| last.at),
                     accepted_address: last.map(|last| last.ip),
                     in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
                     state,
                     next,
-                    failures: None,
                     reason,
-                    last_status: None,
-                    last_ms: None,
                     is_expired: state == UpdateState::Accepted && !matches!(verdict, Some(Verdict::UpToDate(_))),
+                    ..Row::default()
                 });
             }
         }

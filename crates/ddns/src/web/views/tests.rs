@@ -40,19 +40,14 @@ fn row(domain: &str, address: &str, state: UpdateState) -> Row {
     Row {
         domain: domain.to_owned(),
         kind: if address.contains(':') { "AAAA" } else { "A" }.to_owned(),
-        endpoint: None,
         address: found,
         source: found.map(|ip| if ip.is_ipv4() { "public" } else { "default" }.to_owned()),
         accepted: found.map(|_| NOW - 78_540),
         accepted_address: found,
-        in_doubt: None,
         state,
-        next: None,
-        failures: None,
-        reason: None,
         last_status: Some(200),
         last_ms: Some(112),
-        is_expired: false,
+        ..Row::default()
     }
 }
 
