@@ -89,9 +89,7 @@ impl FileStore {
         // Who holds it for long is not waited for again and again.
         let (file, seen) = lock(&self.path, if self.has_failed { Duration::ZERO } else { LOCK_PATIENCE })?;
         if self.seen != Some(seen) {
-            if let Ok(Some(on_disk)) = parse(&file, seen) {
-                engine.merge(store, on_disk);
-            }
+            engine.merge(store, parse(&file, seen).ok().flatten());
             // Somebody who could not wait for the lock may have removed it: what we have read does not count then.
             if !seen.is_at(&self.path) {
                 return Err(io::Error::other("it was replaced meanwhile"));

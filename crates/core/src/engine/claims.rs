@@ -88,9 +88,9 @@ impl Engine {
 
     /// Takes in how an update ended. What its endpoint had accepted before; `None` if nothing is remembered.
     pub(super) fn settle(&mut self, id: UpdateId, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
-        let before = self.before.remove(&id).unwrap_or_default();
+        let mut before = self.before.remove(&id).unwrap_or_default();
         let now = self.clock();
-        self.settle_replaced(at, before.replaced, outcome.may_have_reached());
+        self.settle_replaced(at, std::mem::take(&mut before.replaced), outcome.may_have_reached());
         let key = self.key(at, update.domain, update.family)?;
         let store = self.plan.store_of(at);
         let known = self.stores[store].state.entry(&key);
@@ -102,8 +102,15 @@ impl Engine {
             let is_same = previous == Some(update.ip);
             hold.sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
             hold.under_way.retain(|other| other.by != self.own);
-            if outcome.is_accepted() {
-                hold.under_way.extend(beside.map(|InDoubt { ip, until, by, .. }| UnderWay { ip, until, by }));
+            if !outcome.may_have_reached() {
+                // Nothing was sent: what others send is in doubt again.
+                let is_foreign = |other: &UnderWay| InDoubt::from(*other).is_foreign(self.own, now);
+                let other = hold.under_way.iter().position(is_foreign).map(|place| hold.under_way.remove(place));
+                let ended = before.in_doubt.filter(|doubt| doubt.by == 0 || previous != Some(doubt.ip));
+                let ended = ended.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
+                before.in_doubt = other.map(InDoubt::from).or(ended);
+            } else if outcome.is_accepted() {
+                hold.under_way.extend(beside.map(UnderWay::from));
             }
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
@@ -186,6 +193,18 @@ impl Engine {
             let Some(key) = self.key(at, update.domain, update.family) else { continue };
             let known = self.stores[store].state.entry(&key);
             let Some((mut marked, in_doubt)) = known.marked(update, until, own, now) else { continue };
+            let memory = self.stores[store].state.of(key.callback);
+            let hold = memory.hold(update.domain, update.family);
+            if hold.is_some_and(|hold| hold.others_until(update.ip, own, now).is_some()) {
+                continue;
+            }
+            // A mark of ours that another process put something else in the place of was not sent.
+            if !is_of_group
+                && known.in_doubt.is_none_or(|doubt| doubt.by != own)
+                && let Some(before) = self.before.remove(id)
+            {
+                self.settle_replaced(at, before.replaced, false);
+            }
             // In a group the lease says who sends, and a try after the first changes nothing.
             if is_of_group && let Some(doubt) = &mut marked.in_doubt {
                 (doubt.by, doubt.until) = (0, 0);
@@ -194,7 +213,7 @@ impl Engine {
             let beside = in_doubt.filter(|doubt| doubt.is_foreign(own, now));
             if beside.is_some() || !entry.min_interval.is_zero() {
                 let mut hold = self.stores[store].state.hold(&key);
-                hold.under_way.extend(beside.map(|InDoubt { ip, until, by, .. }| UnderWay { ip, until, by }));
+                hold.under_way.extend(beside.map(UnderWay::from));
                 if !entry.min_interval.is_zero() {
                     // A mark that is renewed was not sent.
                     sent = if known.in_doubt.is_some_and(|doubt| doubt.by == own) { 0 } else { hold.sent };
@@ -246,7 +265,14 @@ impl Engine {
             let count = self.replaced.get(&key).copied().unwrap_or(0);
             match self.stores[store].state.entry(&key).doubted() {
                 Some(doubted) => self.set(store, key.clone(), doubted),
-                None if count == 0 => continue,
+                None if count == 0 => {
+                    // Another process may have written meanwhile that it counts.
+                    let known = self.stores[store].state.entry(&key);
+                    if known.in_doubt.is_some_and(|doubt| doubt.by == 0) {
+                        self.set(store, key, known);
+                    }
+                    continue;
+                }
                 None => {}
             }
             let replaced = &mut self.before.entry(ids[place]).or_default().replaced;
@@ -264,7 +290,10 @@ impl Engine {
             let Some(count) = self.replaced.remove(&key) else { continue };
             if !was_sent && count > 1 {
                 self.replaced.insert(key, count - 1);
-            } else if !was_sent && let Some(before) = self.stores[store].state.entry(&key).undoubted() {
+            } else if !was_sent
+                && !self.stores[store].state.is_being_sent(&key, self.own, self.clock())
+                && let Some(before) = self.stores[store].state.entry(&key).undoubted()
+            {
                 self.set(store, key, before);
             }
         }
@@ -333,6 +362,23 @@ impl Engine {
         }
     }
 
+    /// Whether a request with an update is under way, or waits for its mark to be written.
+    fn is_under_way(&self, id: UpdateId) -> bool {
+        let marking = self.marking.iter().map(|(_, _, request)| request);
+        self.requests.values().chain(marking).any(|request| request.members.iter().any(|(own, _)| *own == id))
+    }
+
+    /// What is marked for an address that went away before it was sent is as it was.
+    pub(super) fn unmark_outdated(&mut self, at: usize, batch: &Sendables<'_>) {
+        for (id, update) in batch {
+            let memory = self.memory(at, update.domain, update.family);
+            let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
+            if doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip != update.ip) && !self.is_under_way(*id) {
+                self.unmark(*id, at, update);
+            }
+        }
+    }
+
     /// Forgets that services stopped updates.
     pub(super) fn forget_stops(&mut self) {
         let plan = Rc::clone(&self.plan);
@@ -371,6 +417,8 @@ impl Engine {
             let (at, domain, family) = next.about(id);
             places.entry((domain, family)).or_default().push(&next.places()[next.store_of(at)]);
         }
+        // Not yet named where one reload follows another.
+        (0..self.entries.len()).for_each(|at| self.bind(at));
         let mut left: Vec<Vec<Sending>> = plan.places().iter().map(|_| Vec::new()).collect();
         for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
             let (at, domain, family) = plan.about(id);

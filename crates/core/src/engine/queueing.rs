@@ -257,6 +257,9 @@ impl Engine {
     ) {
         let config = plan.config_of(at);
         let is_counted = |update: &Update<'_>| counted.contains(&update.family);
+        if !is_forgetful {
+            self.unmark_outdated(at, &batch);
+        }
         let (verdict, stopped) =
             if is_forgetful { (Verdict::Send(Reason::NoCache), Vec::new()) } else { self.judge_batch(at, &mut batch) };
         // Without a cache it is judged when it starts.

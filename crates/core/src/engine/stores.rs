@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Task;
 use super::{Chance, Effect, Engine};
+use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
 use crate::update::hold::Hold;
 use crate::update::state::{Changed, Claim, ClaimKey, Pair, State, Touched};
@@ -234,9 +235,13 @@ impl Engine {
         self.out.effects.push_back(Effect::Persist { store, upto: of.requested, durability });
     }
 
-    /// Takes in what others wrote to a file.
-    pub fn merge(&mut self, store: StoreId, mut theirs: State) {
+    /// Takes in what others wrote to a file; `None`: it is gone, or of no use.
+    pub fn merge(&mut self, store: StoreId, theirs: Option<State>) {
         let (own, now) = (self.own, self.clock());
+        let Some(mut theirs) = theirs else {
+            self.doubt_others(store);
+            return;
+        };
         let of = &mut self.stores[store];
         if theirs.salt() == of.state.salt() {
             let changed = of.take_news();
@@ -257,6 +262,8 @@ impl Engine {
         let news = self.stores[store].take_news();
         let before = std::mem::replace(&mut self.stores[store].state, theirs);
         let entries: Vec<usize> = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store).collect();
+        let sent = self.requests.values().flat_map(|request| &request.members);
+        let sent: HashSet<UpdateId> = sent.map(|(id, _)| *id).collect();
         let mut kept = Vec::new();
         for id in entries.iter().flat_map(|at| plan.updates_of(*at)) {
             let (at, domain, family) = plan.about(id);
@@ -272,21 +279,18 @@ impl Engine {
         }
         let mut ours = State::new(self.stores[store].state.salt().to_vec());
         let mut changed = Changed::default();
-        let mut holds = Vec::new();
         for (id, claim, hold) in kept {
             let (at, domain, family) = plan.about(id);
             let Some(key) = self.key(at, domain, family) else { continue };
             ours.set(&key, claim);
-            holds.push((key.clone(), hold));
-            changed.entries.insert(key, Touched { claim: true, hold: None });
+            ours.set_hold(&key, hold.clone());
+            // What was sent is not taken back, whatever they were told.
+            let base = if sent.contains(&id) { self.stores[store].state.hold(&key) } else { Hold::default() };
+            changed.entries.insert(key, Touched { claim: true, hold: Some(Box::new(base)) });
         }
         let of = &mut self.stores[store];
         of.state.merge(&ours, &changed, own, now);
         of.unsaved = changed;
-        for (key, hold) in holds {
-            let theirs = self.stores[store].state.hold(&key);
-            self.set_hold(store, &key, hold.merged(&Hold::default(), theirs, 0));
-        }
         self.must_save(store);
     }
 
@@ -329,7 +333,7 @@ impl Engine {
                 of.stage = StoreStage::Unfit;
                 self.say_of(store, &format!("the cache {why}; nothing is remembered"));
             }
-            (StoreStage::Open, Stored::Known { state, .. }) if !of.has_failed => self.merge(store, *state),
+            (StoreStage::Open, Stored::Known { state, .. }) if !of.has_failed => self.merge(store, Some(*state)),
             _ => {}
         }
         if self.stores[store].stage != StoreStage::Opening {

@@ -128,10 +128,13 @@ impl Hold {
             (true, _) => theirs.stopped,
             (false, true) => self.stopped,
             (false, false) => match (self.stopped, theirs.stopped) {
-                (Some(ours), Some(theirs)) if ours.at >= theirs.at => Some(ours),
+                // One that another address does not end, before one that it ends.
+                (Some(ours), Some(theirs)) => Some([ours, theirs])
+                    .into_iter()
+                    .flatten()
+                    .max_by_key(|stopped| (!stopped.until_address, stopped.at)),
                 (None, theirs) => theirs.filter(|theirs| theirs.at > accepted),
                 (ours, None) => ours,
-                (_, theirs) => theirs,
             },
         };
         Self {

@@ -100,6 +100,18 @@ impl InDoubt {
     }
 }
 
+impl From<InDoubt> for UnderWay {
+    fn from(InDoubt { ip, until, by, .. }: InDoubt) -> Self {
+        Self { ip, until, by }
+    }
+}
+
+impl From<UnderWay> for InDoubt {
+    fn from(UnderWay { ip, until, by }: UnderWay) -> Self {
+        Self { ip, until, by, message: 0 }
+    }
+}
+
 /// What is remembered of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claim {
@@ -168,9 +180,10 @@ impl Claim {
             (Some(before), theirs) if before.by != 0 => theirs,
             (Some(_), Some(theirs)) if is_live(&theirs) => Some(theirs),
             (Some(ours), _) => Some(ours),
-            // Whichever of two requests with one address is applied last, it is right.
-            (None, Some(theirs)) => {
-                Some(theirs).filter(|theirs| theirs.by != own && self.accepted.is_none_or(|ours| ours.ip != theirs.ip))
+            // Whichever of two requests with one address is applied last, it is right; and what we accepted last is news.
+            (None, Some(doubt)) => {
+                let is_settled = self.accepted != theirs.accepted && self.accepted.is_some_and(|ours| ours.ip == doubt.ip);
+                Some(doubt).filter(|_| doubt.by != own && !is_settled)
             }
             (None, None) => None,
         };
@@ -404,6 +417,14 @@ impl State {
         replaced
     }
 
+    /// Whether somebody else than `own` may be sending an address of this domain and type, by whatever callback.
+    pub fn is_being_sent(&self, key: &ClaimKey, own: u32, now: u64) -> bool {
+        self.callbacks.values().any(|claims| {
+            let claim = claims.entries[key.family.index()].get(&key.domain);
+            claim.and_then(|claim| claim.in_doubt).is_some_and(|doubt| doubt.is_foreign(own, now))
+        })
+    }
+
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &Changed, own: u32, now: u64) {
@@ -419,11 +440,11 @@ impl State {
                 hold = ours.hold(key).merged(base, hold, merged.accepted.map_or(0, |accepted| accepted.at));
             }
             hold.under_way.retain(|other| other.until > now && (other.by != own || is_marked));
-            if let Some(InDoubt { ip, until, by, .. }) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
+            if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
                 && merged.in_doubt != theirs.in_doubt
             {
-                hold.under_way.retain(|other| other.by != by);
-                hold.under_way.push(UnderWay { ip, until, by });
+                hold.under_way.retain(|other| other.by != doubt.by);
+                hold.under_way.push(doubt.into());
             }
             self.set(key, merged);
             for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {

@@ -133,7 +133,7 @@ impl World {
                 let lasts = |of: IpAddr, until: u64| Some(of) == *ip && Duration::from_secs(until) >= ends;
                 // Another process may have had the same address accepted since it was marked.
                 let is_beside = || {
-                    claim.accepted.map(|accepted| accepted.ip) == *ip
+                    (claim.in_doubt.map(|doubt| doubt.ip) == *ip || claim.accepted.map(|accepted| accepted.ip) == *ip)
                         && state.hold(&claimed).under_way.iter().any(|beside| lasts(beside.ip, beside.until))
                 };
                 let is_right = match ip {
@@ -152,7 +152,7 @@ impl World {
             }
         }
         // Before it was set, nobody noted it.
-        for (key, _) in members.iter().filter(|_| shape.min_interval > 0) {
+        for (key, _) in members.iter().filter(|(_, ip)| shape.min_interval > 0 && ip.is_some()) {
             let number = self.next_flight();
             self.memory.sent.entry(memory(who, shape, *key)).or_default().push((number, now));
         }
@@ -215,8 +215,9 @@ impl World {
         let last = self.memory.sent.get(&memory).and_then(|sent| sent.last().copied());
         if let Some((_, last)) = last
             && shape.min_interval > 0
+            && ip.is_some()
             && now + ahead < last + Duration::from_secs(shape.min_interval)
-            && !self.is_lost(shape, last)
+            && !self.is_lost(shape, last.saturating_sub(ahead))
         {
             wrong = Some(format!("S6: {key:?} was sent at {last:?}, and min_interval is {} s", shape.min_interval));
         }
@@ -613,7 +614,7 @@ impl World {
                 // What another process was sending at the same time is in doubt until the next round.
                 let is_fine = row.state == UpdateState::UpToDate
                     || (self.processes.len() > 1 || entry.cache.is_none())
-                        && row.state == UpdateState::Sending
+                        && matches!(row.state, UpdateState::Sending | UpdateState::HeldBack)
                         && row.accepted_address == has;
                 if !is_fine || has != self.address[family.index()] {
                     wrong = Some(format!("L1: {number} has {row:?}, the endpoint {has:?}, and it is healed"));

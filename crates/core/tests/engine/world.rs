@@ -567,12 +567,10 @@ impl World {
         let of = &mut self.processes[process];
         let Some(engine) = &mut of.engine else { return Ok(()) };
         let mut is_merged = false;
-        if of.seen[file] != Some(known.stamp)
-            && let Some(Ok(on_disk)) = &known.content
-            && self.flaw != Flaw::IgnoreForeign
-        {
-            is_merged = true;
-            engine.merge(store, on_disk.clone());
+        if of.seen[file] != Some(known.stamp) && self.flaw != Flaw::IgnoreForeign {
+            let on_disk = known.content.clone().and_then(Result::ok);
+            is_merged = on_disk.is_some();
+            engine.merge(store, on_disk);
         }
         let text = engine.text(store);
         if self.flaw == Flaw::SendBeforePersisted && self.sequence % 2 == 0 {
@@ -639,7 +637,10 @@ impl World {
                 None => flight_cache.into_iter().collect(),
             };
             for file in used {
-                self.files[file].applied.insert(key, ip);
+                // What another process writes to a cache that this one has left is not its business.
+                if flight_cache == Some(file) || self.processes.len() == 1 {
+                    self.files[file].applied.insert(key, ip);
+                }
             }
         }
         for file in 0..self.files.len() {
