@@ -20,9 +20,9 @@ macro_rules! vocabulary {
                 [$([$($word,)? $key][0]),+][self as usize]
             }
 
-            /// The one that programs call so, in any case.
+            /// The one that programs call so, in any case, with or without blanks around it.
             pub fn parse(key: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|one| one.key().eq_ignore_ascii_case(key))
+                Self::ALL.into_iter().find(|one| one.key().eq_ignore_ascii_case(key.trim()))
             }
         }
     };

@@ -182,7 +182,8 @@ impl Claim {
             (Some(ours), _) => Some(ours),
             // Whichever of two requests with one address is applied last, it is right; and what we accepted last is news.
             (None, Some(doubt)) => {
-                let is_settled = self.accepted != theirs.accepted && self.accepted.is_some_and(|ours| ours.ip == doubt.ip);
+                let is_settled =
+                    self.accepted != theirs.accepted && self.accepted.is_some_and(|ours| ours.ip == doubt.ip);
                 Some(doubt).filter(|_| doubt.by != own && !is_settled)
             }
             (None, None) => None,

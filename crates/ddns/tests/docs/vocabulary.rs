@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use ddns_core::journal::{EventKind, RecordKind, Status, UpdateState};
+use ddns_core::lease::standing::Role;
 use ddns_core::metrics::{self, Counts, ServiceTime};
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::own_json;
@@ -76,13 +77,17 @@ fn i3_i6_a_state_has_one_key_and_one_word_everywhere() {
 }
 
 #[test]
-fn i3_i4_i5_an_event_has_one_key_everywhere() {
+fn i3_i4_i5_an_event_and_a_role_have_one_key_everywhere() {
     let keys = EventKind::ALL.map(EventKind::key);
     assert_eq!(listed("docs/history.md", "event"), keys);
     let mut described = Vec::new();
     enums(&description(), &mut described);
     assert!(described.contains(&keys.map(str::to_owned).to_vec()), "{described:?}");
+    assert!(described.contains(&Role::ALL.map(|role| role.key().to_owned()).to_vec()), "{described:?}");
     assert!(described.contains(&RecordKind::ALL.map(|kind| kind.key().to_owned()).to_vec()), "{described:?}");
+    for role in Role::ALL {
+        assert_eq!(own_json::line(&role), format!("\"{}\"", role.key()));
+    }
     let exposed = exposed();
     let counted = exposed.lines().filter_map(|line| line.strip_prefix("ddns_updates_total{outcome=\""));
     let counted: Vec<&str> = counted.filter_map(|rest| rest.split('"').next()).collect();

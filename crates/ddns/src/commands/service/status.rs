@@ -29,7 +29,7 @@ pub(super) async fn run(facts: HostFacts) -> u8 {
         Installed::Other(why) => why,
     };
     let (state, is_running) = state(&facts);
-    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.name())), ("State", state)];
+    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.key())), ("State", state)];
     if facts.manager == Manager::Cron {
         rows.push(("Updates", "`ddns status` shows what the last run left".to_owned()));
         return print(&shown(&rows));

@@ -45,16 +45,14 @@ fn capital(text: &str) -> String {
 }
 
 fn sign(role: Role) -> Markup {
-    let (state, words) = match role {
-        Role::Holder => (UpdateState::UpToDate, "holds the lease"),
-        Role::StandBy => (UpdateState::StandBy, UpdateState::StandBy.word()),
-        Role::Joining => (UpdateState::Sending, "joins"),
-        Role::TakingOver => (UpdateState::Sending, "takes over"),
-        Role::HandingOver => (UpdateState::HeldBack, "gives back"),
-        Role::Unconfirmed => (UpdateState::Retrying, "not confirmed"),
-        Role::Left => (UpdateState::StandBy, "left"),
+    let state = match role {
+        Role::Holder => UpdateState::UpToDate,
+        Role::Joining | Role::TakingOver => UpdateState::Sending,
+        Role::HandingOver => UpdateState::HeldBack,
+        Role::Unconfirmed => UpdateState::Retrying,
+        Role::StandBy | Role::Left => UpdateState::StandBy,
     };
-    pill(state, words)
+    pill(state, role.word())
 }
 
 fn table(members: &[Seen]) -> Markup {
@@ -78,7 +76,7 @@ fn table(members: &[Seen]) -> Markup {
 
 fn stands(seen: &Seen) -> Markup {
     let (state, words) = match seen {
-        Seen { is_holder: true, .. } => (UpdateState::UpToDate, "holds the lease"),
+        Seen { is_holder: true, .. } => (UpdateState::UpToDate, Role::Holder.word()),
         Seen { ready: true, .. } => (UpdateState::StandBy, "ready"),
         _ => (UpdateState::NoAddress, "not ready"),
     };
