@@ -106,8 +106,7 @@ impl Engine {
                 // Nothing was sent: what others send is in doubt again.
                 let is_foreign = |other: &UnderWay| InDoubt::from(*other).is_foreign(self.own, now);
                 let other = hold.under_way.iter().position(is_foreign).map(|place| hold.under_way.remove(place));
-                let ended = before.in_doubt.filter(|doubt| doubt.by == 0 || previous != Some(doubt.ip));
-                let ended = ended.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
+                let ended = before.in_doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
                 before.in_doubt = other.map(InDoubt::from).or(ended);
             } else if outcome.is_accepted() {
                 hold.under_way.extend(beside.map(UnderWay::from));
@@ -117,6 +116,9 @@ impl Engine {
         let mut settled = known.settled(outcome, update, before.in_doubt, now);
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
+        } else if known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until < now) {
+            // So late that others need not have waited for it: nobody knows what came after it.
+            settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
         self.set(store, key, settled);
         previous
@@ -140,7 +142,7 @@ impl Engine {
         let is_ours = |(_, update): &(UpdateId, Sendable<'_>)| {
             let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
             let doubt = memory.entry(update.domain, update.family).in_doubt;
-            doubt.is_some_and(|doubt| doubt.by == self.own || self.is_of_group(at))
+            doubt.is_some_and(|doubt| doubt.ip == update.ip && (doubt.by == self.own || self.is_of_group(at)))
         };
         let mut judged = batch.clone();
         matches!(self.judge_batch(at, &mut judged).0, Verdict::Send(_))
@@ -291,7 +293,7 @@ impl Engine {
             if !was_sent && count > 1 {
                 self.replaced.insert(key, count - 1);
             } else if !was_sent
-                && !self.stores[store].state.is_being_sent(&key, self.own, self.clock())
+                && !self.stores[store].state.is_replaced(&key, self.own, self.clock())
                 && let Some(before) = self.stores[store].state.entry(&key).undoubted()
             {
                 self.set(store, key, before);
@@ -370,10 +372,12 @@ impl Engine {
 
     /// What is marked for an address that went away before it was sent is as it was.
     pub(super) fn unmark_outdated(&mut self, at: usize, batch: &Sendables<'_>) {
+        let (own, now) = (self.own, self.clock());
         for (id, update) in batch {
             let memory = self.memory(at, update.domain, update.family);
             let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
-            if doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip != update.ip) && !self.is_under_way(*id) {
+            let is_outdated = |doubt: InDoubt| doubt.by == own && doubt.ip != update.ip && doubt.until > now;
+            if doubt.is_some_and(is_outdated) && !self.is_under_way(*id) {
                 self.unmark(*id, at, update);
             }
         }

@@ -244,8 +244,8 @@ impl Engine {
         };
         let of = &mut self.stores[store];
         if theirs.salt() == of.state.salt() {
-            let changed = of.take_news();
-            theirs.merge(&of.state, &changed, own, now);
+            let mut changed = of.take_news();
+            theirs.merge(&of.state, &mut changed, own, now);
             (of.state, of.unsaved) = (theirs, changed);
         } else if of.stage == StoreStage::Opening {
             // Another process made it just now: both use one salt, and so one name for each callback.
@@ -289,7 +289,7 @@ impl Engine {
             changed.entries.insert(key, Touched { claim: true, hold: Some(Box::new(base)) });
         }
         let of = &mut self.stores[store];
-        of.state.merge(&ours, &changed, own, now);
+        of.state.merge(&ours, &mut changed, own, now);
         of.unsaved = changed;
         self.must_save(store);
     }

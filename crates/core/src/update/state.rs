@@ -171,6 +171,9 @@ impl Claim {
     /// The same with what another process wrote of it meanwhile.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
         let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
+        let is_later =
+            |theirs: &Accepted| self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()));
+        let accepted = theirs.accepted.filter(is_later).or(self.accepted);
         let in_doubt = match (self.in_doubt, theirs.in_doubt) {
             // The mark that was written first stays; two for one address are both right.
             (Some(ours), Some(theirs)) if ours.by == own && is_live(&theirs) && theirs.ip != ours.ip => Some(theirs),
@@ -180,18 +183,15 @@ impl Claim {
             (Some(before), theirs) if before.by != 0 => theirs,
             (Some(_), Some(theirs)) if is_live(&theirs) => Some(theirs),
             (Some(ours), _) => Some(ours),
-            // Whichever of two requests with one address is applied last, it is right; and what we accepted last is news.
+            // Whichever of two requests with one address is applied last, it is right.
             (None, Some(doubt)) => {
-                let is_settled =
-                    self.accepted != theirs.accepted && self.accepted.is_some_and(|ours| ours.ip == doubt.ip);
+                let is_news = accepted == self.accepted && accepted != theirs.accepted;
+                let is_settled = is_news && accepted.is_some_and(|accepted| accepted.ip == doubt.ip);
                 Some(doubt).filter(|_| doubt.by != own && !is_settled)
             }
             (None, None) => None,
         };
-        let is_later = |theirs: &Accepted| {
-            self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()))
-        };
-        Self { accepted: theirs.accepted.filter(is_later).or(self.accepted), in_doubt }
+        Self { accepted, in_doubt }
     }
 
     /// The latest time in it, for [`State::prune`].
@@ -418,27 +418,50 @@ impl State {
         replaced
     }
 
-    /// Whether somebody else than `own` may be sending an address of this domain and type, by whatever callback.
-    pub fn is_being_sent(&self, key: &ClaimKey, own: u32, now: u64) -> bool {
+    /// Whether somebody else than `own` may be sending an address of this domain and type, by whatever callback, or another callback
+    /// had one accepted since.
+    pub fn is_replaced(&self, key: &ClaimKey, own: u32, now: u64) -> bool {
+        let former = self.entry(key).accepted;
+        let is_later =
+            |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
         self.callbacks.values().any(|claims| {
             let claim = claims.entries[key.family.index()].get(&key.domain);
-            claim.and_then(|claim| claim.in_doubt).is_some_and(|doubt| doubt.is_foreign(own, now))
+            claim.is_some_and(|claim| {
+                claim.in_doubt.is_some_and(|doubt| doubt.is_foreign(own, now)) || claim.accepted.is_some_and(is_later)
+            })
+        }) || self.holds.values().any(|holds| {
+            let hold = holds[key.family.index()].get(&key.domain);
+            hold.is_some_and(|hold| hold.under_way.iter().any(|other| InDoubt::from(*other).is_foreign(own, now)))
         })
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
-    pub fn merge(&mut self, ours: &Self, changed: &Changed, own: u32, now: u64) {
-        self.doubt_former(ours);
-        for (key, touched) in &changed.entries {
+    pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
+        self.doubt_former(ours, changed, own);
+        for (key, touched) in &mut changed.entries {
             let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
+            let beside = hold.clone();
             let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
             // A mark of ours that was not sent yet is judged again by what another process was told meanwhile.
             let is_outdated = is_marked && touched.hold.as_ref().is_some_and(|base| hold.has_news(base));
             let is_taken = touched.claim && !is_outdated;
-            let merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
-            if let Some(base) = touched.hold.as_ref().filter(|_| !is_outdated) {
-                hold = ours.hold(key).merged(base, hold, merged.accepted.map_or(0, |accepted| accepted.at));
+            let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
+            if let Some(doubt) = merged.in_doubt.as_mut().filter(|doubt| doubt.by != 0) {
+                let is_old = doubt.by == own && is_outdated;
+                // It stood there before our mark: its process has ended it since.
+                let is_over = doubt.by != own
+                    && theirs.in_doubt != Some(*doubt)
+                    && hold.under_way.iter().all(|other| other.by != doubt.by);
+                if is_old || is_over {
+                    (doubt.by, doubt.until) = (0, 0);
+                }
+            }
+            if let Some(base) = &mut touched.hold {
+                if !is_outdated {
+                    hold = ours.hold(key).merged(base, hold, merged.accepted.map_or(0, |accepted| accepted.at));
+                }
+                **base = beside;
             }
             hold.under_way.retain(|other| other.until > now && (other.by != own || is_marked));
             if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
@@ -460,12 +483,25 @@ impl State {
 
     /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
     /// for example. Its claims do not count where another address was accepted since.
-    fn doubt_former(&mut self, ours: &Self) {
+    fn doubt_former(&mut self, ours: &Self, changed: &Changed, own: u32) {
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
-            for (entries, known) in claims.entries.iter_mut().zip(&known.entries) {
+            for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries)) {
                 for (domain, known) in known {
-                    if let (Some(entry), Some(known)) = (entries.get_mut(domain), known.accepted)
+                    let Some(entry) = entries.get_mut(domain) else { continue };
+                    let is_ours = |doubt: &InDoubt| doubt.by == own;
+                    let is_touched = || {
+                        let key = ClaimKey { callback: *callback, domain: domain.clone(), family };
+                        changed.entries.get(&key).is_some_and(|touched| touched.claim)
+                    };
+                    // Its request has ended.
+                    if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
+                        && !known.in_doubt.as_ref().is_some_and(is_ours)
+                        && !is_touched()
+                    {
+                        (doubt.by, doubt.until) = (0, 0);
+                    }
+                    if let Some(known) = known.accepted
                         && entry.in_doubt.is_none()
                         && entry.accepted.is_some_and(|former| former.at < known.at && former.ip != known.ip)
                     {

@@ -14,7 +14,7 @@ use ddns_core::update::state::{Claim, ClaimKey, Fingerprint, State};
 
 use crate::endpoint::{Flight, Key, Name, Told};
 use crate::setup::EntryShape;
-use crate::world::{What, World};
+use crate::world::{Process, What, World};
 
 /// Where a process remembers something of an update: in a file, or in itself; with the path of its callback.
 type Memory = (Result<usize, (usize, u32)>, u32, Key);
@@ -467,6 +467,11 @@ impl World {
             let excused = self.files[file].excused.get(&at);
             // Two processes of one configuration that cannot write do not know of each other.
             let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
+            let is_former = |process: &Process| process.engine.is_some() && process.shape != self.shapes[process.site];
+            // Nor does one that still has the configuration of before know what the others send.
+            if self.processes.len() > sites && self.processes.iter().any(is_former) {
+                continue;
+            }
             let is_lost = self.files[file].lost.is_some_and(|lost| lost + begin >= accepted);
             if is_lost && self.processes.len() > sites {
                 continue;
@@ -498,7 +503,11 @@ impl World {
             };
             // What was marked before and is sent a little later is not known there either.
             let is_over = |since: Duration| self.now > since + Duration::from_secs(5) && !is_open(since);
-            if is_right && excused.is_some_and(|since| is_over(*since)) {
+            let is_kept = |process: &Process| {
+                let is_here = |entry: &EntryShape| entry.number == at.1.0 && entry.cache == Some(file);
+                process.engine.is_some() && process.shape.entries.iter().any(is_here)
+            };
+            if is_right && excused.is_some_and(|since| is_over(*since)) && self.processes.iter().any(is_kept) {
                 healed.push(at);
             }
         }
@@ -613,9 +622,7 @@ impl World {
                 let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
                 // What another process was sending at the same time is in doubt until the next round.
                 let is_fine = row.state == UpdateState::UpToDate
-                    || (self.processes.len() > 1 || entry.cache.is_none())
-                        && matches!(row.state, UpdateState::Sending | UpdateState::HeldBack)
-                        && row.accepted_address == has;
+                    || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack) && row.accepted_address == has;
                 if !is_fine || has != self.address[family.index()] {
                     wrong = Some(format!("L1: {number} has {row:?}, the endpoint {has:?}, and it is healed"));
                 }

@@ -501,6 +501,8 @@ impl World {
                 (known.plan, known.shape) = (plan, shape);
                 known.observed.clear();
                 known.begun.clear();
+                // Files are read anew.
+                known.seen.fill(None);
                 self.count("reloaded");
                 self.tell(process, Event::Begin);
             }

@@ -120,8 +120,8 @@ fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
     assert_eq!(State::from_parts(&state.to_text()), Some(state.clone()));
     // Who made claims is merged, too.
     let mut on_disk = State::new(vec![1]);
-    let changed = changed(&of(6, "a.example"));
-    on_disk.merge(&state, &changed, OWN, 1000);
+    let mut changed = changed(&of(6, "a.example"));
+    on_disk.merge(&state, &mut changed, OWN, 1000);
     assert_eq!(on_disk.callbacks[&print(6)].by, [ours, theirs]);
 }
 
@@ -216,8 +216,8 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
     let on_disk = |entry| state_with("a.example", entry);
     let merged = |theirs: Claim, ours: Claim| {
         let mut state = on_disk(theirs);
-        let changed = changed(&key("a.example"));
-        state.merge(&on_disk(ours), &changed, OWN, 1000);
+        let mut changed = changed(&key("a.example"));
+        state.merge(&on_disk(ours), &mut changed, OWN, 1000);
         state.entry(&key("a.example"))
     };
     let ours = marked(accepted(7, 900), 8, 1030, OWN);
@@ -238,7 +238,7 @@ fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
 fn e4_a_former_file_that_was_put_back_is_not_believed() {
     let merged = |theirs: Claim, ours: Claim| {
         let mut state = state_with("a.example", theirs);
-        state.merge(&state_with("a.example", ours), &Changed::default(), OWN, 1000);
+        state.merge(&state_with("a.example", ours), &mut Changed::default(), OWN, 1000);
         state.entry(&key("a.example"))
     };
     assert_eq!(merged(accepted(7, 900), accepted(8, 950)), marked(accepted(7, 900), 8, 0, 0));
@@ -317,8 +317,8 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
     let mut theirs = state.clone();
     theirs.set_streak(&key("c.example"), streak);
     state.set_streak(&key("a.example"), Streak::default());
-    let changed = Changed { streaks: [key("a.example")].into_iter().collect(), ..Changed::default() };
-    theirs.merge(&state, &changed, OWN, 1000);
+    let mut changed = Changed { streaks: [key("a.example")].into_iter().collect(), ..Changed::default() };
+    theirs.merge(&state, &mut changed, OWN, 1000);
     let known = ["a.example", "*.b.example", "c.example"].map(|name| theirs.streak(&key(name)).is_some());
     assert_eq!(known, [false, true, true]);
 
