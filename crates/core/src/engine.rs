@@ -7,6 +7,7 @@
 
 mod claims;
 mod lease;
+mod look;
 mod observe;
 pub mod plan;
 pub mod previews;
@@ -44,7 +45,7 @@ use start::InFlight;
 use stores::StoreState;
 
 pub use lease::{LeaseEvent, Note, Term};
-pub use previews::{INCOMPLETE, Preview, Previews, moment_of, redacted};
+pub use previews::{Preview, Previews, redacted};
 pub use reload::GRACE;
 pub use settle::{Facts, ResponseFacts};
 pub use stores::{Durability, Stored, Ticket};
@@ -71,6 +72,8 @@ pub enum Mode {
     Once,
     /// A service.
     Service,
+    /// To judge and to show: nothing is queued, marked, written or sent, whatever happens.
+    Look,
 }
 
 /// What happened.
@@ -267,7 +270,7 @@ struct EntryState {
     sources: [Option<String>; 2],
     /// How many lookups were begun: the result of an older one is no news.
     begun: [u32; 2],
-    /// The last address that was found.
+    /// The last address that was found. Where nothing is sent it may be an example.
     found: [Option<IpAddr>; 2],
     /// Whether the last lookup gave no address.
     is_missing: [bool; 2],
@@ -332,6 +335,16 @@ impl Engine {
     pub fn on(&mut self, event: Event, now: Now, out: &mut Out) {
         self.now = now;
         std::mem::swap(&mut self.out, out);
+        if self.mode == Mode::Look {
+            self.look(event);
+        } else {
+            self.act(event);
+        }
+        std::mem::swap(&mut self.out, out);
+    }
+
+    fn act(&mut self, event: Event) {
+        let now = self.now;
         match event {
             Event::Begin => self.begin(),
             Event::Time => {}
@@ -357,7 +370,6 @@ impl Engine {
             Event::Lease(event) => self.on_lease(event),
         }
         self.advance();
-        std::mem::swap(&mut self.out, out);
     }
 
     /// When to bring [`Event::Time`], if nothing happens before.

@@ -1,17 +1,21 @@
 //! Puts together what the engine works on: a plan of the configurations, and where each of them remembers.
 
 use std::borrow::Cow;
-use std::path;
+use std::path::{self, PathBuf};
 use std::rc::Rc;
 
 use ddns_core::config::validate::Valid;
+use ddns_core::config::{Cache, Entry};
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
-use ddns_core::engine::{Engine, Mode, Now};
+use ddns_core::engine::{Effect, Engine, Event, Mode, Now, Out, Stored};
+use ddns_core::update::state::State;
 
 use crate::clock::{steady_time, unix_time};
 use crate::environment::Environment;
 use crate::load::OUTSIDE;
-use crate::store::cache_path;
+use crate::lookup::LookupPair;
+use crate::output::say;
+use crate::store::peek;
 
 /// The plan of these configurations.
 pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Plan> {
@@ -27,6 +31,48 @@ pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Pl
 pub(crate) fn engine(plan: Rc<Plan>, mode: Mode) -> Box<Engine> {
     let seed = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
     Box::new(Engine::new(plan, mode, seed, now()))
+}
+
+/// An engine that only looks: at these lookups, a pair for each entry, and at the caches as they are.
+pub(crate) fn look(plan: &Rc<Plan>, lookups: &[LookupPair]) -> Box<Engine> {
+    let (mut engine, mut out) = (engine(Rc::clone(plan), Mode::Look), Out::default());
+    engine.on(Event::Begin, now(), &mut out);
+    while let Some(effect) = out.effects.pop_front() {
+        let event = match effect {
+            Effect::LookUp { lookup, entry, family } => {
+                let found = lookups.get(entry).and_then(|pair| pair[family.index()].clone());
+                Event::LookedUp { lookup, found: found.unwrap_or_default() }
+            }
+            Effect::Read { store } => {
+                let state = Box::new(peeked(&plan.places()[store]));
+                Event::Read { store, stored: Stored::Known { state, unwritable: None } }
+            }
+            _ => continue,
+        };
+        engine.on(event, now(), &mut out);
+    }
+    engine
+}
+
+/// What a cache has; nothing where it cannot be used.
+fn peeked(place: &StorePlace) -> State {
+    let known = match place {
+        StorePlace::File(path) => peek(path).unwrap_or_else(|why| {
+            say(&format!("warning: {}: the cache {why}: a run would send every address again\n", path.display()));
+            None
+        }),
+        StorePlace::Memory | StorePlace::Group => None,
+    };
+    known.unwrap_or_else(|| State::new(Vec::new()))
+}
+
+/// The file in which an entry's successes are remembered; none where its cache is off.
+pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
+    match &entry.cache {
+        Cache::Off => None,
+        Cache::Standard => Some(environment.standard_cache()),
+        Cache::File(path) => Some(environment.path(path)),
+    }
 }
 
 pub(crate) fn now() -> Now {

@@ -14,9 +14,9 @@ use ddns_core::engine::plan::Plan;
 use ddns_core::journal::{JournalEvent, RecordWriter, What};
 use ddns_core::net::family::Family;
 
+use crate::compose::cache_path;
 use crate::environment::Environment;
 use crate::output::log::Log;
-use crate::store::cache_path;
 
 pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};

@@ -3,7 +3,6 @@
 //!
 //! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again.
 
-mod caches;
 mod file;
 
 use std::fs;
@@ -17,7 +16,6 @@ use ddns_core::update::state::State;
 
 use file::{discard, is_writable, load, lock, parse, set_aside};
 
-pub(crate) use caches::{Caches, Remembered, cache_path};
 pub(crate) use file::{Stamp, replace, unfit};
 
 /// How long another process may hold the lock before we do without the file.

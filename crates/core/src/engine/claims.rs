@@ -8,6 +8,7 @@ use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
 use super::start::AHEAD;
 use super::{Engine, Mode};
+use crate::callback::Moment;
 use crate::callback::expect::Expect;
 use crate::config::Cache;
 use crate::net::family::Family;
@@ -15,8 +16,8 @@ use crate::schedule::queue::UpdateId;
 use crate::update::domain::Domain;
 use crate::update::hold::{Hold, Stopped, UnderWay};
 use crate::update::outcome::{Outcome, Why};
-use crate::update::plan::{Reason, Verdict, after_given_up, judge};
-use crate::update::state::{ClaimKey, Fingerprint, InDoubt, Memory, Sending};
+use crate::update::plan::{Reason, Rules, Verdict, after_given_up, judge};
+use crate::update::state::{Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
 use crate::update::{Sendable, Update};
 
 /// Requests that were given up, by domain and type: with the address that each carries, and until when it may be under way.
@@ -40,11 +41,19 @@ impl Engine {
 
     /// What is to be done about an update, by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
-        if self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at) {
+        self.judge_by(at, update, self.plan.entry(at).rules(false))
+    }
+
+    /// The same by these rules.
+    pub(super) fn judge_by(&self, at: usize, update: &Update<'_>, rules: Rules) -> Verdict {
+        let is_unknown = self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at);
+        // The store of a group is not asked by somebody who only looks.
+        let is_unasked = self.mode == Mode::Look && self.plan.config(self.plan.config_of(at)).group.is_some();
+        if is_unknown || is_unasked {
             return Verdict::Send(Reason::InGroup);
         }
         let memory = self.memory(at, update.domain, update.family);
-        let verdict = judge(update, self.plan.entry(at).rules(), memory, self.own, self.clock());
+        let verdict = judge(update, rules, memory, self.own, self.clock());
         if self.given_up.is_empty() {
             return verdict;
         }
@@ -55,6 +64,24 @@ impl Engine {
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
         let callback = self.plan.entry(at).callback.fingerprint_of(self.entries[at].callback?, domain, family);
         Some(self.stores[self.plan.store_of(at)].state.of(callback))
+    }
+
+    /// What is claimed of an update.
+    pub(super) fn claim(&self, at: usize, domain: &Domain, family: Family) -> Claim {
+        self.memory(at, domain, family).map(|memory| memory.entry(domain, family)).unwrap_or_default()
+    }
+
+    /// What a request depends on beside its update. A message that has no number yet gets this one.
+    pub(super) fn moment(&self, at: usize, update: &Update<'_>, fresh: u32) -> Moment {
+        let claim = self.claim(at, update.domain, update.family);
+        let moment = Moment { accepted: claim.accepted.map(|accepted| accepted.ip), ..Moment::from(self.now.day) };
+        if self.plan.entry(at).callback.sign.is_empty() {
+            return moment;
+        }
+        // The number of a try before, or a new one (H11).
+        let before = claim.in_doubt.filter(|doubt| doubt.ip == update.ip && doubt.message != 0);
+        let number = before.map_or(fresh, |doubt| doubt.message);
+        Moment { message: (self.entries[at].callback.unwrap_or(moment.message.0), number), ..moment }
     }
 
     /// The key of an update in its store; `None` if that was not read yet.
@@ -145,7 +172,7 @@ impl Engine {
             doubt.is_some_and(|doubt| doubt.ip == update.ip && (doubt.by == self.own || self.is_of_group(at)))
         };
         let mut judged = batch.clone();
-        matches!(self.judge_batch(at, &mut judged).0, Verdict::Send(_))
+        matches!(self.judge_batch(at, &mut judged, true).0, Verdict::Send(_))
             && judged.len() == batch.len()
             && batch.iter().all(is_ours)
     }
@@ -157,7 +184,7 @@ impl Engine {
         self.mark_batch(plan, at, batch, &mut sending);
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
-            if !self.is_futile(at, &self.judge_batch(at, &mut batch).0) && self.held_in_memory(at, &batch).is_none() {
+            if !self.judge_batch(at, &mut batch, true).0.is_futile() {
                 self.mark_batch(plan, at, &batch, &mut sending);
             }
         }
@@ -167,15 +194,6 @@ impl Engine {
             if !ids.is_empty() {
                 self.mark_replaced(plan, store, &ids, &sending);
             }
-        }
-    }
-
-    /// Whether updates that are in the queue are not sent by this verdict. Without a cache each round sends what was accepted, too.
-    pub(super) fn is_futile(&self, at: usize, verdict: &Verdict) -> bool {
-        match verdict {
-            Verdict::Held(..) | Verdict::Stopped(..) => true,
-            Verdict::UpToDate(_) => self.plan.entry(at).cache != Cache::Off,
-            Verdict::Send(_) | Verdict::Wait(_) => false,
         }
     }
 
@@ -301,12 +319,6 @@ impl Engine {
         }
     }
 
-    /// What keeps updates from being sent that no cache remembers as accepted; `None` if nothing does. Each round sends them, and a
-    /// service keeps to `min_interval` all the same (H6).
-    pub(super) fn held_in_memory(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
-        if self.plan.entry(at).cache == Cache::Off { self.held_along(at, batch) } else { None }
-    }
-
     /// What keeps updates from being sent that were accepted and are sent all the same; `None` if nothing does (H6).
     pub(super) fn held_along(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
         let min_interval = self.plan.entry(at).min_interval;
@@ -353,8 +365,7 @@ impl Engine {
 
     /// An update that was marked is not sent after all: nobody need wait for it.
     pub(super) fn unmark(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
-        let memory = self.memory(at, update.domain, update.family);
-        let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
+        let doubt = self.claim(at, update.domain, update.family).in_doubt;
         let is_own = doubt.is_some_and(|doubt| doubt.by == self.own);
         if is_own || self.is_of_group(at) && self.before.contains_key(&id) {
             self.settle(id, at, update, &Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }));
@@ -374,8 +385,7 @@ impl Engine {
     pub(super) fn unmark_outdated(&mut self, at: usize, batch: &Sendables<'_>) {
         let (own, now) = (self.own, self.clock());
         for (id, update) in batch {
-            let memory = self.memory(at, update.domain, update.family);
-            let doubt = memory.and_then(|memory| memory.entry(update.domain, update.family).in_doubt);
+            let doubt = self.claim(at, update.domain, update.family).in_doubt;
             let is_outdated = |doubt: InDoubt| doubt.by == own && doubt.ip != update.ip && doubt.until > now;
             if doubt.is_some_and(is_outdated) && !self.is_under_way(*id) {
                 self.unmark(*id, at, update);
@@ -404,8 +414,7 @@ impl Engine {
         self.given_up.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
         for id in ids {
             let (at, domain, family) = plan.about(id);
-            let memory = self.memory(at, domain, family);
-            if let Some(doubt) = memory.and_then(|memory| memory.entry(domain, family).in_doubt) {
+            if let Some(doubt) = self.claim(at, domain, family).in_doubt {
                 // In a group marks have no end.
                 let until = if doubt.until > 0 { doubt.until } else { now + plan.entry(at).timeout.as_secs() };
                 let given_up = self.given_up.entry((domain.clone(), family)).or_default();

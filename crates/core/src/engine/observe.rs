@@ -16,9 +16,9 @@ use crate::text::log_format::Level;
 /// A lookup that is under way.
 #[derive(Debug)]
 pub(super) struct LookupState {
-    family: Family,
+    pub(super) family: Family,
     /// The entries that share it, and the number that it has for each of them.
-    entries: Vec<(usize, u32)>,
+    pub(super) entries: Vec<(usize, u32)>,
     /// Whether it belongs to a round.
     is_round: bool,
 }

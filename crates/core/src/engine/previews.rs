@@ -2,25 +2,30 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use serde::{Serialize, Serializer};
 
 use super::Engine;
-use crate::callback::{Batch, Callback, Moment, Redacted, Subject, Timestamp, USER_AGENT, curl};
+use super::plan::Plan;
+use crate::callback::{Batch, Callback, Moment, Redacted, Subject, USER_AGENT, curl};
 use crate::net::family::Family;
 use crate::net::proxy::{Proxies, Route};
 use crate::object;
+use crate::schedule::queue::UpdateId;
 use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::Verdict;
-use crate::update::state::{Claim, Fingerprint, InDoubt};
 
 /// Why the request of an update cannot be made where it needs another address.
-pub const INCOMPLETE: &str = "the other address is missing, and `combine.missing` is not set";
+const INCOMPLETE: &str = "the other address is missing, and `combine.missing` is not set";
 
 /// One update.
 #[derive(Debug)]
 pub struct Preview {
+    plan: Rc<Plan>,
+    /// The number of its entry.
+    pub entry: usize,
     /// Its domain.
     pub domain: String,
     /// Its type.
@@ -31,12 +36,12 @@ pub struct Preview {
     pub verdict: Option<Verdict>,
     /// `None` if there is no address.
     pub request: Option<Result<Redacted, String>>,
-    /// The same as a command of curl.
-    pub curl: Option<String>,
     /// What decided on the last response; `None` if there was none.
     pub decided: Option<String>,
-    /// Whether it goes in one request with an update that comes before it.
+    /// Whether its request is that of an update that comes before it.
     pub is_together: bool,
+    /// Whether its request has an address that is an example (A8).
+    pub is_example: bool,
 }
 
 /// A part of all updates.
@@ -54,59 +59,94 @@ impl Engine {
     /// The updates of these domains, without the first `skip`, and no more than `take`.
     pub fn previews(&self, is_wanted: impl Fn(&Domain, Family) -> bool, skip: usize, take: usize) -> Previews {
         let mut previews = Previews { shown: Vec::new(), total: 0, due: 0 };
-        let plan = &self.plan;
-        for at in 0..plan.entry_count() {
-            let entry = plan.entry(at);
+        for at in 0..self.plan.entry_count() {
             for family in Family::ALL {
-                let ids = (plan.first(at, family)..).zip(entry.domains_of(family));
-                for (id, domain) in ids.filter(|(_, domain)| is_wanted(domain, family)) {
-                    let number = previews.total;
-                    previews.total += 1;
-                    let update = self.update(plan, id).map(|(_, update)| update);
-                    let verdict = update.map(|update| self.judge(at, &update));
-                    previews.due += usize::from(matches!(verdict, Some(Verdict::Send(_))));
-                    if number < skip || number >= skip + take {
-                        continue;
+                let ids = (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family));
+                for (id, _) in ids.filter(|(_, domain)| is_wanted(domain, family)) {
+                    previews.due += usize::from(matches!(self.verdict(id), Some(Verdict::Send(_))));
+                    if previews.total >= skip && previews.shown.len() < take {
+                        previews.shown.push(self.preview(id, false));
                     }
-                    let batch = update.map(|_| self.batch(plan, id));
-                    let request = batch.map(|batch| {
-                        let (_, batch) = batch.ok_or_else(|| INCOMPLETE.to_owned())?;
-                        let updates: Vec<Update<'_>> = batch.into_iter().map(|(_, update)| *update).collect();
-                        let all = Batch::of(&updates).ok_or_else(String::new)?;
-                        let memory = self.memory(at, all.first.domain, all.first.family);
-                        let known = memory.map(|memory| memory.entry(all.first.domain, all.first.family));
-                        let key = self.entries[at].callback;
-                        let moment = moment_of(
-                            &entry.callback,
-                            key,
-                            known.unwrap_or_default(),
-                            all.first.ip,
-                            (self.now.day, self.own),
-                        );
-                        redacted((&entry.callback, &entry.proxies), all, moment, false)
-                    });
-                    let command = |request: &Redacted| curl::quoted(&curl::words(request, &entry.ssl), None);
-                    previews.shown.push(Preview {
-                        domain: domain.to_string(),
-                        family,
-                        address: update.map(|update| (update.ip, self.source(at, family))),
-                        curl: request.as_ref().and_then(|request| request.as_ref().ok()).map(command),
-                        decided: self.decision(at, id),
-                        is_together: plan.leader(id) != id,
-                        verdict,
-                        request,
-                    });
+                    previews.total += 1;
                 }
             }
         }
         previews
     }
+
+    /// An update as it may be seen; with its secrets, where that is meant.
+    pub fn preview(&self, id: UpdateId, reveal: bool) -> Preview {
+        let plan = &*self.plan;
+        let (at, domain, family) = plan.about(id);
+        let entry = plan.entry(at);
+        let update = self.supposed(plan, id);
+        let batch = update.map(|_| self.together(plan, id, |id| self.supposed(plan, id)));
+        let members = || batch.iter().flatten().flat_map(|(_, members)| members);
+        let request = batch.as_ref().map(|batch| {
+            let (_, members) = batch.as_ref().ok_or_else(|| INCOMPLETE.to_owned())?;
+            let updates: Vec<Update<'_>> = members.iter().map(|(_, update)| *update).collect();
+            let all = Batch::of(&updates).ok_or_else(String::new)?;
+            let moment = self.moment(at, all.first, self.own.wrapping_add(plan.leader(id)));
+            redacted((&entry.callback, &entry.proxies), all, moment, reveal)
+        });
+        Preview {
+            entry: at,
+            domain: domain.to_string(),
+            family,
+            address: update.map(|update| (update.ip, self.source(at, family))),
+            verdict: self.verdict(id),
+            decided: self.decision(at, id),
+            is_together: members().next().is_some_and(|(first, _)| *first != id),
+            is_example: members().any(|(_, update)| self.found(at, update.family).is_none()),
+            request,
+            plan: Rc::clone(&self.plan),
+        }
+    }
+
+    /// What is to be done about an update; `None` if there is no address.
+    fn verdict(&self, id: UpdateId) -> Option<Verdict> {
+        self.supposed(&self.plan, id).map(|update| self.judge(self.plan.entry_of(id), &update))
+    }
+
+    /// An update as it is judged and shown, whether or not it can be sent; `None` if there is no address.
+    fn supposed<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<Update<'p>> {
+        let (at, domain, family) = plan.about(id);
+        Some(plan.entry(at).update(domain, family, self.address(at, family)?))
+    }
 }
 
 impl Preview {
+    /// Its request, where it can be made.
+    pub fn redacted(&self) -> Option<&Redacted> {
+        self.request.as_ref()?.as_ref().ok()
+    }
+
+    /// The same as a command of curl, in lines of this width.
+    pub fn curl(&self, width: Option<usize>) -> Option<String> {
+        let ssl = &self.plan.entry(self.entry).ssl;
+        self.redacted().map(|request| curl::quoted(&curl::words(request, ssl), width))
+    }
+
     /// What would be done, and why.
     pub fn sentence(&self, now: u64) -> String {
-        sentence(self.family, self.verdict.as_ref(), self.request.as_ref(), now)
+        match (&self.verdict, &self.request) {
+            (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: {why}"),
+            (Some(verdict), _) => verdict.sentence(now),
+            (None, _) => format!("cannot be sent: no {} address found", self.family),
+        }
+    }
+
+    /// What would be done, in a word for programs.
+    pub fn word(&self) -> &'static str {
+        match (&self.verdict, &self.request) {
+            (None, _) => "no address",
+            (Some(Verdict::UpToDate(_)), _) => "up to date",
+            (_, Some(Err(_))) => "impossible",
+            (Some(Verdict::Wait(_)), _) => "wait",
+            (Some(Verdict::Held(..)), _) => "held back",
+            (Some(Verdict::Stopped(..)), _) => "stopped",
+            (Some(Verdict::Send(_)), _) => "send",
+        }
     }
 
     /// For programs, as `ddns preview --json` has it.
@@ -116,24 +156,11 @@ impl Preview {
             r#type: self.family,
             address: self.address.as_ref().map(|(ip, _)| ip),
             source: self.address.as_ref().and_then(|(_, source)| source.as_ref()),
-            verdict: word(self.verdict.as_ref(), self.request.as_ref()),
+            verdict: self.word(),
             reason: self.sentence(now),
-            request: self.request.as_ref().and_then(|request| request.as_ref().ok()).map(request_json),
-            curl: &self.curl,
+            request: self.redacted().map(request_json),
+            curl: self.curl(None),
         }
-    }
-}
-
-/// What would be done, in a word for programs.
-pub fn word(verdict: Option<&Verdict>, request: Option<&Result<Redacted, String>>) -> &'static str {
-    match (verdict, request) {
-        (None, _) => "no address",
-        (Some(Verdict::UpToDate(_)), _) => "up to date",
-        (_, Some(Err(_))) => "impossible",
-        (Some(Verdict::Wait(_)), _) => "wait",
-        (Some(Verdict::Held(..)), _) => "held back",
-        (Some(Verdict::Stopped(..)), _) => "stopped",
-        (Some(Verdict::Send(_)), _) => "send",
     }
 }
 
@@ -157,20 +184,6 @@ impl Serialize for Headers<'_> {
     }
 }
 
-/// What would be done about an update, and why.
-pub fn sentence(
-    family: Family,
-    verdict: Option<&Verdict>,
-    request: Option<&Result<Redacted, String>>,
-    now: u64,
-) -> String {
-    match (verdict, request) {
-        (Some(Verdict::Send(_)), Some(Err(why))) => format!("cannot be sent: {why}"),
-        (Some(verdict), _) => verdict.sentence(now),
-        (None, _) => format!("cannot be sent: no {family} address found"),
-    }
-}
-
 /// A request as it may be seen, with the proxy that would be tried first. `reveal` shows the secrets, too.
 pub fn redacted<'a>(
     (callback, proxies): (&'a Callback, &Proxies),
@@ -187,23 +200,4 @@ pub fn redacted<'a>(
     });
     let request = callback.redacted(subject, moment, USER_AGENT, reveal);
     request.map(|request| request.through(server, reveal))
-}
-
-/// What a request depends on beside its update: the key of its callback, what is remembered of it, the time, and a number for a
-/// message that has none yet.
-pub fn moment_of(
-    callback: &Callback,
-    key: Option<Fingerprint>,
-    entry: Claim,
-    ip: IpAddr,
-    (now, fresh): (Timestamp, u32),
-) -> Moment {
-    let moment = Moment { accepted: entry.accepted.map(|accepted| accepted.ip), ..Moment::from(now) };
-    if callback.sign.is_empty() {
-        return moment;
-    }
-    // The number of a try before, or a new one (H11).
-    let before = entry.in_doubt.filter(|doubt: &InDoubt| doubt.ip == ip && doubt.message != 0);
-    let number = before.map_or(fresh, |doubt| doubt.message);
-    Moment { message: (key.unwrap_or(moment.message.0), number), ..moment }
 }

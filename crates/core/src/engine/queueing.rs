@@ -9,20 +9,22 @@ use smallvec::{SmallVec, smallvec};
 use super::plan::{Plan, StoreId, StorePlace};
 use super::{Effect, Engine, Mode};
 use crate::address::observation::Observation;
-use crate::config::Cache;
 use crate::journal::{About, Held, What};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, LaneKey, UpdateId};
 use crate::text::duration::seconds;
 use crate::text::log_format::Level;
-use crate::update::plan::{Reason, Verdict, together};
+use crate::update::plan::{Verdict, together};
 use crate::update::{Sendable, Update};
 
 /// How often is looked whether another process has ended what it sends.
 const RECHECK: Duration = Duration::from_millis(250);
 
 /// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
-pub(super) type Sendables<'a> = SmallVec<[(UpdateId, Sendable<'a>); 1]>;
+pub(super) type Members<T> = SmallVec<[(UpdateId, T); 1]>;
+
+/// The same as they are sent.
+pub(super) type Sendables<'a> = Members<Sendable<'a>>;
 
 /// What is done once some stores have been read.
 #[derive(Debug)]
@@ -84,23 +86,21 @@ impl Engine {
                 self.bind(at);
                 let Some(found) = self.found(at, family) else { return };
                 let entry = plan.entry(at);
-                let is_forgetful = is_round && entry.cache == Cache::Off;
                 for (id, domain) in (plan.first(at, family)..).zip(entry.domains_of(family)) {
                     let update = entry.sendable(domain, family, found);
-                    self.queue_batch(&plan, id, at, smallvec![(id, update)], is_forgetful, &[family]);
+                    self.queue_batch(&plan, id, at, smallvec![(id, update)], is_round, &[family]);
                 }
             }
             Task::Groups { at, counted, is_round } => {
                 self.bind(at);
-                let is_forgetful = is_round && plan.entry(at).cache == Cache::Off;
-                self.judge_groups(&plan, at, &counted, is_forgetful);
+                self.judge_groups(&plan, at, &counted, is_round);
             }
             Task::Again(ids) => {
                 for id in ids {
                     match self.batch(&plan, id) {
                         Some((at, batch)) => {
                             self.bind(at);
-                            self.queue_batch(&plan, id, at, batch, false, &Family::ALL);
+                            self.queue_batch(&plan, id, at, batch, true, &Family::ALL);
                         }
                         None => {
                             self.waiting.remove(&id);
@@ -129,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// Judges every update of an entry's family, and queues what must be sent: in a round also what is never remembered.
+    /// Judges every update of an entry's family, and queues what must be sent: in a round also what was accepted, where there is no cache.
     pub(super) fn judge_family(&mut self, at: usize, family: Family, is_round: bool) {
         let plan = Rc::clone(&self.plan);
         let domains = plan.entry(at).domains_of(family);
@@ -169,11 +169,11 @@ impl Engine {
         self.after_reading(vec![plan.store_of(at)], Task::Groups { at, counted, is_round });
     }
 
-    fn judge_groups(&mut self, plan: &Plan, at: usize, counted: &[Family], is_forgetful: bool) {
+    fn judge_groups(&mut self, plan: &Plan, at: usize, counted: &[Family], is_due: bool) {
         let mut failed = 0;
         for id in plan.leaders(at) {
             if let Some((_, batch)) = self.batch(plan, id) {
-                self.queue_batch(plan, id, at, batch, is_forgetful, counted);
+                self.queue_batch(plan, id, at, batch, is_due, counted);
                 continue;
             }
             self.withdraw(id);
@@ -200,12 +200,22 @@ impl Engine {
     /// The updates of one request as they are to be sent now, and their entry; `None` if there is no address. A family that was
     /// looked for and has none now is left out, where something stands in its place.
     pub(super) fn batch<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendables<'p>)> {
+        self.together(plan, id, |id| self.update(plan, id).map(|(_, update)| update))
+    }
+
+    /// The same of updates as they are to be shown.
+    pub(super) fn together<T>(
+        &self,
+        plan: &Plan,
+        id: UpdateId,
+        update: impl Fn(UpdateId) -> Option<T>,
+    ) -> Option<(usize, Members<T>)> {
         let at = plan.entry_of(id);
         if !plan.is_combined(at) {
-            return self.update(plan, id).map(|(at, update)| (at, smallvec![(id, update)]));
+            return update(id).map(|update| (at, smallvec![(id, update)]));
         }
         let members = plan.members(&id);
-        let batch: Sendables<'p> = members.iter().filter_map(|id| Some((*id, self.update(plan, *id)?.1))).collect();
+        let batch: Members<T> = members.iter().filter_map(|id| Some((*id, update(*id)?))).collect();
         let combine = plan.entry(at).callback.variables.combine();
         let may_lack = combine.is_some_and(|combine| combine.missing.is_some());
         let is_known = |id: &UpdateId| {
@@ -216,14 +226,17 @@ impl Engine {
         (is_whole && !batch.is_empty()).then_some((at, batch))
     }
 
-    /// What is to be done about the updates of one request. Those that are stopped are taken out, and returned.
+    /// What is to be done about the updates of one request; `is_due`: also where nothing is remembered, and it was sent before.
+    /// Those that are stopped are taken out, and returned.
     pub(super) fn judge_batch<'p>(
         &self,
         at: usize,
         batch: &mut Sendables<'p>,
+        is_due: bool,
     ) -> (Verdict, Vec<(UpdateId, Sendable<'p>, Verdict)>) {
+        let rules = self.plan.entry(at).rules(is_due);
         if let [(id, update)] = batch[..] {
-            let verdict = self.judge(at, &update);
+            let verdict = self.judge_by(at, &update, rules);
             let stopped = matches!(verdict, Verdict::Stopped(..)).then(|| (id, update, verdict.clone()));
             if stopped.is_some() {
                 batch.clear();
@@ -231,7 +244,7 @@ impl Engine {
             return (verdict, stopped.into_iter().collect());
         }
         let (updates, verdicts): (Vec<_>, Vec<_>) =
-            batch.iter().map(|(_, update)| (**update, self.judge(at, update))).unzip();
+            batch.iter().map(|(_, update)| (**update, self.judge_by(at, update, rules))).unzip();
         let (verdict, carried) = together(&updates, &verdicts);
         let mut carried = carried.into_iter().zip(verdicts);
         let mut stopped = Vec::new();
@@ -252,18 +265,14 @@ impl Engine {
         id: UpdateId,
         at: usize,
         mut batch: Sendables<'_>,
-        is_forgetful: bool,
+        is_due: bool,
         counted: &[Family],
     ) {
         let config = plan.config_of(at);
         let is_counted = |update: &Update<'_>| counted.contains(&update.family);
-        if !is_forgetful {
-            self.unmark_outdated(at, &batch);
-        }
-        let (verdict, stopped) =
-            if is_forgetful { (Verdict::Send(Reason::NoCache), Vec::new()) } else { self.judge_batch(at, &mut batch) };
-        // Without a cache it is judged when it starts.
-        if !is_forgetful && !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
+        self.unmark_outdated(at, &batch);
+        let (verdict, stopped) = self.judge_batch(at, &mut batch, is_due);
+        if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
             self.unhold(id);
         }
         for (own, update, verdict) in stopped.iter().filter(|(_, update, _)| is_counted(update)) {

@@ -4,11 +4,8 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use super::plan::{Plan, StoreId};
-use super::previews::moment_of;
-use super::queueing::Sendables;
+use super::queueing::{Members, Sendables};
 use super::{Durability, Effect, Engine, Ticket};
 use crate::callback::{Moment, Parcel, USER_AGENT};
 use crate::net::family::Family;
@@ -24,15 +21,12 @@ pub(super) const AHEAD: Duration = Duration::from_secs(2);
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
 
-/// Updates and their addresses.
-pub(super) type Members = SmallVec<[(UpdateId, IpAddr); 1]>;
-
 /// A request that has its place in the queue.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) start: (UpdateId, Lane),
     /// What it carries.
-    pub(super) members: Members,
+    pub(super) members: Members<IpAddr>,
     pub(super) began: Duration,
     /// Where it goes; `None` if that need not be named.
     pub(super) origin: Option<String>,
@@ -61,13 +55,13 @@ impl Engine {
             // was judged when that was done.
             if !is_marked
                 && (plan.entry(at).needs_memory() || plan.is_strict(at))
-                && self.is_futile(at, &self.judge_batch(at, &mut batch).0)
+                && self.judge_batch(at, &mut batch, true).0.is_futile()
             {
                 self.queue.give_back(start);
                 if let Some((_, batch)) = self.batch(&plan, id) {
                     let is_judged_later = plan.is_strict(at) && self.open[plan.config_of(at)] > 0;
                     let counted = if is_judged_later { &[][..] } else { &Family::ALL[..] };
-                    self.queue_batch(&plan, id, at, batch, false, counted);
+                    self.queue_batch(&plan, id, at, batch, true, counted);
                 }
                 continue;
             }
@@ -75,12 +69,6 @@ impl Engine {
                 self.queue.give_back(start);
                 continue;
             }
-            if let Some(verdict) = self.held_in_memory(at, &batch) {
-                self.queue.give_back(start);
-                self.hold(id, at, &batch[0].1, &verdict);
-                continue;
-            }
-            self.unhold(id);
             if !is_marked {
                 let soon = self.queue.starting_by(now + AHEAD);
                 self.mark(&plan, at, &batch, soon);
@@ -135,7 +123,7 @@ impl Engine {
         // Another process may have marked it first, or was told something meanwhile.
         if !self.is_still_to_send(at, batch) {
             self.take_back(plan, &request);
-            self.queue_batch(plan, request.start.0, at, batch.clone(), false, &[]);
+            self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
             return;
         }
         let unsent = |why: String| Outcome::Failed(Why::NoResponse { why, reached: false });
@@ -147,7 +135,8 @@ impl Engine {
             self.queue.give_back(request.start);
             return;
         };
-        let moment = self.moment(plan, at, parcel.batch().first);
+        let fresh = if plan.entry(at).callback.sign.is_empty() { 0 } else { self.chance.number() };
+        let moment = self.moment(at, parcel.batch().first, fresh);
         self.say_sending(plan, at, &parcel, moment);
         match plan.entry(at).callback.render(&parcel, moment) {
             Err(why) => {
@@ -163,15 +152,6 @@ impl Engine {
                 self.out.effects.push_back(Effect::Send { request: number, entry: at, message, term });
             }
         }
-    }
-
-    /// What a request depends on beside its update, by what is remembered.
-    pub(super) fn moment(&mut self, plan: &Plan, at: usize, update: &Update<'_>) -> Moment {
-        let callback = &plan.entry(at).callback;
-        let memory = self.memory(at, update.domain, update.family);
-        let entry = memory.map(|memory| memory.entry(update.domain, update.family)).unwrap_or_default();
-        let fresh = if callback.sign.is_empty() { 0 } else { self.chance.number() };
-        moment_of(callback, self.entries[at].callback, entry, update.ip, (self.now.day, fresh))
     }
 
     fn say_sending(&mut self, plan: &Plan, at: usize, parcel: &Parcel<'_>, moment: Moment) {

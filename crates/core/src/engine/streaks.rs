@@ -74,8 +74,7 @@ impl Engine {
 
     /// The address that an update should have; `None` if none was found.
     pub(super) fn wanted(&self, at: usize, domain: &Domain, family: Family) -> Option<IpAddr> {
-        let found = self.found(at, family)?;
-        Some(self.plan.entry(at).update(domain, family, found.ip()).ip)
+        Some(self.plan.entry(at).update(domain, family, self.address(at, family)?).ip)
     }
 }
 

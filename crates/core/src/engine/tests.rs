@@ -1,16 +1,20 @@
 //! Orders of events that no server can be made to bring about: lookups that overtake each other, addresses that change
 //! while an update is being sent.
 
+use proptest::prelude::*;
+
 use crate::address::observation::Choice;
 use crate::address::source::Source;
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
+use crate::config::{Cache, Entry};
 use crate::engine::plan::{ConfigIdentity, StorePlace};
 use crate::schedule::limiter::Line;
 use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
 use crate::update::plan::{Reason, Verdict};
+use crate::update::state::State;
 
 use super::*;
 
@@ -30,6 +34,10 @@ fn ip(text: &str) -> IpAddr {
 
 impl Rig {
     fn new(concurrency: &str, domains: &str) -> Self {
+        Self::of(Mode::Service, concurrency, domains, |_| StorePlace::Memory)
+    }
+
+    fn of(mode: Mode, concurrency: &str, domains: &str, place: impl Fn(&Entry) -> StorePlace) -> Self {
         let text = format!(
             r#"{{"dns": "callback", "id": "http://127.0.0.1:9/?ip=__IP__", "concurrency": {concurrency},
                 "index4": "default", "index6": "default", {domains}, "log": {{"level": "CRITICAL"}}}}"#
@@ -38,9 +46,9 @@ impl Rig {
         let written = raw::read(&document).expect("a configuration");
         let valid = validate("config.json", Some(written), &Surroundings::default()).expect("a valid one");
         let identity = ConfigIdentity { name: String::new(), is_file: false };
-        let plan = Plan::new(Rc::new(vec![valid]), vec![identity], |_, _| StorePlace::Memory);
+        let plan = Plan::new(Rc::new(vec![valid]), vec![identity], |_, entry| place(entry));
         let now = Now { steady: Duration::from_secs(1), day: Timestamp { seconds: 1_763_170_000, micros: 0 } };
-        Self { engine: Engine::new(Rc::new(plan), Mode::Service, 7, now), out: Out::default(), now }
+        Self { engine: Engine::new(Rc::new(plan), mode, 7, now), out: Out::default(), now }
     }
 
     /// The effects of an event.
@@ -61,30 +69,52 @@ impl Rig {
 
     /// Ends a lookup with an address, or without one. The requests that are sent then, and the addresses in them.
     fn looked_up(&mut self, lookup: LookupId, found: Option<&str>) -> Vec<(RequestId, String)> {
-        let result = found.map(|found| Choice { ip: ip(found), why: String::new() }).ok_or_else(String::new);
-        let mut found = Lookup::default();
-        found.add(&Source::Default, result, Duration::ZERO);
-        sent(self.on(Event::LookedUp { lookup, found }))
+        sent(self.on(Event::LookedUp { lookup, found: result(found) }))
     }
 
     /// Ends a request. Those that are sent then.
     fn settled(&mut self, request: RequestId, status: u16) -> Vec<(RequestId, String)> {
-        let response = ResponseFacts {
-            status,
-            body: Vec::new(),
-            is_whole: true,
-            retry_after: None,
-            allow: None,
-            via: None,
-            is_relayed: false,
-            line: Line::Free,
-        };
-        sent(self.on(Event::Settled { request, facts: Facts::Response(Box::new(response)) }))
+        sent(self.on(Event::Settled { request, facts: responded(status) }))
+    }
+
+    /// Every lookup finds the same address, and every request is accepted. How many were sent.
+    fn all_accepted(&mut self, event: Event) -> usize {
+        let effects = self.on(event);
+        let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
+        let lookups: Vec<LookupId> = effects.iter().filter_map(begun).collect();
+        let mut all = sent(effects);
+        all.extend(lookups.into_iter().flat_map(|lookup| self.looked_up(lookup, Some("203.0.113.1"))));
+        for (request, _) in &all {
+            assert_eq!(self.settled(*request, 200), []);
+        }
+        all.len()
     }
 
     fn journal(&mut self) -> Vec<What> {
         self.out.journal.drain(..).map(|happened| happened.what).collect()
     }
+}
+
+/// What a source gave.
+fn result(found: Option<&str>) -> Lookup {
+    let result = found.map(|found| Choice { ip: ip(found), why: String::new() }).ok_or_else(String::new);
+    let mut found = Lookup::default();
+    found.add(&Source::Default, result, Duration::ZERO);
+    found
+}
+
+fn responded(status: u16) -> Facts {
+    let (body, line) = (Vec::new(), Line::Free);
+    Facts::Response(Box::new(ResponseFacts {
+        status,
+        body,
+        is_whole: true,
+        retry_after: None,
+        allow: None,
+        via: None,
+        is_relayed: false,
+        line,
+    }))
 }
 
 fn sent(effects: Vec<Effect>) -> Vec<(RequestId, String)> {
@@ -235,4 +265,128 @@ fn i4_an_outcome_is_reported_with_what_was_accepted_before_and_how_often_it_was_
         (Outcome::Accepted(204), 1, false, Some(ip("203.0.113.1"))),
     ];
     assert_eq!(seen, expected);
+}
+
+#[test]
+fn h6_without_a_cache_each_round_sends_what_min_interval_does_not_hold_back() {
+    let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"], "cache": false, "min_interval": "1h""#);
+    let mut after = |seconds, event| {
+        rig.now.steady += Duration::from_secs(seconds);
+        rig.all_accepted(event)
+    };
+    assert_eq!(after(0, Event::Begin), 1);
+    assert_eq!([300, 300, 2990].map(|seconds| after(seconds, Event::Synchronize)), [0, 0, 0]);
+    // Its time comes before the next round.
+    assert_eq!(after(20, Event::Time), 1);
+    assert_eq!(after(300, Event::Synchronize), 0);
+    let is_repeat = |what| if let What::Held(held) = what { Some(held.is_repeat) } else { None };
+    let held: Vec<bool> = rig.journal().into_iter().filter_map(is_repeat).collect();
+    assert_eq!(held, [false, true, true, false]);
+    let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"], "cache": false"#);
+    let events = [Event::Begin, Event::Synchronize, Event::Synchronize];
+    assert_eq!(events.map(|event| rig.all_accepted(event)), [1, 1, 1]);
+    rig.on(Event::Network { family: Family::V4, is_settling: false });
+    rig.now.steady += Duration::from_secs(60);
+    assert_eq!(rig.all_accepted(Event::Time), 0, "it did not change, and this is no round");
+}
+
+#[test]
+fn h5_without_a_cache_what_is_stopped_is_not_sent_although_it_was_accepted_before() {
+    let stops =
+        r#""ipv4": ["a.example", "b.example"], "cache": false, "expect": {"stop": {"status": 403, "all": true}}"#;
+    let mut rig = Rig::new("2", stops);
+    assert_eq!(rig.all_accepted(Event::Begin), 2);
+    let (lookup, ..) = rig.begin(Event::Synchronize)[0];
+    let sent = rig.looked_up(lookup, Some("203.0.113.1"));
+    rig.settled(sent[0].0, 403);
+    // Nothing of the other was sent: what was accepted of it counts again.
+    let facts = Facts::Failed { why: String::new(), reached: false };
+    rig.on(Event::Settled { request: sent[1].0, facts });
+    assert_eq!(rig.all_accepted(Event::Synchronize), 0);
+}
+
+#[test]
+fn h7_a_request_is_shown_with_the_first_of_its_updates_that_has_an_address() {
+    let both = r#""ipv4": ["a.example"], "ipv6": ["a.example"], "combine": {"families": true, "missing": ""},
+        "id": "http://127.0.0.1:9/?a=__IPV4__&b=__IPV6__""#;
+    for mode in [Mode::Service, Mode::Look] {
+        for (v4, expected) in
+            [(None, [(false, false), (true, false)]), (Some("203.0.113.1"), [(true, false), (true, true)])]
+        {
+            let mut rig = Rig::of(mode, "\"auto\"", both, |_| StorePlace::Memory);
+            let [(first, ..), (second, ..)] = rig.begin(Event::Begin)[..] else { panic!("two lookups") };
+            rig.looked_up(first, v4);
+            rig.looked_up(second, Some("2001:db8::1"));
+            let shown = rig.engine.previews(|_, _| true, 0, 9).shown;
+            let shown: Vec<_> = shown.iter().map(|one| (one.redacted().is_some(), one.is_together)).collect();
+            assert_eq!(shown, expected, "{mode:?} {v4:?}");
+        }
+    }
+}
+
+/// Any event, with numbers that are often those of something.
+fn event() -> impl Strategy<Value = Event> {
+    let number = 0..8_u64;
+    let store = 0..4_usize;
+    let address = prop_oneof![Just(None), Just(Some("203.0.113.1")), Just(Some("2001:db8::1"))];
+    let state = || Box::new(State::new(vec![1]));
+    let stored = (0..6).prop_map(move |kind| match kind {
+        0 => Stored::Unchanged,
+        1 => Stored::Missing { salt: vec![2] },
+        2 => Stored::Known { state: state(), unwritable: None },
+        3 => Stored::Known { state: state(), unwritable: Some("full".to_owned()) },
+        4 => Stored::Damaged { salt: vec![3], why: "is damaged".to_owned(), moved: None },
+        _ => Stored::Unfit("is a folder"),
+    });
+    let lease = (0..5).prop_map(move |kind| match kind {
+        0 => LeaseEvent::Joined,
+        1 => LeaseEvent::Left,
+        2 => LeaseEvent::Gained { term: 1, state: state() },
+        3 => LeaseEvent::Draining,
+        _ => LeaseEvent::Lost,
+    });
+    let plain = (0..7).prop_map(|kind| match kind {
+        0 => Event::Time,
+        1 => Event::Stop,
+        2 => Event::Save,
+        3 => Event::Network { family: Family::V4, is_settling: false },
+        4 => Event::Synchronize,
+        5 => Event::RetryStopped,
+        _ => Event::Begin,
+    });
+    prop_oneof![
+        plain,
+        (number.clone(), address).prop_map(|(lookup, found)| Event::LookedUp { lookup, found: result(found) }),
+        (number.clone(), 200..600_u16)
+            .prop_map(|(request, status)| Event::Settled { request, facts: responded(status) }),
+        (store.clone(), stored).prop_map(|(store, stored)| Event::Read { store, stored }),
+        (store, number).prop_map(|(store, upto)| Event::Persisted { store, upto, result: Ok(()) }),
+        lease.prop_map(Event::Lease),
+    ]
+}
+
+const LOOKED_AT: &str = r#""providers": [
+    {"provider": "callback", "ipv4": "a.example", "ipv6": "a.example"},
+    {"provider": "callback", "ipv4": "b.example", "cache": false, "min_interval": 60},
+    {"provider": "callback", "ipv4": "c.example", "ipv6": "c.example", "cache": "other.json", "combine": {"families": true},
+        "id": "http://127.0.0.1:9/?a=__IPV4__&b=__IPV6__"}]"#;
+
+proptest! {
+    #[test]
+    fn who_only_looks_never_sends_and_never_writes(events in prop::collection::vec(prop::option::of(event()), 1..40)) {
+        let mut rig = Rig::of(Mode::Look, "\"auto\"", LOOKED_AT, |entry| match &entry.cache {
+            Cache::Off => StorePlace::Memory,
+            Cache::Standard => StorePlace::File("cache.json".into()),
+            Cache::File(path) => StorePlace::File(path.into()),
+        });
+        for event in [Some(Event::Begin)].into_iter().chain(events) {
+            let shown = format!("{event:?}");
+            let effects = rig.on(event.unwrap_or_else(|| Event::Reload(Rc::clone(rig.engine.plan()))));
+            let is_looking =
+                |effect: &Effect| matches!(effect, Effect::Begin | Effect::LookUp { .. } | Effect::Read { .. });
+            prop_assert!(effects.iter().all(is_looking), "{shown}: {effects:?}");
+            prop_assert_eq!(rig.engine.wake_at(), None);
+            prop_assert_eq!((rig.engine.rows().len(), rig.engine.to_send(), rig.journal().len()), (5, 0, 0));
+        }
+    }
 }

@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, Mode};
 use crate::journal::{Endpoint, Row, UpdateState, tell_apart};
 use crate::net::family::Family;
 use crate::schedule::queue::{Stage, UpdateId};
 use crate::text::duration::whole_seconds;
 use crate::update::Update;
 use crate::update::domain::Domain;
+use crate::update::hold::HeldBy;
 use crate::update::plan::{Reason, Verdict};
+use crate::update::state::Accepted;
 
 /// What decides where there is no `expect` (A4).
 const STATUS: &str = "the status alone: 200 to 299 is accepted";
+
+/// The state of an update, the seconds until it changes, and why.
+type RowState = (UpdateState, Option<u64>, Option<String>);
 
 impl Engine {
     /// How every update stands.
@@ -37,15 +42,15 @@ impl Engine {
     }
 
     fn row(&self, own: UpdateId, at: usize, domain: &Domain, family: Family) -> Row {
-        let memory = self.memory(at, domain, family);
-        let entry = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
+        let claim = self.claim(at, domain, family);
         let address = self.wanted(at, domain, family);
         let id = self.plan.leader(own);
         let (queued, retry) = (self.queue.stage(id), self.queue.retry(id));
         let left = |until: Duration| Some(whole_seconds(until.saturating_sub(self.now.steady)));
         let (state, next, why) = match (queued, retry, address) {
+            _ if self.mode == Mode::Look => self.remembered(at, domain, family),
             _ if self.waiting.contains(&id) => {
-                let left = entry.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
+                let left = claim.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
                 let why = "another process is sending an older address".to_owned();
                 (UpdateState::Retrying, Some(left), Some(why))
             }
@@ -61,10 +66,7 @@ impl Engine {
             }
             (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
                 Verdict::Stopped(why, _) => (UpdateState::Stopped, None, Some(why)),
-                Verdict::Held(until, by) => {
-                    let left = until.saturating_sub(self.clock());
-                    (UpdateState::HeldBack, Some(left), Some(by.reason().to_owned()))
-                }
+                Verdict::Held(until, by) => self.held_back(until, by),
                 // What is too old is sent in the next round; until then nothing is wrong with it.
                 Verdict::UpToDate(_) | Verdict::Send(Reason::Old(_)) => (UpdateState::UpToDate, None, None),
                 // It is about to be sent: what held it back is over, for one.
@@ -80,23 +82,49 @@ impl Engine {
             _ => None,
         };
         let last = self.ended.get(own as usize).copied().flatten();
+        // Where the address now is not known, the verdict is on the one that was accepted last.
+        let counts = |accepted: Accepted| {
+            matches!(self.judge(at, &Update { domain, family, ip: accepted.ip }), Verdict::UpToDate(_))
+        };
         Row {
             domain: domain.to_string(),
             kind: family.record_type().to_owned(),
             address,
             source: self.source(at, family).filter(|_| address.is_some()),
-            accepted: entry.accepted.map(|accepted| accepted.at),
-            accepted_address: entry.accepted.map(|accepted| accepted.ip),
+            accepted: claim.accepted.map(|accepted| accepted.at),
+            accepted_address: claim.accepted.map(|accepted| accepted.ip),
             // What is being sent for the first time is not in doubt yet.
-            in_doubt: entry.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
+            in_doubt: claim.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
             state,
             next,
             failures,
             reason: why,
             last_status: last.and_then(|last| last.status),
             last_ms: last.map(|last| last.took),
+            is_expired: state == UpdateState::Accepted && !claim.accepted.is_some_and(counts),
             ..Row::default()
         }
+    }
+
+    /// How an update stands by what is remembered alone.
+    fn remembered(&self, at: usize, domain: &Domain, family: Family) -> RowState {
+        let claim = self.claim(at, domain, family);
+        let hold = self.memory(at, domain, family).and_then(|memory| memory.hold(domain, family));
+        // `min_interval` also runs behind what was accepted, where nothing is held back.
+        let is_due = claim.accepted.is_none() || claim.in_doubt.is_some();
+        let waits = hold
+            .and_then(|hold| hold.until(self.plan.entry(at).min_interval, self.clock()))
+            .filter(|(_, by)| is_due || *by == HeldBy::Service);
+        match (hold.and_then(|hold| hold.stopped.as_ref()), waits) {
+            (Some(stopped), _) => (UpdateState::Stopped, None, Some(stopped.why.clone())),
+            (None, Some((until, by))) => self.held_back(until, by),
+            (None, None) if is_due => (UpdateState::InDoubt, None, None),
+            (None, None) => (UpdateState::Accepted, None, None),
+        }
+    }
+
+    fn held_back(&self, until: u64, by: HeldBy) -> RowState {
+        (UpdateState::HeldBack, Some(until.saturating_sub(self.clock())), Some(by.reason().to_owned()))
     }
 
     /// The source that gave the address of an entry.

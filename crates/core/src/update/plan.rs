@@ -27,13 +27,18 @@ pub enum Verdict {
 /// What the configuration says about when an update is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// `cache_max_age`.
-    pub max_age: Duration,
+    /// `cache_max_age`; `None`: what was accepted does not count.
+    pub max_age: Option<Duration>,
     /// `min_interval`; zero where it is not set.
     pub min_interval: Duration,
 }
 
 impl Verdict {
+    /// Whether what is in the queue is not sent now by it.
+    pub fn is_futile(&self) -> bool {
+        matches!(self, Self::Held(..) | Self::Stopped(..) | Self::UpToDate(_))
+    }
+
     /// What a run would do and why, for people. `now` is in seconds since the epoch.
     pub fn sentence(&self, now: u64) -> String {
         match self {
@@ -155,15 +160,18 @@ pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[InDoubt
     }
 }
 
-fn judge_entry(update: &Update<'_>, max_age: Duration, entry: Claim, own: u32, now: u64) -> Verdict {
+fn judge_entry(update: &Update<'_>, max_age: Option<Duration>, entry: Claim, own: u32, now: u64) -> Verdict {
     match (entry.in_doubt, entry.accepted) {
         // The same address may be sent twice: whichever request is applied last, it is right.
         (Some(doubt), _) if doubt.ip != update.ip && doubt.is_foreign(own, now) => Verdict::Wait(doubt.until),
         (Some(doubt), _) => Verdict::Send(Reason::InDoubt(doubt.ip)),
         (None, None) => Verdict::Send(Reason::New),
         (None, Some(last)) if last.ip != update.ip => Verdict::Send(Reason::Changed(last.ip)),
-        (None, Some(last)) if last.counts(max_age, now) => Verdict::UpToDate(last.at),
-        (None, Some(last)) => Verdict::Send(Reason::Old(now.saturating_sub(last.at))),
+        (None, Some(last)) => match max_age {
+            None => Verdict::Send(Reason::NoCache),
+            Some(max_age) if last.counts(max_age, now) => Verdict::UpToDate(last.at),
+            Some(_) => Verdict::Send(Reason::Old(now.saturating_sub(last.at))),
+        },
     }
 }
 
@@ -176,7 +184,7 @@ mod tests {
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
-    const RULES: Rules = Rules { max_age: Duration::from_secs(100), min_interval: Duration::ZERO };
+    const RULES: Rules = Rules { max_age: Some(Duration::from_secs(100)), min_interval: Duration::ZERO };
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")

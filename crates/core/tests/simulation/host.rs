@@ -138,7 +138,7 @@ impl Host {
         };
         let key = &self.keys[job as usize];
         let update = Update { domain: &key.domain, family: Family::V4, ip };
-        let rules = Rules { max_age: MAX_AGE, min_interval: Duration::ZERO };
+        let rules = Rules { max_age: Some(MAX_AGE), min_interval: Duration::ZERO };
         match judge(&update, rules, Some(self.state.of(key.callback)), OWN, clock(now)) {
             Verdict::Send(_) => self.queue.push(job, self.lane),
             Verdict::UpToDate(_) => self.queue.withdraw(job),

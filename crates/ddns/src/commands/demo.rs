@@ -81,12 +81,12 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
 
     let first = format!("1. The IPv4 address is {v4}{note}. Nothing was sent before, so every domain is updated.");
     writeln!(out, "{}", broken(&first, 0, width))?;
-    round(&mut driver, [v4, v6], &received, out).await?;
+    round(&mut driver, Event::Begin, [v4, v6], &received, out).await?;
     writeln!(out, "2. No address changes, so nothing is sent.\n")?;
-    round(&mut driver, [v4, v6], &received, out).await?;
+    round(&mut driver, Event::Synchronize, [v4, v6], &received, out).await?;
     let third = format!("3. The IPv4 address changes to {CHANGED_V4} (an example). Only that update is sent.");
     writeln!(out, "{}", broken(&third, 0, width))?;
-    round(&mut driver, [CHANGED_V4, v6], &received, out).await?;
+    round(&mut driver, Event::Synchronize, [CHANGED_V4, v6], &received, out).await?;
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
         response the next run sends it again.";
     let keys = "Keys in a configuration show as *** in every log, as they do above.";
@@ -131,14 +131,14 @@ fn load(text: &str) -> io::Result<Valid> {
 /// One synchronization with these addresses, shown as it goes out and as it arrives.
 async fn round(
     driver: &mut Driver<'_>,
+    event: Event,
     addresses: [IpAddr; 2],
     received: &ReceivedLog,
     out: &mut impl Write,
 ) -> io::Result<()> {
     // It plays the source itself; its endpoint is on loopback (A8).
     driver.give(addresses);
-    driver.on(Event::Begin);
-    driver.on(Event::Synchronize);
+    driver.on(event);
     while driver.take_milestones().is_empty() {
         let event = driver.next(None).await;
         driver.on(event);

@@ -15,13 +15,13 @@ use jiff::tz::TimeZone;
 
 use crate::cli::{Given, ReportFormat};
 use crate::clock::{unix_time, zone};
+use crate::compose::cache_path;
 use crate::environment::Environment;
 use crate::history::{beside, records};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
 use crate::output::{complain, fail, json, print};
-use crate::store::cache_path;
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.

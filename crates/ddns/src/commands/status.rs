@@ -1,27 +1,23 @@
 //! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
-use ddns_core::journal::{Endpoint, Row, Status, UpdateState, tell_apart};
+use ddns_core::journal::{Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
-use ddns_core::net::family::Family;
 use ddns_core::text::duration::{duration, seconds};
-use ddns_core::update::Update;
-use ddns_core::update::hold::HeldBy;
-use ddns_core::update::plan::{Verdict, judge};
 use ddns_core::update::state::Accepted;
 
 use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
+use crate::compose::{look, plan};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{complain, fail, json, print, say};
-use crate::store::Caches;
+use crate::output::{complain, fail, json, print};
 use crate::watch::{Services, meant, name, note_closed_folder};
 
 /// How many rows that are up to date are shown; the rest is counted.
@@ -63,7 +59,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         let client = Client::default();
         match load::examine(given.settings, &environment, &client).await.result {
             Ok(configs) if configs.is_empty() => {}
-            Ok(configs) => all.push(from_caches(&configs, &environment)),
+            Ok(configs) => all.push(from_caches(configs, &environment)),
             Err(wrong) => return complain(&wrong),
         }
     }
@@ -93,60 +89,10 @@ fn alive(services: &Services) -> u8 {
 }
 
 /// What the caches remember of these configurations. Nothing is looked up, and nothing is written.
-fn from_caches(configs: &[Valid], environment: &Environment) -> Status {
-    let mut caches = Caches::default();
-    let mut rows = Vec::new();
-    let now = unix_time().seconds;
-    let alone = configs.iter().filter(|(config, _)| config.group.is_none());
-    let entries: Vec<&Entry> = alone.flat_map(|(config, _)| &config.entries).collect();
-    let known: Vec<Endpoint> = entries.iter().map(|entry| entry.callback.endpoint()).collect();
-    let mut endpoints: Vec<&Endpoint> = Vec::new();
-    for (entry, endpoint) in entries.into_iter().zip(&known) {
-        let remembered = caches.of(entry, environment);
-        for family in Family::ALL {
-            for domain in entry.domains_of(family) {
-                let memory = remembered.as_ref().map(|remembered| remembered.memory(entry, domain, family));
-                let remembered = memory.map(|memory| memory.entry(domain, family)).unwrap_or_default();
-                let last = remembered.accepted;
-                // The address now is not known: the verdict is on the one that was accepted last.
-                let verdict =
-                    last.map(|last| judge(&Update { domain, family, ip: last.ip }, entry.rules(), memory, 0, now));
-                let hold = memory.and_then(|memory| memory.hold(domain, family));
-                let stopped = hold.and_then(|hold| hold.stopped.as_ref());
-                endpoints.push(endpoint);
-                // `min_interval` also runs behind what was accepted, where nothing is held back.
-                let is_due = last.is_none() || remembered.in_doubt.is_some();
-                let waits = hold
-                    .and_then(|hold| hold.until(entry.min_interval, now))
-                    .filter(|(_, by)| is_due || *by == HeldBy::Service);
-                let (state, next, reason) = match (stopped, waits) {
-                    (Some(stopped), _) => (UpdateState::Stopped, None, Some(stopped.why.clone())),
-                    (_, Some((until, by))) => {
-                        (UpdateState::HeldBack, Some(until.saturating_sub(now)), Some(by.reason().to_owned()))
-                    }
-                    _ if is_due => (UpdateState::InDoubt, None, None),
-                    _ => (UpdateState::Accepted, None, None),
-                };
-                rows.push(Row {
-                    domain: domain.to_string(),
-                    kind: family.record_type().to_owned(),
-                    accepted: last.map(|last| last.at),
-                    accepted_address: last.map(|last| last.ip),
-                    in_doubt: remembered.in_doubt.map(|doubt| doubt.ip),
-                    state,
-                    next,
-                    reason,
-                    is_expired: state == UpdateState::Accepted && !matches!(verdict, Some(Verdict::UpToDate(_))),
-                    ..Row::default()
-                });
-            }
-        }
-    }
-    tell_apart(&mut rows, &endpoints);
-    for warning in caches.warnings {
-        say(&format!("warning: {warning}\n"));
-    }
-    let configs = configs.iter().map(|(config, _)| config.name.clone()).collect();
+fn from_caches(all: Vec<Valid>, environment: &Environment) -> Status {
+    let configs = all.iter().map(|(config, _)| config.name.clone()).collect();
+    let alone = all.into_iter().filter(|(config, _)| config.group.is_none()).collect();
+    let rows = look(&plan(&Rc::new(alone), environment), &[]).rows();
     Status { configs, rows, ..Status::default() }
 }
 

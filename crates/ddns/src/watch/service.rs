@@ -23,11 +23,11 @@ use super::instance::Lock;
 use super::metrics::Metrics;
 use super::systemd::Systemd;
 use crate::cli::CliSettings;
+use crate::compose::cache_path;
 use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
 use crate::output::log::Log;
-use crate::store::cache_path;
 
 pub(super) struct Service<'a> {
     pub(super) settings: CliSettings,

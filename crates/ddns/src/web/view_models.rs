@@ -57,11 +57,11 @@ pub(super) fn item(preview: &Preview, now: u64) -> RequestItem {
 }
 
 fn content(preview: &Preview) -> RequestContent {
-    match (&preview.request, &preview.curl) {
-        (Some(Ok(_)), _) if preview.is_together => RequestContent::Together,
-        (Some(Ok(request)), Some(curl)) => RequestContent::Shown {
+    match (preview.redacted(), preview.curl(None)) {
+        (Some(_), _) if preview.is_together => RequestContent::Together,
+        (Some(request), Some(curl)) => RequestContent::Shown {
             text: request.lines().join("\n"),
-            curl: curl.clone(),
+            curl,
             endpoint: request.url.origin(),
             proxy: request.proxy.as_ref().map(|proxy| proxy.address.clone()),
         },

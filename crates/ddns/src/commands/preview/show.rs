@@ -1,20 +1,24 @@
 //! A preview as text, as commands of curl, and as JSON.
 
+use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
-use ddns_core::callback::curl;
-use ddns_core::engine::previews as preview;
+use ddns_core::engine::plan::Plan;
+use ddns_core::engine::{Engine, Preview, previews as preview};
+use ddns_core::net::family::Family;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::object;
+use ddns_core::schedule::queue::UpdateId;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::number::grouped;
 use ddns_core::text::secrets::MASK;
 use ddns_core::update::plan::Verdict;
 use serde::Serialize;
 
-use super::{FamilyUpdates, PreviewItem, Sample};
+use super::Sample;
 use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
+use crate::lookup::LookupPair;
 use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
 
@@ -49,24 +53,73 @@ impl PreviewOptions {
     }
 }
 
+/// What was seen.
+pub(super) struct LookResult<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) plan: &'a Plan,
+    /// A pair for each entry.
+    pub(super) lookups: &'a [LookupPair],
+}
+
+/// The updates of one family of one entry.
+struct FamilyUpdates<'a> {
+    at: usize,
+    lookup: &'a Lookup,
+    /// Of each its number, what is done about it, and whether its request can be made.
+    updates: Vec<(UpdateId, PreviewKind, bool)>,
+}
+
+impl<'a> LookResult<'a> {
+    fn families(&self) -> Vec<FamilyUpdates<'a>> {
+        let mut all = Vec::new();
+        for (at, pair) in self.lookups.iter().enumerate() {
+            for (family, lookup) in Family::ALL.into_iter().zip(pair) {
+                let Some(lookup) = lookup else { continue };
+                let ids = (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family));
+                let known = |(id, _)| {
+                    let preview = self.engine.preview(id, false);
+                    (id, PreviewKind::of(preview.verdict.as_ref()), preview.redacted().is_some())
+                };
+                all.push(FamilyUpdates { at, lookup, updates: ids.map(known).collect() });
+            }
+        }
+        all
+    }
+
+    /// The name of an entry's configuration, and the number of the entry in it.
+    fn of(&self, at: usize) -> (&'a str, usize) {
+        let config = self.plan.config_of(at);
+        (&self.plan.config(config).name, at - self.plan.entries_of(config).start)
+    }
+
+    fn lookup(&self, preview: &Preview) -> Option<&'a Lookup> {
+        self.lookups[preview.entry][preview.family.index()].as_ref()
+    }
+}
+
 /// The whole of it, and whether every request could be made.
-pub(super) fn text(batches: &[FamilyUpdates<'_>], notices: &[Sample<'_>], options: &PreviewOptions) -> (String, bool) {
+pub(super) fn text(looked: &LookResult<'_>, notices: &[Sample<'_>], options: &PreviewOptions) -> (String, bool) {
     let now = unix_time().seconds;
-    let has_all = batches.iter().all(|batch| batch.domains().iter().all(|domain| batch.can_be_sent(domain)));
+    let families = looked.families();
+    let ids = || families.iter().flat_map(|family| &family.updates);
+    let previews = || ids().map(|(id, ..)| looked.engine.preview(*id, options.reveal));
     let text = if options.form.json {
-        let items = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
-        let items: Vec<_> = items.map(|(batch, domain)| (batch, batch.item(domain, now))).collect();
-        let updates = items.iter().map(|(batch, item)| PreviewJson::Update(json(batch, item, options, now)));
+        let items: Vec<Preview> = previews().collect();
+        let updates = items.iter().map(|item| PreviewJson::Update(json(looked, item, options, now)));
         let notices = notices.iter().map(|notice| PreviewJson::Notice(notice_json(notice)));
         output::json(&updates.chain(notices).collect::<Vec<_>>())
     } else if options.curl {
-        commands(batches, options, now)
+        commands(previews(), options, now)
     } else {
-        let several = batches.iter().any(|batch| batch.number > 0 || batch.config.name != batches[0].config.name);
-        let shown: String = batches.iter().map(|batch| shown(batch, several, options.form.width, now)).collect();
+        let several = families
+            .iter()
+            .any(|family| looked.of(family.at).1 > 0 || looked.of(family.at).0 != looked.of(families[0].at).0);
+        let block = |id: UpdateId| block(looked, &looked.engine.preview(id, options.reveal), several, options, now);
+        let shown: String = families.iter().map(|family| shown(family, block)).collect();
         let notices: String = notices.iter().map(|notice| notice_block(notice, several, options.form.width)).collect();
-        shown + &notices + &broken(&closing(batches, now), 0, options.form.width)
+        shown + &notices + &broken(&closing(looked, &families), 0, options.form.width)
     };
+    let has_all = ids().all(|(.., can_be_sent)| *can_be_sent);
     (text, has_all)
 }
 
@@ -91,17 +144,14 @@ impl PreviewKind {
 }
 
 /// The updates of one family of one entry; where they are many, the first of each kind.
-fn shown(batch: &FamilyUpdates<'_>, several: bool, width: usize, now: u64) -> String {
-    let kinds: Vec<PreviewKind> =
-        batch.domains().iter().map(|domain| PreviewKind::of(batch.verdict(domain, now).as_ref())).collect();
-    let block = |(domain, _): (_, &PreviewKind)| block(batch, &batch.item(domain, now), several, width, now);
-    if kinds.len() <= MAX_ALIKE {
-        return batch.domains().iter().zip(&kinds).map(block).collect();
+fn shown(family: &FamilyUpdates<'_>, block: impl Fn(UpdateId) -> String) -> String {
+    if family.updates.len() <= MAX_ALIKE {
+        return family.updates.iter().map(|(id, ..)| block(*id)).collect();
     }
     let mut text = String::new();
     for kind in [PreviewKind::Sent, PreviewKind::UpToDate, PreviewKind::Without] {
-        let alike = || batch.domains().iter().zip(&kinds).filter(|(_, of)| **of == kind);
-        text.extend(alike().take(MAX_ALIKE).map(block));
+        let alike = || family.updates.iter().filter(|(_, of, _)| *of == kind);
+        text.extend(alike().take(MAX_ALIKE).map(|(id, ..)| block(*id)));
         let more = alike().count().saturating_sub(MAX_ALIKE);
         if more > 0 {
             text += &format!("… and {} more alike (--json shows all)\n\n", grouped(more));
@@ -111,39 +161,42 @@ fn shown(batch: &FamilyUpdates<'_>, several: bool, width: usize, now: u64) -> St
 }
 
 /// One update: its name, and a row for each value.
-fn block(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, several: bool, width: usize, now: u64) -> String {
+fn block(looked: &LookResult<'_>, item: &Preview, several: bool, options: &PreviewOptions, now: u64) -> String {
+    let width = options.form.width;
     let mut text = String::new();
-    let name = format!("{} {}", item.domain, batch.family.record_type());
-    push(&mut text, "", &name, width, 0);
+    push(&mut text, "", &format!("{} {}", item.domain, item.family.record_type()), width, 0);
     let mut rows = Vec::new();
     if several {
-        rows.push(("of", format!("{}, entry {}", batch.config.name, batch.number + 1)));
+        let (name, number) = looked.of(item.entry);
+        rows.push(("of", format!("{name}, entry {}", number + 1)));
     }
-    rows.push(("verdict", sentence(batch, item, now)));
+    rows.push(("verdict", item.sentence(now)));
+    let lookup = looked.lookup(item);
     if item.is_example {
-        let own = if batch.lookup.is_example() { "its" } else { "the other" };
+        let own = if lookup.is_some_and(Lookup::is_example) { "its" } else { "the other" };
         rows.push(("example", format!("{own} address was given with --ip: no source gave it")));
     }
-    if batch.is_shown_elsewhere(item.domain) {
+    if item.is_together {
         rows.push(("together", "in one request with another update".to_owned()));
     }
-    if let Some((source, choice)) = batch.lookup.found() {
+    if let Some((source, choice)) = lookup.and_then(Lookup::found) {
         let found = format!("{}, from {source}: {}", choice.ip, choice.why);
-        rows.push(match item.ip.filter(|ip| *ip != choice.ip) {
-            Some(ip) => ("address", format!("{ip}: interface_id behind the prefix of {found}")),
+        rows.push(match item.address.as_ref().filter(|(ip, _)| *ip != choice.ip) {
+            Some((ip, _)) => ("address", format!("{ip}: interface_id behind the prefix of {found}")),
             None => ("address", found),
         });
         rows.extend(doubtful(choice.ip).map(|why| ("warning", why)));
     } else {
-        rows.extend(batch.lookup.failed().map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
+        let failed = lookup.into_iter().flat_map(Lookup::failed);
+        rows.extend(failed.map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
     }
-    if let Some(Ok(Redacted { proxy: Some(proxy), .. })) = &item.request {
+    if let Some(Redacted { proxy: Some(proxy), .. }) = item.redacted() {
         rows.push(("route", format!("through the proxy {}", proxy.address)));
     }
     for (label, row) in rows {
         push(&mut text, label, &row, width, COLUMN);
     }
-    if let Some(Ok(request)) = item.request.as_ref().filter(|_| !batch.is_shown_elsewhere(item.domain)) {
+    if let Some(request) = item.redacted().filter(|_| !item.is_together) {
         push_request(&mut text, request, width);
     }
     text.push('\n');
@@ -191,11 +244,6 @@ fn notice_json(sample: &Sample<'_>) -> impl Serialize {
     }
 }
 
-/// What would be done about an update, and why.
-fn sentence(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, now: u64) -> String {
-    preview::sentence(batch.family, item.verdict.as_ref(), item.request.as_ref(), now)
-}
-
 /// One row: a label and, from a column on, a text of any length.
 fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) {
     let mut lines = folded(row, width - column);
@@ -212,24 +260,22 @@ fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) 
 }
 
 /// How many would be sent, in one sentence.
-fn closing(batches: &[FamilyUpdates<'_>], now: u64) -> String {
-    let all = batches.iter().flat_map(|batch| batch.domains().iter().map(move |domain| (batch, domain)));
-    let kind = |(batch, domain): (&FamilyUpdates<'_>, _)| match PreviewKind::of(batch.verdict(domain, now).as_ref()) {
-        PreviewKind::Sent if !batch.can_be_sent(domain) => None,
-        kind => Some(kind),
+fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
+    let updates = || families.iter().flat_map(|family| &family.updates);
+    let of = |kind: PreviewKind| {
+        updates().filter(|(_, of, can_be_sent)| *of == kind && (*can_be_sent || kind != PreviewKind::Sent)).count()
     };
-    let kinds: Vec<Option<PreviewKind>> = all.map(kind).collect();
-    let of = |kind: PreviewKind| kinds.iter().filter(|other| **other == Some(kind)).count();
-    if kinds.is_empty() {
+    if updates().next().is_none() {
         return "Nothing would be sent: every family that has domains is switched off.".to_owned();
     }
-    let is_example = batches.iter().any(|batch| batch.lookup.is_example());
+    let is_example = families.iter().any(|family| family.lookup.is_example());
+    let has_group = |family: &FamilyUpdates<'_>| looked.plan.config(looked.plan.config_of(family.at)).group.is_some();
     let mut text = format!(
         "Nothing was sent. A run {} would send {}{} of {} updates",
         if is_example { "that found the example" } else { "now" },
-        if batches.iter().any(|batch| batch.config.group.is_some()) { "at most " } else { "" },
+        if families.iter().any(has_group) { "at most " } else { "" },
         grouped(of(PreviewKind::Sent)),
-        grouped(kinds.len())
+        grouped(updates().count())
     );
     if of(PreviewKind::Without) > 0 {
         text += &format!(
@@ -242,35 +288,32 @@ fn closing(batches: &[FamilyUpdates<'_>], now: u64) -> String {
 }
 
 /// A script: a command for each update, with the verdict in a comment.
-fn commands(batches: &[FamilyUpdates<'_>], options: &PreviewOptions, now: u64) -> String {
+fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, now: u64) -> String {
     let mut text = String::new();
+    let width = options.form.width;
     let comment = |text: &mut String, row: &str| {
-        let lines = folded(row, options.form.width - 2);
+        let lines = folded(row, width - 2);
         text.extend(lines.iter().map(|line| format!("# {line}\n")));
     };
     if !options.reveal {
         comment(&mut text, &format!("Secrets show as {MASK}; --show-secrets prints them."));
     }
-    for batch in batches {
-        for item in batch.domains().iter().map(|domain| batch.item(domain, now)) {
-            let row = sentence(batch, &item, now);
-            comment(&mut text, &format!("{} {}: {row}", item.domain, batch.family.record_type()));
-            if let Some(Ok(request)) = item.request.as_ref().filter(|_| !batch.is_shown_elsewhere(item.domain)) {
-                if item.is_example {
-                    comment(&mut text, "An example, not to be run: no source gave the address of --ip.");
-                    comment(&mut text, &command(batch, request, WIDE));
-                    continue;
-                }
-                text += &command(batch, request, options.form.width);
-                text.push('\n');
+    for item in previews {
+        comment(&mut text, &format!("{} {}: {}", item.domain, item.family.record_type(), item.sentence(now)));
+        if item.is_together {
+            continue;
+        }
+        if item.is_example {
+            if let Some(command) = item.curl(None) {
+                comment(&mut text, "An example, not to be run: no source gave the address of --ip.");
+                comment(&mut text, &command);
             }
+        } else if let Some(command) = item.curl((width < WIDE).then_some(width)) {
+            text += &command;
+            text.push('\n');
         }
     }
     text
-}
-
-fn command(batch: &FamilyUpdates<'_>, request: &Redacted, width: usize) -> String {
-    curl::quoted(&curl::words(request, &batch.entry.ssl), (width < WIDE).then_some(width))
 }
 
 /// One item of the list for programs.
@@ -282,21 +325,22 @@ enum PreviewJson<U, N> {
 }
 
 /// One update for programs.
-fn json(batch: &FamilyUpdates<'_>, item: &PreviewItem<'_>, options: &PreviewOptions, now: u64) -> impl Serialize {
-    let found = batch.lookup.found();
-    let failed = || batch.lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>();
-    let request = item.request.as_ref().and_then(|request| request.as_ref().ok());
-    let curl = || request.filter(|_| !item.is_example).map(|request| command(batch, request, WIDE));
+fn json(looked: &LookResult<'_>, item: &Preview, options: &PreviewOptions, now: u64) -> impl Serialize {
+    let lookup = looked.lookup(item);
+    let failed = || {
+        let failed = lookup.into_iter().flat_map(Lookup::failed);
+        failed.map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>().join("; ")
+    };
     object! {
-        domain: item.domain.to_string(),
-        r#type: batch.family,
-        address: found.map(|(_, choice)| item.ip.unwrap_or(choice.ip)),
-        source: found.map(|(source, _)| source),
-        why: found.map_or_else(|| failed().join("; "), |(_, choice)| choice.why.clone()),
-        verdict: preview::word(item.verdict.as_ref(), item.request.as_ref()),
-        reason: sentence(batch, item, now),
-        request: request.map(preview::request_json);
+        domain: item.domain.clone(),
+        r#type: item.family,
+        address: item.address.as_ref().map(|(ip, _)| *ip),
+        source: item.address.as_ref().and_then(|(_, source)| source.clone()),
+        why: lookup.and_then(Lookup::found).map_or_else(failed, |(_, choice)| choice.why.clone()),
+        verdict: item.word(),
+        reason: item.sentence(now),
+        request: item.redacted().map(preview::request_json);
         example: item.is_example.then_some(true),
-        curl: options.curl.then(curl),
+        curl: options.curl.then(|| if item.is_example { None } else { item.curl(None) }),
     }
 }

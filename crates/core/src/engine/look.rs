@@ -1,0 +1,47 @@
+//! An engine that only looks, for `ddns preview` and `ddns status` without a service: it takes in addresses and what is remembered.
+//! Nothing here leads to a queue, a mark, a write or a request.
+
+use std::net::IpAddr;
+
+use super::observe::LookupState;
+use super::queueing::Task;
+use super::{Engine, Event, Mode, Stored};
+use crate::address::observation::{Observation, Observed};
+use crate::net::family::Family;
+
+impl Engine {
+    pub(super) fn look(&mut self, event: Event) {
+        match event {
+            Event::Begin => {
+                self.look_up_all();
+                self.after_reading((0..self.stores.len()).collect(), Task::Know);
+            }
+            Event::LookedUp { lookup, found } => {
+                let Some(LookupState { family, entries, .. }) = self.lookups.remove(&lookup) else { return };
+                let index = family.index();
+                for (at, _) in entries {
+                    let state = &mut self.entries[at];
+                    state.observed[index] = found.observed().map_or(Observation::Unavailable, Observation::Found);
+                    state.found[index] = found.address();
+                    state.sources[index] = found.found().map(|(source, _)| source.to_owned());
+                }
+            }
+            // A file that is missing is not made.
+            Event::Read { store, stored: stored @ Stored::Known { unwritable: None, .. } } => {
+                self.read(store, stored);
+                for at in (0..self.entries.len()).filter(|at| self.plan.store_of(*at) == store).collect::<Vec<_>>() {
+                    self.bind(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The address of an entry, to be judged and shown: an example, where nothing is sent (A8).
+    pub(super) fn address(&self, at: usize, family: Family) -> Option<IpAddr> {
+        match self.mode {
+            Mode::Look => self.entries[at].found[family.index()],
+            Mode::Once | Mode::Service => self.found(at, family).map(Observed::ip),
+        }
+    }
+}
