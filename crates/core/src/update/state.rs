@@ -171,9 +171,8 @@ impl Claim {
     /// The same with what another process wrote of it meanwhile.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
         let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
-        let is_later = |theirs: &Accepted| {
-            self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()))
-        };
+        let is_later =
+            |theirs: &Accepted| self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()));
         let accepted = theirs.accepted.filter(is_later).or(self.accepted);
         let in_doubt = match (self.in_doubt, theirs.in_doubt) {
             // The mark that was written first stays; two for one address are both right.
@@ -423,7 +422,8 @@ impl State {
     /// had one accepted since.
     pub fn is_replaced(&self, key: &ClaimKey, own: u32, now: u64) -> bool {
         let former = self.entry(key).accepted;
-        let is_later = |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
+        let is_later =
+            |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
         self.callbacks.values().any(|claims| {
             let claim = claims.entries[key.family.index()].get(&key.domain);
             claim.is_some_and(|claim| {
@@ -486,8 +486,7 @@ impl State {
     fn doubt_former(&mut self, ours: &Self, changed: &Changed, own: u32) {
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
-            for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
-            {
+            for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries)) {
                 for (domain, known) in known {
                     let Some(entry) = entries.get_mut(domain) else { continue };
                     let is_ours = |doubt: &InDoubt| doubt.by == own;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ddns_core::config::Cache;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
+use ddns_core::engine::plan::{ConfigIdentity, StorePlace, Plan};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Diagnostic;
 

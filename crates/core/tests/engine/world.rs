@@ -9,7 +9,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Timestamp;
-use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
+use ddns_core::engine::plan::{StorePlace, Plan, StoreId};
 use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Mode, Now, Out, RequestId, Stored, Ticket};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::State;
