@@ -9,7 +9,7 @@ use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::hold::Hold;
-use ddns_core::update::outcome::Outcome;
+use ddns_core::update::outcome::{Outcome, Why};
 use ddns_core::update::state::{ClaimKey, Fingerprint, State};
 use ddns_fuzz::configuration;
 use libfuzzer_sys::fuzz_target;
@@ -59,9 +59,9 @@ fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
     let outcome = match judgement.verdict {
         Meaning::Accepted => Outcome::Accepted(status),
         Meaning::Unchanged => Outcome::Unchanged(status),
-        Meaning::Rejected => Outcome::Rejected { status, words },
+        Meaning::Rejected => Outcome::Failed(Why::Response { status, words }),
         Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words, until_address, all },
-        Meaning::Wait(wait) => Outcome::Wait { status, words, wait },
+        Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words, wait }),
     };
     let domain = Domain::parse("a.example").expect("a domain");
     let hold = Hold { sent: NOW, ..Hold::default() };

@@ -9,7 +9,7 @@ use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
 use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, State};
-use ddns_core::update::status::Status;
+use ddns_core::journal::Status;
 use libfuzzer_sys::fuzz_target;
 
 const NOW: u64 = 1_763_170_000;
@@ -37,7 +37,7 @@ fn use_up(mut state: State) {
     hold.stop_for(update.ip);
     entry.accepted.map(|accepted| accepted.counts(Duration::from_secs(60), NOW));
     if let Some((marked, before)) = entry.marked(&update, NOW + 30, 7, NOW) {
-        state.set(&key, marked.settled(&Outcome::Refused(500), &update, before, NOW));
+        state.set(&key, marked.settled(&Outcome::of_status(500), &update, before, NOW));
     }
     state.set_hold(&key, hold.settled(&Outcome::Unchanged(200), &update, true, NOW));
     let ours = state.clone();

@@ -41,11 +41,11 @@ pub const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION")
 use self::expect::Expect;
 use self::piece::{Piece, Show};
 use self::variables::{Values, Variable, scalar_text};
+use crate::journal::Endpoint;
 use crate::net::family::Family;
 use crate::net::url::{Url, UrlError};
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
-use crate::update::endpoint::Endpoint;
 use crate::update::state::Fingerprint;
 
 /// One configured callback: everything that shapes its requests.

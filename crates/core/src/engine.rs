@@ -13,7 +13,6 @@ pub mod plan;
 pub mod previews;
 mod queueing;
 mod reload;
-pub mod sentence;
 mod settle;
 mod start;
 mod stores;
@@ -28,15 +27,14 @@ use std::time::Duration;
 use crate::address::lookup::Lookup;
 use crate::address::observation::Observation;
 use crate::callback::{Request, Timestamp};
+use crate::journal::{JournalEvent, Last, What};
 use crate::net::family::Family;
 use crate::schedule::backoff::Backoff;
 use crate::schedule::lookups::Schedule;
 use crate::schedule::queue::{Lane, Queue, UpdateId};
 use crate::text::log_format::Level;
-use crate::update::happened::{Happened, What};
 use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
-use crate::update::status::Last;
 
 use claims::{Before, GivenUp};
 use observe::LookupState;
@@ -203,7 +201,7 @@ pub struct Out {
     /// To be carried out in this order.
     pub effects: VecDeque<Effect>,
     /// What happened, the oldest first.
-    pub journal: Vec<Happened>,
+    pub journal: Vec<JournalEvent>,
 }
 
 /// See the [module](self).
@@ -459,14 +457,14 @@ impl Engine {
 
     fn tell(&mut self, what: What) {
         let at = self.clock();
-        self.out.journal.push(Happened { at, what });
+        self.out.journal.push(JournalEvent { at, what });
     }
 
     /// Something that only the log tells. The text is made where it is shown.
     fn say(&mut self, at: usize, level: Level, text: impl FnOnce() -> String) {
         let config = self.plan.config_of(at);
         if self.plan.shows(config, level) {
-            self.tell(What::Said { config, level, text: text() });
+            self.tell(What::Said { entry: at, level, text: text() });
         }
     }
 }

@@ -8,5 +8,5 @@ mod ledger;
 mod message;
 
 pub use event::{DEFAULT_AFTER, NotifyEvent, NotifyEvents};
-pub use ledger::{About, Changes, Ledger, Outgoing, PAUSE, StreakStatus, UpdateLine, UpdateNews};
+pub use ledger::{Changes, Ledger, Outgoing, PAUSE, StreakStatus, UpdateLine};
 pub use message::{example, notice};

@@ -7,6 +7,7 @@ pub mod procd;
 pub mod systemd;
 
 use crate::text::shell;
+use crate::text::vocabulary::vocabulary;
 
 /// Stands in each file that an installation wrote: only such files are replaced or removed.
 pub const MARKER: &str = "Written by `ddns service install`";
@@ -14,33 +15,16 @@ pub const MARKER: &str = "Written by `ddns service install`";
 /// What comes before the configurations in the head of a file.
 const CONFIGURATION: &str = "Configuration: ";
 
-/// What starts services on a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manager {
-    /// systemd
-    Systemd,
-    /// That of `OpenWrt`
-    Procd,
-    /// Where nothing else is there: a run every five minutes.
-    Cron,
-}
-
-impl Manager {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Systemd, Self::Procd, Self::Cron];
-
-    /// How it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Systemd => "systemd",
-            Self::Procd => "procd",
-            Self::Cron => "cron",
-        }
-    }
-
-    /// The one that was typed.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|manager| manager.name() == name)
+vocabulary! {
+    /// What starts services on a host.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Manager {
+        /// systemd
+        Systemd = "systemd",
+        /// That of `OpenWrt`
+        Procd = "procd",
+        /// Where nothing else is there: a run every five minutes.
+        Cron = "cron",
     }
 }
 
@@ -312,9 +296,9 @@ mod tests {
     #[test]
     fn managers_are_found_by_name() {
         for manager in Manager::ALL {
-            assert_eq!(Manager::named(manager.name()), Some(manager));
+            assert_eq!(Manager::parse(manager.key()), Some(manager));
         }
-        assert_eq!(Manager::named("runit"), None);
+        assert_eq!(Manager::parse("runit"), None);
     }
 
     #[test]

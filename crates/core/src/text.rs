@@ -1,5 +1,5 @@
 //! Texts: JSON with places, and of our own, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell,
-//! what may stand on a screen.
+//! what may stand on a screen, names of values.
 
 pub mod diagnostic;
 pub mod diagnostics;
@@ -12,3 +12,4 @@ pub mod own_json;
 pub mod screen;
 pub mod secrets;
 pub mod shell;
+pub(crate) mod vocabulary;

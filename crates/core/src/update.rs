@@ -1,13 +1,10 @@
 //! Updates: what should be sent and why, how it ended, and what is remembered of it.
 
 pub mod domain;
-pub mod endpoint;
-pub mod happened;
 pub mod hold;
 pub mod outcome;
 pub mod plan;
 pub mod state;
-pub mod status;
 pub mod streak;
 
 use std::fmt;

@@ -14,10 +14,9 @@ use ddns_core::callback::Request;
 use ddns_core::callback::expect::Expect;
 use ddns_core::config::Entry;
 use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
-use ddns_core::engine::sentence::{level, sentence};
 use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Note, Out, RequestId, ResponseFacts, Term, Ticket};
+use ddns_core::journal::{JournalEvent, sentence};
 use ddns_core::net::family::Family;
-use ddns_core::update::happened::Happened;
 use ddns_core::update::outcome::Tally;
 use ddns_core::update::state::Pair;
 use futures_util::future::LocalBoxFuture;
@@ -120,11 +119,12 @@ impl<'a> Driver<'a> {
     }
 
     /// What happened since this was last called; it is in the log then.
-    pub(crate) fn take_journal(&mut self) -> Vec<Happened> {
-        for happened in &self.out.journal {
-            if let Some((config, level)) = level(&happened.what, &self.plan) {
-                self.logs[config].line(level, || sentence(happened, &self.plan));
-            }
+    pub(crate) fn take_journal(&mut self) -> Vec<JournalEvent> {
+        for event in &self.out.journal {
+            let (Some(level), [entry, ..]) = (event.what.level(), event.what.entries()) else { continue };
+            let (config, has_body) = (self.plan.config_of(*entry), self.plan.entry(*entry).callback.body.is_some());
+            let is_one_of_several = self.plan.config(config).entries.len() > 1;
+            self.logs[config].line(level, || sentence(event, is_one_of_several, has_body));
         }
         std::mem::take(&mut self.out.journal)
     }

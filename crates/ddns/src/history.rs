@@ -11,9 +11,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ddns_core::engine::plan::Plan;
-use ddns_core::history::record::RecordWriter;
+use ddns_core::journal::{JournalEvent, RecordWriter, What};
 use ddns_core::net::family::Family;
-use ddns_core::update::happened::{Happened, What};
 
 use crate::compose::cache_path;
 use crate::environment::Environment;
@@ -68,14 +67,12 @@ impl<'a> History<'a> {
     }
 
     /// Takes in what happened.
-    pub(crate) fn take(&mut self, news: &[Happened]) {
-        if news.iter().all(|happened| matches!(happened.what, What::Said { .. })) {
+    pub(crate) fn take(&mut self, news: &[JournalEvent]) {
+        if news.iter().all(|event| event.what.kind().is_none()) {
             return;
         }
         let files = self.files.get_or_insert_with(|| HistoryFiles::of(&self.plan, self.logs, self.environment));
-        for happened in news {
-            files.push(happened);
-        }
+        news.iter().for_each(|event| files.push(event));
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }
 
@@ -137,36 +134,28 @@ impl<'a> HistoryFiles<'a> {
         files
     }
 
-    fn push(&mut self, happened: &Happened) {
-        match &happened.what {
-            What::Role(_) => (0..self.all.len()).for_each(|file| self.push_to(Some(file), happened)),
-            What::Settled(settled) => self.push_to(self.of[settled.entry], happened),
-            What::Held(held) => self.push_to(self.of[held.entry], happened),
-            What::Said { .. } => {}
-            What::Address { entries, .. }
-            | What::NoAddress { entries, .. }
-            | What::SourceFailed { entries, .. }
-            | What::SourceRecovered { entries, .. } => {
-                let mut files: Vec<usize> = entries.iter().filter_map(|entry| self.of[*entry]).collect();
-                files.sort_unstable();
-                files.dedup();
-                for file in files {
-                    self.push_to(Some(file), happened);
-                }
-            }
+    fn push(&mut self, event: &JournalEvent) {
+        if matches!(event.what, What::Role(_)) {
+            self.all.iter_mut().for_each(|lines| lines.push(event));
         }
-    }
-
-    fn push_to(&mut self, file: Option<usize>, happened: &Happened) {
-        let Some(lines) = file.map(|file| &mut self.all[file]) else { return };
-        lines.writer.push(&mut lines.text, happened);
-        if lines.text.len() >= CHUNK {
-            lines.save();
+        let entries = event.what.entries();
+        for (at, entry) in entries.iter().enumerate() {
+            let Some(file) = self.of[*entry] else { continue };
+            if !entries[..at].iter().any(|other| self.of[*other] == Some(file)) {
+                self.all[file].push(event);
+            }
         }
     }
 }
 
 impl PendingLines<'_> {
+    fn push(&mut self, event: &JournalEvent) {
+        self.writer.push(&mut self.text, event);
+        if self.text.len() >= CHUNK {
+            self.save();
+        }
+    }
+
     /// What cannot be written is lost: a disk that is full must not fill the memory, too.
     fn save(&mut self) {
         if self.text.is_empty() {

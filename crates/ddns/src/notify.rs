@@ -8,18 +8,17 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use ddns_core::callback::expect::{BODY_LIMIT, Expect, Meaning};
-use ddns_core::callback::{Moment, Notice, Request, USER_AGENT};
+use ddns_core::callback::{Moment, Notice, USER_AGENT};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
 use ddns_core::engine::Engine;
 use ddns_core::engine::plan::Plan;
+use ddns_core::journal::{About, JournalEvent, What};
 use ddns_core::net::family::Family;
-use ddns_core::notify::{self, About, Ledger, NotifyEvent, Outgoing, UpdateNews};
+use ddns_core::notify::{self, Ledger, NotifyEvent, Outgoing};
 use ddns_core::text::log_format::Level;
-use ddns_core::update::happened::{Happened, Settled, What};
-use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::outcome::{Outcome, Tally, Why};
 use ddns_core::update::state::Fingerprint;
-use ddns_core::update::status::reason;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::sleep;
@@ -88,12 +87,17 @@ impl<'a> Notifier<'a> {
     }
 
     /// Takes in what happened.
-    pub(crate) fn take(&mut self, happened: &[Happened], engine: &mut Engine) {
-        for Happened { at, what } in happened {
+    pub(crate) fn take(&mut self, journal: &[JournalEvent], engine: &mut Engine) {
+        for JournalEvent { at, what } in journal {
             match what {
                 What::Settled(settled) => {
-                    let about = About { entry: settled.entry, domain: settled.domain.clone(), family: settled.family };
-                    self.note(&about, &news(settled, engine.remembers(settled.entry)), *at, engine);
+                    let about = &settled.about;
+                    // Where nothing is remembered, nobody knows whether it changed anything.
+                    if settled.is_change() && engine.remembers(about.entry) {
+                        let meant = self.each.iter_mut().filter(|one| one.entries.contains(&about.entry));
+                        meant.for_each(|one| one.ledger.change(about, settled.ip, settled.previous));
+                    }
+                    self.note(about, &settled.outcome, *at, engine);
                 }
                 What::SourceFailed { entries, family, source, why, .. } => {
                     for entry in entries {
@@ -114,14 +118,12 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    fn note(&mut self, about: &About, news: &UpdateNews, at: u64, engine: &mut Engine) {
+    /// Counts how an update ended.
+    fn note(&mut self, about: &About, outcome: &Outcome, at: u64, engine: &mut Engine) {
         for one in self.each.iter_mut().filter(|one| one.entries.contains(&about.entry)) {
             let key = one.key(about.entry, engine);
-            let before = engine.streak(key, about);
-            let after = one.ledger.take(about, news.clone(), before, at);
-            if after != before {
-                engine.set_streak(key, about, after);
-            }
+            let streak = one.ledger.take(about, outcome, engine.streak(key, about), at);
+            engine.set_streak(key, about, streak);
         }
     }
 
@@ -130,12 +132,11 @@ impl<'a> Notifier<'a> {
         let now = unix_time().seconds;
         let plan = Rc::clone(&self.plan);
         for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
-            if !self.missing.contains(&(entry, family)) {
-                continue;
-            }
-            let news = UpdateNews::Failed(format!("no {family} address found ({why})"));
-            for domain in plan.entry(entry).domains_of(family) {
-                self.note(&About { entry, domain: domain.clone(), family }, &news, now, engine);
+            let why = format!("no {family} address found ({why})");
+            let outcome = Outcome::Failed(Why::NoResponse { why, reached: false });
+            let is_missing = self.missing.contains(&(entry, family));
+            for domain in plan.entry(entry).domains_of(family).iter().filter(|_| is_missing) {
+                self.note(&About { entry, domain: domain.clone(), family }, &outcome, now, engine);
             }
         }
         for one in &mut self.each {
@@ -185,11 +186,8 @@ impl<'a> Notifier<'a> {
         let Some(outgoing) = one.ledger.ended(has_arrived, steady_time()) else { return };
         for line in &outgoing.lines {
             let key = one.key(line.about.entry, engine);
-            let before = engine.streak(key, &line.about);
-            let after = Ledger::streak_after(outgoing.event, has_arrived, before);
-            if after != before {
-                engine.set_streak(key, &line.about, after);
-            }
+            let streak = Ledger::streak_after(outgoing.event, has_arrived, engine.streak(key, &line.about));
+            engine.set_streak(key, &line.about, streak);
         }
         self.review(engine);
     }
@@ -224,17 +222,6 @@ impl One<'_> {
     }
 }
 
-/// What the end of a request means for a notification. Where nothing is remembered, nobody knows whether it changed anything.
-fn news(settled: &Settled, is_known: bool) -> UpdateNews {
-    match &settled.outcome {
-        _ if settled.is_change() && is_known => UpdateNews::Changed { ip: settled.ip, previous: settled.previous },
-        outcome if outcome.is_accepted() => UpdateNews::Accepted,
-        outcome @ Outcome::Stopped { .. } => UpdateNews::Stopped(reason(outcome)),
-        Outcome::Refused(status) => UpdateNews::Failed(with_reason(*status)),
-        outcome => UpdateNews::Failed(reason(outcome)),
-    }
-}
-
 /// Sends a notification, with more tries where it certainly did not arrive. Whether it arrived, or may have.
 async fn deliver(
     notification: &Notification,
@@ -249,8 +236,8 @@ async fn deliver(
     for number in 1.. {
         let left = limit.saturating_sub(began.elapsed());
         let sent = send(notification, &notice, client, left, log).await;
-        let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.as_str());
-        let (origin, why) = match sent {
+        let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.key());
+        match sent {
             Ok(origin) => {
                 log.line(Level::Info, || format!("{}: sent", what(&origin)));
                 return true;
@@ -259,19 +246,16 @@ async fn deliver(
                 log.warning(format!("{}: {why}; it may have arrived and is not sent again", what(&origin)));
                 return true;
             }
-            Err(NotSent { origin, why, is_final, .. }) => {
-                if is_final || number >= TRIES || began.elapsed() + pause >= limit {
-                    (origin, why)
-                } else {
-                    log.debug(|| format!("{}: {why}; once more", what(&origin)));
-                    sleep(pause).await;
-                    pause *= 2;
-                    continue;
-                }
+            Err(NotSent { origin, why, is_final, .. })
+                if is_final || number >= TRIES || began.elapsed() + pause >= limit =>
+            {
+                log.warning(format!("{}: not sent: {why}", what(&origin)));
+                break;
             }
-        };
-        log.warning(format!("{}: not sent: {why}", what(&origin)));
-        break;
+            Err(NotSent { origin, why, .. }) => log.debug(|| format!("{}: {why}; once more", what(&origin))),
+        }
+        sleep(pause).await;
+        pause *= 2;
     }
     false
 }
@@ -296,9 +280,9 @@ async fn send(
     log: &Log<'_>,
 ) -> Result<String, NotSent> {
     let moment = moment();
-    let request = rendered(notification, notice, moment).map_err(|why| NotSent {
+    let request = notification.callback.render(notice, moment).map_err(|why| NotSent {
         origin: "its service".to_owned(),
-        why: log.masked(&why).into_owned(),
+        why: log.masked(&why.to_string()).into_owned(),
         may_have_arrived: false,
         is_final: true,
     })?;
@@ -345,10 +329,6 @@ pub(crate) fn moment() -> Moment {
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     let moment = Moment::from(unix_time());
     Moment { message: (moment.message.0, number), ..moment }
-}
-
-fn rendered(notification: &Notification, notice: &Notice, moment: Moment) -> Result<Request, String> {
-    notification.callback.render(notice, moment).map_err(|why| why.to_string())
 }
 
 pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {

@@ -181,4 +181,5 @@ mod docs {
     mod imports;
     mod packaging;
     mod type_names;
+    mod vocabulary;
 }

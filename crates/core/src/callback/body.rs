@@ -6,37 +6,23 @@ use super::template::{self, Part};
 use super::variables::{Values, Variables};
 use crate::net::url::push_form;
 use crate::text::json::{Member, Node, Value, push_string};
+use crate::text::vocabulary::vocabulary;
 
-/// What a body is: `format` (H3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// A JSON object or list.
-    #[default]
-    Json,
-    /// Names and values, as a page sends them.
-    Form,
-    /// Any text.
-    Text,
+vocabulary! {
+    /// What a body is: `format` (H3).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Format {
+        /// A JSON object or list.
+        #[default]
+        Json = "json",
+        /// Names and values, as a page sends them.
+        Form = "form",
+        /// Any text.
+        Text = "text",
+    }
 }
 
 impl Format {
-    /// Every format that can be set.
-    pub const ALL: [Self; 3] = [Self::Json, Self::Form, Self::Text];
-
-    /// A word in any case.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str().eq_ignore_ascii_case(word.trim()))
-    }
-
-    /// The word of the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Form => "form",
-            Self::Text => "text",
-        }
-    }
-
     /// The value of `Content-Type`.
     pub fn content_type(self) -> &'static str {
         match self {

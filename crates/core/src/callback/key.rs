@@ -108,7 +108,7 @@ fn encoded(callback: &Callback) -> String {
         push_pieces(&mut records, "headers", &header.pieces, variables);
     }
     if let Some(format) = body.as_ref().map(|body| body.format).filter(|format| *format != Format::Json) {
-        push(&mut records, "format", "word", format.as_str());
+        push(&mut records, "format", "word", format.key());
     }
     match expect {
         None => {}

@@ -4,9 +4,9 @@ use super::address;
 use super::piece::{self, Piece, Show};
 use super::template::{self, Part};
 use super::variables::{Values, Variable, Variables};
+use crate::journal::Endpoint;
 use crate::net::url::{Url, UrlError, has_unclear_host, masked, split_authority, split_scheme, wrong_host};
 use crate::text::secrets::MASK;
-use crate::update::endpoint::Endpoint;
 
 /// The address of a callback, placeholders and all. Always an http or https address.
 #[derive(Debug, Clone, PartialEq)]

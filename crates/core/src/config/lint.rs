@@ -65,7 +65,7 @@ fn warn_about(
         warn(message.to_owned(), "put __MESSAGE__ into `id` or `token`, or name one event in `on`");
     }
     let of_group: Vec<String> =
-        on.iter().filter(|event| event.is_of_group()).map(|event| format!("`{}`", event.as_str())).collect();
+        on.iter().filter(|event| event.is_of_group()).map(|event| format!("`{}`", event.key())).collect();
     if !has_group && !of_group.is_empty() {
         let verb = if of_group.len() == 1 { "happens" } else { "happen" };
         let message = format!("`notify`: {} never {verb} without `group`", of_group.join(" and "));
@@ -75,7 +75,7 @@ fn warn_about(
     for name in ["__DOMAINS__", "__DOMAIN__", "__IP__", "__OLDIP__", "__RECORDTYPE__"] {
         let is_set = has_updates && (name != "__OLDIP__" || on.has(NotifyEvent::Changed));
         if callback.uses(name) && !is_set {
-            let words: Vec<&str> = on.iter().map(NotifyEvent::as_str).collect();
+            let words: Vec<&str> = on.iter().map(NotifyEvent::key).collect();
             warn(format!("`notify`: {name} is always empty on {}", words.join(", ")), "use __MESSAGE__");
         }
     }

@@ -102,7 +102,7 @@ fn notification(
 
 /// Events, or one of them.
 fn read_on(reader: &mut SettingReader<'_>, node: &Node) -> Option<NotifyEvents> {
-    let words = NotifyEvent::ALL.map(NotifyEvent::as_str);
+    let words = NotifyEvent::ALL.map(NotifyEvent::key);
     let all = words.map(|word| format!("`{word}`")).join(", ");
     let items: &[Node] = match &node.value {
         Value::Null => return None,

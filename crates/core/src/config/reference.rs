@@ -127,7 +127,7 @@ fn described_part(part: &SubField) -> Value {
             vec![("anyOf", Value::list([kind_of("string"), condition(), all]))]
         }
         SubKind::Events => {
-            let words = Value::object([("enum", one_of(&NotifyEvent::ALL.map(NotifyEvent::as_str)))]);
+            let words = Value::object([("enum", one_of(&NotifyEvent::ALL.map(NotifyEvent::key)))]);
             vec![("anyOf", Value::list([words.clone(), list(words)]))]
         }
     };

@@ -15,7 +15,7 @@ use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
 use crate::update::domain::Domain;
 use crate::update::hold::{Hold, Stopped, UnderWay};
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::{Reason, Rules, Verdict, after_given_up, judge};
 use crate::update::state::{Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
 use crate::update::{Sendable, Update};
@@ -383,7 +383,7 @@ impl Engine {
         let doubt = self.claim(at, update.domain, update.family).in_doubt;
         let is_own = doubt.is_some_and(|doubt| doubt.by == self.own);
         if is_own || self.is_of_group(at) && self.before.contains_key(&id) {
-            self.settle(id, at, update, &Outcome::Failed { why: String::new(), reached: false });
+            self.settle(id, at, update, &Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }));
         } else if let Some(before) = self.before.remove(&id) {
             // Another process has written something newer in its place.
             self.settle_replaced(at, before.replaced, false);

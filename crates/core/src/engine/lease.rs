@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::{Durability, Effect, Engine, Mode};
+use crate::journal::What;
 use crate::lease::role_change::RoleChange;
 use crate::schedule::queue::Queue;
 use crate::text::log_format::Level;
-use crate::update::happened::What;
 use crate::update::state::State;
 
 /// Which of its leases this is: one that was lost and won again is another.

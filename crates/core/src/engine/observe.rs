@@ -8,10 +8,10 @@ use super::plan::Plan;
 use super::{Effect, Engine, LookupId, Mode, Note};
 use crate::address::lookup::Lookup;
 use crate::address::observation::{Observation, Observed, doubtful};
+use crate::journal::What;
 use crate::net::family::Family;
 use crate::schedule::lookups::{Due, Schedule};
 use crate::text::log_format::Level;
-use crate::update::happened::What;
 
 /// A lookup that is under way.
 #[derive(Debug)]

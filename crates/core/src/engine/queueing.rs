@@ -9,11 +9,11 @@ use smallvec::{SmallVec, smallvec};
 use super::plan::{Plan, StoreId, StorePlace};
 use super::{Effect, Engine, Mode};
 use crate::address::observation::Observation;
+use crate::journal::{About, Held, What};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, LaneKey, UpdateId};
 use crate::text::duration::seconds;
 use crate::text::log_format::Level;
-use crate::update::happened::{Held, What};
 use crate::update::plan::{Verdict, together};
 use crate::update::{Sendable, Update};
 
@@ -363,8 +363,8 @@ impl Engine {
         self.unhold(id);
         self.held.insert(id, until);
         self.held_until.extend(until.map(|until| (until, id)));
-        let Update { domain, family, ip } = *update;
-        self.tell(What::Held(Held { entry: at, domain: domain.clone(), family, ip, until, why, is_repeat }));
+        let about = About { entry: at, domain: update.domain.clone(), family: update.family };
+        self.tell(What::Held(Held { about, ip: update.ip, until, why, is_repeat }));
     }
 
     /// It is not held back any more.

@@ -10,6 +10,7 @@ use super::plan::Plan;
 use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
+use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::limiter::Line;
@@ -18,10 +19,8 @@ use crate::schedule::retry_after;
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::domain::Domain;
-use crate::update::happened::{Settled, What};
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::Verdict;
-use crate::update::status::Last;
 
 /// As much of a response's body is shown in the debug log.
 const SHOWN_BODY: usize = 500;
@@ -83,7 +82,7 @@ impl Engine {
         match facts {
             Facts::Failed { why, reached } => {
                 let why = plan.masked(at, &why).into_owned();
-                self.conclude(&plan, request, &[Outcome::Failed { why, reached }], None);
+                self.conclude(&plan, request, &[Outcome::Failed(Why::NoResponse { why, reached })], None);
             }
             Facts::Response(response) => {
                 self.show(&plan, at, &response, self.now.steady.saturating_sub(request.began));
@@ -91,7 +90,7 @@ impl Engine {
                     response.retry_after.as_deref().and_then(|text| retry_after::parse(text, self.now.day.seconds));
                 let (mut outcomes, because) = self.judge_response(&plan, at, &response, &request.members);
                 for outcome in &mut outcomes {
-                    if let Outcome::Wait { wait, .. } = outcome {
+                    if let Outcome::Failed(Why::Wait { wait, .. }) = outcome {
                         *wait = wait.or(asked);
                         asked = *wait;
                     }
@@ -137,7 +136,7 @@ impl Engine {
         let find = |is_meant: fn(&Outcome) -> bool| outcomes.iter().find(|outcome| is_meant(outcome));
         let outcome = find(Outcome::is_retried).or(find(|outcome| !outcome.is_accepted())).unwrap_or(&outcomes[0]);
         if self.lease.is_some() {
-            let reached = !matches!(outcome, Outcome::Failed { .. });
+            let reached = !matches!(outcome, Outcome::Failed(Why::NoResponse { .. }));
             self.out.effects.push_back(Effect::Tell(Note::Reached(reached)));
         }
         let before = self.queue.retry(id).map(|retry| (retry.failures, retry.outcome.clone()));
@@ -159,9 +158,7 @@ impl Engine {
         for (place, (update, previous)) in updates.iter().enumerate() {
             let outcome = outcome_of(place);
             self.tell(What::Settled(Settled {
-                entry: at,
-                domain: update.domain.clone(),
-                family: update.family,
+                about: About { entry: at, domain: update.domain.clone(), family: update.family },
                 endpoint: endpoint.clone(),
                 ip: update.ip,
                 previous: *previous,
@@ -230,7 +227,7 @@ impl Engine {
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
             let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
-            return (smallvec![Outcome::Failed { why, reached: true }], Vec::new());
+            return (smallvec![Outcome::Failed(Why::NoResponse { why, reached: true })], Vec::new());
         }
         let mut domains: Vec<&Domain> = Vec::new();
         for (id, _) in members {
@@ -320,10 +317,10 @@ fn outcome_of(plan: &Plan, at: usize, status: u16, judgement: &Judgement) -> Out
     match judgement.verdict {
         Meaning::Accepted => Outcome::Accepted(status),
         Meaning::Unchanged => Outcome::Unchanged(status),
-        Meaning::Rejected if !(200..300).contains(&status) => Outcome::Refused(status),
-        Meaning::Rejected => Outcome::Rejected { status, words: words() },
+        Meaning::Rejected if !(200..300).contains(&status) => Outcome::of_status(status),
+        Meaning::Rejected => Outcome::Failed(Why::Response { status, words: words() }),
         Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words: words(), until_address, all },
-        Meaning::Wait(wait) => Outcome::Wait { status, words: words(), wait },
+        Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words: words(), wait }),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Stage, UpdateId};
 use crate::text::log_format::Level;
 use crate::update::Update;
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 
 /// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
 /// now, in one write.
@@ -126,7 +126,7 @@ impl Engine {
             self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
             return;
         }
-        let unsent = |why: String| Outcome::Failed { why, reached: false };
+        let unsent = |why: String| Outcome::Failed(Why::NoResponse { why, reached: false });
         if !self.can_remember(at) {
             self.conclude(plan, request, &[unsent(UNREMEMBERED.to_owned())], None);
             return;

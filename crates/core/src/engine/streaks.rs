@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use super::Engine;
 use crate::config::Notification;
+use crate::journal::About;
 use crate::net::family::Family;
-use crate::notify::{About, StreakStatus};
+use crate::notify::StreakStatus;
 use crate::schedule::queue::Stage;
 use crate::update::Update;
 use crate::update::domain::Domain;
@@ -27,6 +28,9 @@ impl Engine {
 
     /// Remembers the failures of an update.
     pub fn set_streak(&mut self, key: Fingerprint, about: &About, streak: Streak) {
+        if self.streak(key, about) == streak {
+            return;
+        }
         let (store, key) = (self.plan.store_of(about.entry), entry_key(key, about));
         let (state, unsaved) = self.streaks_of(store);
         state.set_streak(&key, streak);

@@ -258,9 +258,9 @@ fn i4_an_outcome_is_reported_with_what_was_accepted_before_and_how_often_it_was_
         }
     }
     let expected = [
-        (Outcome::Refused(503), 1, false, None),
-        (Outcome::Refused(503), 2, true, None),
-        (Outcome::Refused(500), 3, false, None),
+        (Outcome::of_status(503), 1, false, None),
+        (Outcome::of_status(503), 2, true, None),
+        (Outcome::of_status(500), 3, false, None),
         (Outcome::Accepted(200), 4, false, None),
         (Outcome::Accepted(204), 1, false, Some(ip("203.0.113.1"))),
     ];

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::{Engine, Mode};
+use crate::journal::{Endpoint, Row, UpdateState, tell_apart};
 use crate::net::family::Family;
 use crate::schedule::queue::{Stage, UpdateId};
+use crate::text::duration::whole_seconds;
 use crate::update::Update;
 use crate::update::domain::Domain;
-use crate::update::endpoint::{Endpoint, tell_apart};
 use crate::update::hold::HeldBy;
 use crate::update::plan::{Reason, Verdict};
 use crate::update::state::Accepted;
-use crate::update::status::{Row, UpdateState, reason, seconds};
 
 /// What decides where there is no `expect` (A4).
 const STATUS: &str = "the status alone: 200 to 299 is accepted";
@@ -46,7 +46,7 @@ impl Engine {
         let address = self.wanted(at, domain, family);
         let id = self.plan.leader(own);
         let (queued, retry) = (self.queue.stage(id), self.queue.retry(id));
-        let left = |until: Duration| Some(seconds(until.saturating_sub(self.now.steady)));
+        let left = |until: Duration| Some(whole_seconds(until.saturating_sub(self.now.steady)));
         let (state, next, why) = match (queued, retry, address) {
             _ if self.mode == Mode::Look => self.remembered(at, domain, family),
             _ if self.waiting.contains(&id) => {
@@ -55,7 +55,7 @@ impl Engine {
                 (UpdateState::Retrying, Some(left), Some(why))
             }
             (Stage::WaitingToRetry, Some(retry), _) => {
-                (UpdateState::Retrying, left(retry.at), Some(reason(&retry.outcome)))
+                (UpdateState::Retrying, left(retry.at), Some(retry.outcome.reason()))
             }
             (Stage::Idle | Stage::Withdrawn(_), _, None) => (UpdateState::NoAddress, None, None),
             // The other address of its request is missing (H7).
@@ -73,7 +73,7 @@ impl Engine {
                 Verdict::Send(_) | Verdict::Wait(_) => (UpdateState::Sending, None, None),
             },
             _ => match self.queue.pause_of(id) {
-                Some(pause) => (UpdateState::Retrying, left(pause.until), Some(reason(&pause.outcome))),
+                Some(pause) => (UpdateState::Retrying, left(pause.until), Some(pause.outcome.reason())),
                 None => (UpdateState::Sending, None, None),
             },
         };
@@ -89,7 +89,6 @@ impl Engine {
         Row {
             domain: domain.to_string(),
             kind: family.record_type().to_owned(),
-            endpoint: None,
             address,
             source: self.source(at, family).filter(|_| address.is_some()),
             accepted: claim.accepted.map(|accepted| accepted.at),
@@ -103,6 +102,7 @@ impl Engine {
             last_status: last.and_then(|last| last.status),
             last_ms: last.map(|last| last.took),
             is_expired: state == UpdateState::Accepted && !claim.accepted.is_some_and(counts),
+            ..Row::default()
         }
     }
 

@@ -4,27 +4,31 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::text::vocabulary::vocabulary;
+
 /// Why a store cannot be used that went back (J7).
 pub const WENT_BACK: &str = "it went back (was it wiped, or restored from a snapshot?): who held before may still send";
 
-/// What a member does in its group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Not known to the store yet, or not any more.
-    Joining,
-    /// Another sends, or nobody can.
-    StandBy,
-    /// It won the lease and reads what was accepted; nothing is sent yet.
-    TakingOver,
-    /// It sends.
-    Holder,
-    /// It sends what is under way to its end, and then gives the lease back.
-    HandingOver,
-    /// It holds as far as it knows, but could not renew the lease in time: nothing is sent before the store confirms it.
-    Unconfirmed,
-    /// It left the group.
-    Left,
+vocabulary! {
+    /// What a member does in its group.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Role {
+        /// Not known to the store yet, or not any more.
+        Joining = "joining" "joins",
+        /// Another sends, or nobody can.
+        StandBy = "stand-by" "stands by",
+        /// It won the lease and reads what was accepted; nothing is sent yet.
+        TakingOver = "taking-over" "takes over",
+        /// It sends.
+        Holder = "holder" "holds the lease",
+        /// It sends what is under way to its end, and then gives the lease back.
+        HandingOver = "handing-over" "gives back",
+        /// It holds as far as it knows, but could not renew the lease in time: nothing is sent before the store confirms it.
+        Unconfirmed = "unconfirmed" "not confirmed",
+        /// It left the group.
+        Left = "left",
+    }
 }
 
 impl Role {

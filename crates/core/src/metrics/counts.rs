@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::history::record::HistoryEvent;
-use crate::lease::role_change::LeaseChange;
+use crate::journal::{EventKind, JournalEvent, Settled, What};
 use crate::net::family::Family;
-use crate::update::happened::{Happened, Settled, What};
 
 /// How many sources are counted by name.
 const MAX_SOURCES: usize = 100;
@@ -20,8 +18,8 @@ const CHANGE: &[u64] = &[10, 50, 100, 500, 1000, 5000, 15_000, 60_000, 300_000, 
 /// What is counted.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// By the outcome of updates.
-    pub(super) outcomes: [u64; 4],
+    /// By what they are called.
+    pub(super) events: [u64; EventKind::ALL.len()],
     /// Tries after the first one.
     pub(super) retries: u64,
     pub(super) requests: Histogram,
@@ -31,33 +29,19 @@ pub struct Counts {
     pub(super) addresses: [u64; 2],
     /// By family and source.
     pub(super) source_failures: BTreeMap<(Family, String), u64>,
-    /// How often this host took over the lease of its group.
-    pub(super) take_overs: u64,
-    /// How often it lost the lease, or gave it back.
-    pub(super) losses: u64,
     /// When the address of an entry changed, on a steady clock.
     changed: HashMap<(usize, Family), Duration>,
 }
 
-/// The outcomes that are counted.
-pub(super) const OUTCOMES: [(HistoryEvent, &str); 4] = [
-    (HistoryEvent::Accepted, "accepted"),
-    (HistoryEvent::Unchanged, "unchanged"),
-    (HistoryEvent::Failed, "failed"),
-    (HistoryEvent::Stopped, "stopped"),
-];
-
 impl Default for Counts {
     fn default() -> Self {
         Self {
-            outcomes: [0; 4],
+            events: [0; EventKind::ALL.len()],
             retries: 0,
             requests: Histogram::new(REQUEST),
             changes: Histogram::new(CHANGE),
             addresses: [0; 2],
             source_failures: BTreeMap::new(),
-            take_overs: 0,
-            losses: 0,
             changed: HashMap::new(),
         }
     }
@@ -65,8 +49,11 @@ impl Default for Counts {
 
 impl Counts {
     /// Takes in what happened; `now` is the time on a steady clock.
-    pub fn take(&mut self, happened: &Happened, now: Duration) {
-        match &happened.what {
+    pub fn take(&mut self, event: &JournalEvent, now: Duration) {
+        if let Some(kind) = event.what.kind() {
+            self.events[kind as usize] += 1;
+        }
+        match &event.what {
             What::Settled(settled) => self.settle(settled, now),
             What::Address { entries, family, previous, ip, .. } => {
                 if previous.is_some_and(|previous| previous != *ip) {
@@ -80,21 +67,15 @@ impl Counts {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
-            What::Role(change) if change.kind == LeaseChange::TookOver => self.take_overs += 1,
-            What::Role(_) => self.losses += 1,
-            What::Held(_) | What::NoAddress { .. } | What::SourceRecovered { .. } | What::Said { .. } => {}
+            _ => {}
         }
     }
 
     fn settle(&mut self, settled: &Settled, now: Duration) {
-        let event = HistoryEvent::of(&settled.outcome);
-        if let Some(at) = OUTCOMES.iter().position(|(known, _)| *known == event) {
-            self.outcomes[at] += 1;
-        }
         self.retries += u64::from(settled.attempt > 1);
         self.requests.add(settled.took);
         if settled.is_change()
-            && let Some(changed) = self.changed.get(&(settled.entry, settled.family))
+            && let Some(changed) = self.changed.get(&(settled.about.entry, settled.about.family))
         {
             self.changes.add(now.saturating_sub(*changed));
         }

@@ -4,18 +4,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::journal::{About, JournalEvent, Status, UpdateState, What};
 use crate::lease::membership::Membership;
 use crate::net::family::Family;
 use crate::text::duration::duration;
-use crate::update::domain::Domain;
-use crate::update::happened::{Happened, What};
-use crate::update::status::{Status, UpdateState};
 
 /// What fails, and since when.
 #[derive(Debug, Clone, Default)]
 pub struct ServiceReadiness {
     /// Updates that failed when they were last sent: since when, on a steady clock.
-    failing: HashMap<(usize, Domain, Family), Duration>,
+    failing: HashMap<About, Duration>,
     /// Entries without an address, and how long that has been so.
     missing: HashMap<(usize, Family), Duration>,
     /// How long each entry may fail: the interval of its configuration.
@@ -29,14 +27,13 @@ impl ServiceReadiness {
     }
 
     /// Takes in what happened; `now` is the time on a steady clock.
-    pub fn take(&mut self, happened: &Happened, now: Duration) {
-        match &happened.what {
+    pub fn take(&mut self, event: &JournalEvent, now: Duration) {
+        match &event.what {
             What::Settled(settled) => {
-                let key = (settled.entry, settled.domain.clone(), settled.family);
                 if settled.outcome.is_accepted() {
-                    self.failing.remove(&key);
+                    self.failing.remove(&settled.about);
                 } else {
-                    self.failing.entry(key).or_insert(now);
+                    self.failing.entry(settled.about.clone()).or_insert(now);
                 }
             }
             What::NoAddress { entries, family, .. } => {
@@ -64,7 +61,7 @@ impl ServiceReadiness {
         let failing: Vec<Duration> = self
             .failing
             .iter()
-            .filter(|((entry, ..), since)| is_open && is_over(*entry, **since))
+            .filter(|(about, since)| is_open && is_over(about.entry, **since))
             .map(|(_, since)| now.saturating_sub(*since))
             .collect();
         let missing = self.missing.iter().filter(|((entry, _), since)| is_over(*entry, **since)).count();

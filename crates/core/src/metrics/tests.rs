@@ -2,14 +2,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Counts, ServiceReadiness, ServiceTime, text};
+use crate::journal::{About, JournalEvent, Row, Settled, Status, UpdateState, What};
 use crate::lease::membership::tests::membership;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::lease::standing::Role;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
-use crate::update::happened::{Happened, Settled, What};
 use crate::update::outcome::Outcome;
-use crate::update::status::{Row, Status, UpdateState};
 
 const NOW: ServiceTime = ServiceTime { at: 1_763_170_100, started: 1_763_170_000, version: "1.2.3" };
 
@@ -21,27 +20,18 @@ fn row(domain: &str, state: UpdateState) -> Row {
     Row {
         domain: domain.to_owned(),
         kind: "A".to_owned(),
-        endpoint: None,
         address: Some(ip("203.0.113.7")),
         source: Some("public".to_owned()),
         accepted: Some(1_763_170_040),
         accepted_address: Some(ip("203.0.113.6")),
-        in_doubt: None,
         state,
-        next: None,
-        failures: None,
-        reason: None,
-        last_status: None,
-        last_ms: None,
-        is_expired: false,
+        ..Row::default()
     }
 }
 
 fn settled(outcome: Outcome, attempt: u32) -> What {
     What::Settled(Settled {
-        entry: 0,
-        domain: Domain::parse("a.example").expect("a domain"),
-        family: Family::V4,
+        about: About { entry: 0, domain: Domain::parse("a.example").expect("a domain"), family: Family::V4 },
         endpoint: None,
         ip: ip("203.0.113.7"),
         previous: Some(ip("203.0.113.6")),
@@ -69,7 +59,7 @@ fn failed_source(source: &str) -> What {
 fn counted(all: impl IntoIterator<Item = (u64, What)>) -> Counts {
     let mut counts = Counts::default();
     for (at, what) in all {
-        counts.take(&Happened { at: 1_763_170_000 + at, what }, Duration::from_secs(at));
+        counts.take(&JournalEvent { at: 1_763_170_000 + at, what }, Duration::from_secs(at));
     }
     counts
 }
@@ -79,8 +69,8 @@ fn i3_what_happened_is_counted() {
     let counts = counted([
         (1, settled(Outcome::Accepted(200), 1)),
         (2, address(ip("203.0.113.7"), ip("203.0.113.6"))),
-        (3, settled(Outcome::Refused(503), 1)),
-        (4, settled(Outcome::Refused(503), 2)),
+        (3, settled(Outcome::of_status(503), 1)),
+        (4, settled(Outcome::of_status(503), 2)),
         (9, settled(Outcome::Accepted(200), 3)),
         (9, failed_source("url:\"\\\n")),
     ]);
@@ -197,7 +187,7 @@ fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
     let mut counts = Counts::default();
     for number in 0..500 {
         let what = failed_source(&format!("url:http://{number}.example"));
-        counts.take(&Happened { at: 0, what }, Duration::ZERO);
+        counts.take(&JournalEvent { at: 0, what }, Duration::ZERO);
     }
     let text = text(&counts, &Status { rows, ..Status::default() }, NOW);
     assert_eq!(text.matches("ddns_record_up_to_date{").count(), 1000);
@@ -209,14 +199,14 @@ fn i3_a_thousand_domains_have_series_and_all_are_in_the_sums() {
 fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     let mut readiness = ServiceReadiness::new(vec![Duration::from_secs(300)]);
     let take = |readiness: &mut ServiceReadiness, at, what| {
-        readiness.take(&Happened { at, what }, Duration::from_secs(at));
+        readiness.take(&JournalEvent { at, what }, Duration::from_secs(at));
     };
     let status = |state| Status { rows: vec![row("secret.example", state)], ..Status::default() };
     let (bad, good) = (status(UpdateState::Retrying), status(UpdateState::UpToDate));
     let at = |readiness: &ServiceReadiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
     assert_eq!(at(&readiness, &good, 0), None);
-    take(&mut readiness, 10, settled(Outcome::Refused(503), 1));
-    take(&mut readiness, 200, settled(Outcome::Refused(503), 2));
+    take(&mut readiness, 10, settled(Outcome::of_status(503), 1));
+    take(&mut readiness, 200, settled(Outcome::of_status(503), 2));
     assert_eq!(at(&readiness, &bad, 310), None);
     assert_eq!(at(&readiness, &bad, 311).as_deref(), Some("1 update failing, for 5 min"));
     assert_eq!(at(&readiness, &good, 311), None, "another process may have sent it");

@@ -4,28 +4,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::counts::{Counts, Histogram, OUTCOMES};
+use super::counts::{Counts, Histogram};
+use crate::journal::{EventKind, Row, Status, UpdateState};
 use crate::lease::membership::Membership;
 use crate::lease::standing::Role;
 use crate::net::family::Family;
-use crate::update::status::{Row, Status, UpdateState};
 
 /// What the text is, for the header of a response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// How many domains have series of their own.
 const MAX_DOMAINS: usize = 1000;
-
-/// How far an update can be in a service.
-const STATES: [UpdateState; 7] = [
-    UpdateState::UpToDate,
-    UpdateState::Sending,
-    UpdateState::Retrying,
-    UpdateState::HeldBack,
-    UpdateState::Stopped,
-    UpdateState::NoAddress,
-    UpdateState::StandBy,
-];
 
 /// What the text needs to know besides.
 #[derive(Debug, Clone, Copy)]
@@ -116,8 +105,8 @@ impl Exposition {
 
     fn about_outcomes(&mut self, counts: &Counts) {
         self.family("ddns_updates_total", "counter", "Updates that were sent or tried, by outcome.");
-        for ((_, outcome), count) in OUTCOMES.iter().zip(counts.outcomes) {
-            self.sample("ddns_updates_total", &[("outcome", outcome)], count);
+        for outcome in EventKind::OUTCOMES {
+            self.sample("ddns_updates_total", &[("outcome", outcome.key())], counts.events[outcome as usize]);
         }
         self.single("ddns_retries_total", "counter", "Tries of an update after its first one.", counts.retries);
         self.histogram("ddns_request_seconds", "How long requests took.", &counts.requests);
@@ -149,7 +138,12 @@ impl Exposition {
 
     fn about_states(&mut self, status: &Status) {
         self.family("ddns_records", "gauge", "Records by how far their update is.");
-        for state in STATES.into_iter().filter(|state| *state != UpdateState::StandBy || status.group.is_some()) {
+        let can_be = |state: &UpdateState| match state {
+            UpdateState::Accepted | UpdateState::InDoubt => false,
+            UpdateState::StandBy => status.group.is_some(),
+            _ => true,
+        };
+        for state in UpdateState::ALL.into_iter().filter(can_be) {
             let count = status.rows.iter().filter(|row| row.state == state).count();
             self.sample("ddns_records", &[("state", state.key())], count);
         }
@@ -181,9 +175,11 @@ impl Exposition {
         let left = standing.lease_left.filter(|_| is_holder).unwrap_or_default();
         self.family(name, "gauge", "How long this host may go on sending without another renewal; 0 where it may not.");
         self.sample(name, &labels, left.as_secs());
+        let count = |kind: EventKind| counts.events[kind as usize];
+        let losses = count(EventKind::Lost) + count(EventKind::GaveBack);
         for (name, help, count) in [
-            ("ddns_group_takeovers_total", "How often this host took over the lease.", counts.take_overs),
-            ("ddns_group_losses_total", "How often this host lost the lease or gave it back.", counts.losses),
+            ("ddns_group_takeovers_total", "How often this host took over the lease.", count(EventKind::TookOver)),
+            ("ddns_group_losses_total", "How often this host lost the lease or gave it back.", losses),
         ] {
             self.family(name, "counter", help);
             self.sample(name, &labels, count);
@@ -194,10 +190,10 @@ impl Exposition {
         let domains = Series::of(rows);
         let families: [(&str, &str, SeriesValue); 5] = [
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
-                (!series.is_standing_by).then_some(u64::from(series.is_good))
+                (series.worst != UpdateState::StandBy).then_some(u64::from(series.worst.is_good()))
             }),
             ("ddns_record_stopped", "1 while the service refuses it for good.", |series, _| {
-                Some(u64::from(series.is_stopped))
+                Some(u64::from(series.worst == UpdateState::Stopped))
             }),
             ("ddns_record_failures", "How often in a row the update failed.", |series, _| Some(series.failures)),
             (
@@ -232,10 +228,7 @@ impl Exposition {
 /// What one domain and type has in common, where several updates have both.
 struct Series<'a> {
     row: &'a Row,
-    is_good: bool,
-    /// Another host knows how it stands.
-    is_standing_by: bool,
-    is_stopped: bool,
+    worst: UpdateState,
     failures: u64,
     accepted: Option<u64>,
 }
@@ -259,14 +252,8 @@ impl<'a> Series<'a> {
                 }
                 domains.insert(&row.domain);
             }
-            let fresh = Self {
-                row,
-                is_good: row.state.is_good(),
-                is_standing_by: row.state == UpdateState::StandBy,
-                is_stopped: row.state == UpdateState::Stopped,
-                failures: row.failures.unwrap_or(0).into(),
-                accepted: row.accepted,
-            };
+            let fresh =
+                Self { row, worst: row.state, failures: row.failures.unwrap_or(0).into(), accepted: row.accepted };
             let key = (row.domain.as_str(), row.kind.as_str(), row.endpoint.as_deref());
             match places.get(&key) {
                 None => {
@@ -275,8 +262,7 @@ impl<'a> Series<'a> {
                 }
                 Some(at) => {
                     let known = &mut all[*at];
-                    known.is_good &= fresh.is_good;
-                    known.is_stopped |= fresh.is_stopped;
+                    known.worst = known.worst.max(fresh.worst);
                     known.failures = known.failures.max(fresh.failures);
                     known.accepted = known.accepted.min(fresh.accepted);
                 }

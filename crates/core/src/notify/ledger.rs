@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::event::{NotifyEvent, NotifyEvents};
+use crate::journal::About;
 use crate::lease::role_change::{LeaseChange, RoleChange};
-use crate::net::family::Family;
-use crate::update::domain::Domain;
+use crate::net::status::with_reason;
+use crate::update::outcome::{Outcome, Why};
 use crate::update::streak::Streak;
 
 /// A service sends two notifications of one kind at least so long apart: what happens meanwhile is reported together.
@@ -20,6 +21,9 @@ const MAX_DOUBLINGS: u32 = 6;
 /// How often ddns tries to report changed addresses, which the cache does not hold.
 const MAX_TRIES: u32 = 10;
 
+/// So many synchronizations try to report how an update stands; then it counts as reported.
+const MAX_SYNCHRONIZATIONS: u8 = 10;
+
 /// What is reported first, where several things are to be reported.
 const ORDER: [NotifyEvent; 7] = [
     NotifyEvent::Lost,
@@ -30,35 +34,6 @@ const ORDER: [NotifyEvent; 7] = [
     NotifyEvent::Changed,
     NotifyEvent::Synchronized,
 ];
-
-/// One update: its entry by its number, and its name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct About {
-    /// Counted over all configurations.
-    pub entry: usize,
-    /// The domain.
-    pub domain: Domain,
-    /// The record type.
-    pub family: Family,
-}
-
-/// What happened to an update.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UpdateNews {
-    /// The endpoint accepted another address than before.
-    Changed {
-        /// The address.
-        ip: IpAddr,
-        /// The one before; `None` if it never had one.
-        previous: Option<IpAddr>,
-    },
-    /// It was accepted.
-    Accepted,
-    /// It failed, for this reason.
-    Failed(String),
-    /// The service refused it for good, with these words.
-    Stopped(String),
-}
 
 /// How an update stands that failed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,27 +116,24 @@ impl Ledger {
         }
     }
 
-    /// Takes in what happened to an update. Its streak then.
+    /// Takes in how an update ended. Its streak then.
     #[must_use]
-    pub fn take(&mut self, about: &About, news: UpdateNews, streak: Streak, now: u64) -> Streak {
-        let (why, streak) = match news {
-            UpdateNews::Changed { ip, previous } => {
-                self.change(about, ip, previous);
-                (None, streak.fine(now))
-            }
-            UpdateNews::Accepted => (None, streak.fine(now)),
-            UpdateNews::Failed(why) => (Some(why), streak.failed(now)),
-            UpdateNews::Stopped(why) => (Some(why), streak.stopped(now)),
+    pub fn take(&mut self, about: &About, outcome: &Outcome, streak: Streak, now: u64) -> Streak {
+        if outcome.is_accepted() {
+            self.reasons.remove(about);
+            return streak.fine(now);
+        }
+        let why = match outcome {
+            Outcome::Failed(Why::Response { status, .. }) if !(200..300).contains(status) => with_reason(*status),
+            outcome => outcome.reason(),
         };
-        match why {
-            Some(why) => self.reasons.insert(about.clone(), why),
-            None => self.reasons.remove(about),
-        };
-        streak
+        self.reasons.insert(about.clone(), why);
+        if matches!(outcome, Outcome::Stopped { .. }) { streak.stopped(now) } else { streak.failed(now) }
     }
 
+    /// An endpoint accepted another address than before.
     /// Of several changes the address before the first and that of the last are reported; back and forth is no change.
-    fn change(&mut self, about: &About, ip: IpAddr, previous: Option<IpAddr>) {
+    pub fn change(&mut self, about: &About, ip: IpAddr, previous: Option<IpAddr>) {
         if !self.on.has(NotifyEvent::Changed) {
             return;
         }
@@ -363,13 +335,19 @@ impl Ledger {
         Some(outgoing)
     }
 
-    /// The streak of an update that was reported, or could not be.
+    /// The streak of an update that was reported, or could not be: that is not tried for ever.
     #[must_use]
     pub fn streak_after(event: NotifyEvent, has_arrived: bool, streak: Streak) -> Streak {
-        match event.report() {
-            None => streak,
-            Some(what) if has_arrived => streak.reported(what),
-            Some(what) => streak.unreported(what),
+        let tries = streak.tries.saturating_add(1);
+        let reported = Streak { is_reported: true, tries: 0, ..streak };
+        match (event, streak.failures) {
+            (NotifyEvent::Changed | NotifyEvent::Synchronized | NotifyEvent::TookOver | NotifyEvent::Lost, _) => streak,
+            _ if !has_arrived && tries < MAX_SYNCHRONIZATIONS => Streak { tries, ..streak },
+            (NotifyEvent::Failed, _) => reported,
+            (NotifyEvent::Stopped, _) => Streak { is_stop_reported: streak.is_stopped, ..reported },
+            (NotifyEvent::Recovered, 0) => Streak::default(),
+            // It failed again meanwhile: that is a new streak.
+            (NotifyEvent::Recovered, _) => Streak { is_reported: false, is_stop_reported: false, ..reported },
         }
     }
 }

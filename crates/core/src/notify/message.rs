@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use super::event::NotifyEvent;
-use super::ledger::{About, Outgoing, UpdateLine};
+use super::ledger::{Outgoing, UpdateLine};
 use crate::callback::Notice;
+use crate::journal::About;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::text::number::grouped;
@@ -23,7 +24,7 @@ const MAX_REASON_CHARS: usize = 200;
 pub fn notice(outgoing: &Outgoing) -> Notice {
     let lines = &outgoing.lines;
     Notice {
-        event: outgoing.event.as_str(),
+        event: outgoing.event.key(),
         message: sentence(outgoing),
         domains: joined(lines.iter().map(|line| line.about.domain.as_str().to_owned())),
         ips: joined(lines.iter().filter_map(|line| line.ip).map(|ip| ip.to_string())),
@@ -79,13 +80,13 @@ fn sentence(outgoing: &Outgoing) -> String {
                 0 | 1 => "failed".to_owned(),
                 times => format!("failed {} times in a row", grouped(times as usize)),
             };
-            format!("{} {times}{}", name(line), reason(": ", line))
+            format!("{} {times}{}", line.about, reason(": ", line))
         }
         (NotifyEvent::Failed, _) => {
             format!("{} updates fail: {}{}", grouped(lines.len()), names(&lines), of_first(&lines))
         }
         (NotifyEvent::Stopped, [line]) => {
-            format!("{} was refused for good{}; {}", name(line), reason(": ", line), way_out("it is"))
+            format!("{} was refused for good{}; {}", line.about, reason(": ", line), way_out("it is"))
         }
         (NotifyEvent::Stopped, _) => {
             let (count, names) = (grouped(lines.len()), names(&lines));
@@ -93,7 +94,7 @@ fn sentence(outgoing: &Outgoing) -> String {
         }
         (NotifyEvent::Recovered, [line]) => {
             let ip = line.ip.map(|ip| format!(": {ip}")).unwrap_or_default();
-            format!("{} is up to date again{ip}", name(line))
+            format!("{} is up to date again{ip}", line.about)
         }
         (NotifyEvent::Recovered, _) => {
             format!("{} updates are up to date again: {}", grouped(lines.len()), names(&lines))
@@ -110,7 +111,7 @@ fn changed(lines: &[&UpdateLine]) -> String {
     if let [line] = lines {
         let previous = line.previous.map(|previous| format!(" (was {previous})")).unwrap_or_default();
         let ip = line.ip.map(|ip| ip.to_string()).unwrap_or_default();
-        return format!("{} is now {ip}{previous}", name(line));
+        return format!("{} is now {ip}{previous}", line.about);
     }
     let mut by_address: Vec<(Option<IpAddr>, Vec<&UpdateLine>)> = Vec::new();
     for line in lines {
@@ -138,13 +139,9 @@ fn now_at(ip: Option<IpAddr>, lines: &[&UpdateLine]) -> String {
     }
 }
 
-fn name(line: &UpdateLine) -> String {
-    format!("{} {}", line.about.domain, line.about.family.record_type())
-}
-
 /// The first names, and how many there are besides.
 fn names(lines: &[&UpdateLine]) -> String {
-    let shown: Vec<String> = lines.iter().take(MAX_NAMES).map(|line| name(line)).collect();
+    let shown: Vec<String> = lines.iter().take(MAX_NAMES).map(|line| line.about.to_string()).collect();
     let more = lines.len() - shown.len();
     if more > 0 { format!("{} and {} more", shown.join(", "), grouped(more)) } else { shown.join(", ") }
 }
@@ -165,7 +162,7 @@ fn on_one_line(text: &str) -> String {
 /// The first reason among them.
 fn of_first(lines: &[&UpdateLine]) -> String {
     let line = lines.iter().find(|line| !line.why.is_empty());
-    line.map(|line| reason(&format!("; {}: ", name(line)), line)).unwrap_or_default()
+    line.map(|line| reason(&format!("; {}: ", line.about), line)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -199,7 +196,7 @@ mod tests {
         ];
         for (event, expected) in cases {
             let notice = notice(&example(event, &home, Family::V4, 3));
-            assert_eq!((notice.event, notice.message.as_str()), (event.as_str(), expected));
+            assert_eq!((notice.event, notice.message.as_str()), (event.key(), expected));
         }
         let notice = notice(&example(NotifyEvent::Changed, &home, Family::V6, 3));
         assert_eq!(

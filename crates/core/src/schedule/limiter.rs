@@ -174,9 +174,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::update::outcome::Why;
 
     fn failed() -> Outcome {
-        Outcome::Failed { why: String::new(), reached: false }
+        Outcome::Failed(Why::NoResponse { why: String::new(), reached: false })
     }
 
     /// The limits that a series of accepted requests goes through, each this long after the other.
@@ -194,11 +195,11 @@ mod tests {
     fn a_clean_round_doubles_and_an_overload_halves() {
         let mut limiter = Limiter::new(Concurrency::Auto);
         assert_eq!(limits(&mut limiter, Duration::from_millis(1)), [1, 2, 4, 8, 16, 32, 64]);
-        limiter.learn(&Outcome::Refused(429), Duration::ZERO, 0);
+        limiter.learn(&Outcome::of_status(429), Duration::ZERO, 0);
         assert_eq!(limiter.limit(), 32);
         limiter.learn(&failed(), Duration::ZERO, 0);
         assert_eq!(limiter.limit(), 16);
-        limiter.learn(&Outcome::Refused(404), Duration::ZERO, 0);
+        limiter.learn(&Outcome::of_status(404), Duration::ZERO, 0);
         assert_eq!(limiter.limit(), 16);
     }
 
@@ -272,7 +273,7 @@ mod tests {
         assert!(!limiter.has_room(MOST - 1), "its place went with it");
         limiter.learn(&Outcome::Accepted(204), Duration::ZERO, MOST - 2);
         assert!(limiter.has_room(MOST - 2), "the next one takes the place of one that was accepted");
-        limiter.learn(&Outcome::Refused(503), Duration::ZERO, 9);
+        limiter.learn(&Outcome::of_status(503), Duration::ZERO, 9);
         assert!(!limiter.has_room(9), "an overload takes all of them");
         limiter.hang(9);
         limiter.learn(&Outcome::Accepted(204), Duration::ZERO, 0);
@@ -308,7 +309,7 @@ mod tests {
     fn a_wrong_key_never_brings_more_than_one_request_under_way() {
         let mut limiter = Limiter::new(Concurrency::Auto);
         for _ in 0..100 {
-            limiter.learn(&Outcome::Refused(403), Duration::ZERO, 0);
+            limiter.learn(&Outcome::of_status(403), Duration::ZERO, 0);
             assert_eq!(limiter.limit(), 1);
         }
     }
@@ -321,9 +322,9 @@ mod tests {
             for (number, outcome) in (0u32..).zip(outcomes) {
                 let now = Duration::from_millis(20) * number;
                 match outcome {
-                    0 => limiter.learn(&Outcome::Refused(503), now, 0),
+                    0 => limiter.learn(&Outcome::of_status(503), now, 0),
                     1 => limiter.learn(&failed(), now, 0),
-                    2 => limiter.learn(&Outcome::Refused(404), now, 0),
+                    2 => limiter.learn(&Outcome::of_status(404), now, 0),
                     3 => limiter.note(Line::Full, now),
                     _ => limiter.learn(&Outcome::Accepted(200), now, 0),
                 }

@@ -20,6 +20,11 @@ pub fn seconds(seconds: u64) -> String {
     duration(Duration::from_secs(seconds))
 }
 
+/// How many seconds it is, the started one included.
+pub fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}
+
 /// A span of time: minutes, or a whole number with its unit.
 pub fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();

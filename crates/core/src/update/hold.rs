@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::text::json::{Value, push_member, push_string};
 use crate::update::Update;
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 
 /// The words of a service are kept up to here.
 const LONGEST_WORDS: usize = 200;
@@ -94,15 +94,12 @@ impl Hold {
                 let before = self.stopped;
                 Self { stopped: stopped.map(|new| before.map_or(new.clone(), |old| old.or_stronger(new))), ..none }
             }
-            Outcome::Wait { wait: Some(wait), .. } => {
+            Outcome::Failed(Why::Wait { wait: Some(wait), .. }) => {
                 Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
             }
             Outcome::Accepted(_) => none,
             // It may have been stopped with all updates of its entry while it was under way.
-            Outcome::Wait { wait: None, .. }
-            | Outcome::Refused(_)
-            | Outcome::Rejected { .. }
-            | Outcome::Failed { .. } => Self { stopped: self.stopped, ..none },
+            Outcome::Failed(_) => Self { stopped: self.stopped, ..none },
         }
     }
 
@@ -286,7 +283,7 @@ mod tests {
         let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
         for (asked, seconds) in [(60, 60), (LONGEST_WAIT + 1, LONGEST_WAIT), (u64::MAX, LONGEST_WAIT)] {
             let wait = Some(Duration::from_secs(asked));
-            let outcome = Outcome::Wait { status: 200, words: String::new(), wait };
+            let outcome = Outcome::Failed(Why::Wait { status: 200, words: String::new(), wait });
             let hold = Hold::default().settled(&outcome, &update, false, NOW);
             assert_eq!(hold.until(Duration::ZERO, NOW), Some((NOW + seconds, HeldBy::Service)), "{asked}");
         }
@@ -301,13 +298,13 @@ mod tests {
         let stop = Outcome::Stopped { status: 200, words, until_address: false, all: true };
         let stopped = Stopped::by(&stop, ip, NOW);
         assert_eq!(stopped.as_ref().map(|stopped| stopped.why.len()), Some(LONGEST_WORDS));
-        let failed = Outcome::Failed { why: String::new(), reached: true };
-        let wait = |wait| Outcome::Wait { status: 200, words: String::new(), wait };
+        let failed = Outcome::Failed(Why::NoResponse { why: String::new(), reached: true });
+        let wait = |wait| Outcome::Failed(Why::Wait { status: 200, words: String::new(), wait });
         for (outcome, is_kept) in [
             (Outcome::Accepted(200), false),
             (Outcome::Unchanged(200), false),
-            (Outcome::Refused(500), true),
-            (Outcome::Rejected { status: 200, words: String::new() }, true),
+            (Outcome::of_status(500), true),
+            (Outcome::Failed(Why::Response { status: 200, words: String::new() }), true),
             (wait(None), true),
             (wait(Some(Duration::from_secs(1))), true),
             (failed, true),

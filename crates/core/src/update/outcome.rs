@@ -9,24 +9,8 @@ pub enum Outcome {
     Accepted(u16),
     /// The same, and the service had this address already.
     Unchanged(u16),
-    /// Any other final status (E1).
-    Refused(u16),
-    /// The response is not what `expect` wants (H4).
-    Rejected {
-        /// The status.
-        status: u16,
-        /// The words of the service, masked.
-        words: String,
-    },
-    /// Not now, says the response (H4).
-    Wait {
-        /// The status.
-        status: u16,
-        /// The words of the service, masked.
-        words: String,
-        /// For how long; none where it does not say.
-        wait: Option<Duration>,
-    },
+    /// It was not accepted; it may be sent again.
+    Failed(Why),
     /// Refused for good (H5): it is not sent again by itself.
     Stopped {
         /// The status.
@@ -38,8 +22,29 @@ pub enum Outcome {
         /// Whether it holds for every update of the entry.
         all: bool,
     },
+}
+
+/// Why an update failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// Any other final status (E1); or one of 200 to 299, and the response is not what `expect` wants (H4).
+    Response {
+        /// The status.
+        status: u16,
+        /// The words of the service, masked; empty where the status decided.
+        words: String,
+    },
+    /// Not now, says the response (H4).
+    Wait {
+        /// The status.
+        status: u16,
+        /// The words of the service, masked.
+        words: String,
+        /// For how long; none where it does not say.
+        wait: Option<Duration>,
+    },
     /// No status came (E2).
-    Failed {
+    NoResponse {
         /// What was tried and what happened, masked.
         why: String,
         /// Whether the endpoint may have got the request all the same.
@@ -53,17 +58,32 @@ impl Outcome {
         match self {
             Self::Accepted(status)
             | Self::Unchanged(status)
-            | Self::Refused(status)
-            | Self::Rejected { status, .. }
-            | Self::Wait { status, .. }
+            | Self::Failed(Why::Response { status, .. } | Why::Wait { status, .. })
             | Self::Stopped { status, .. } => Some(*status),
-            Self::Failed { .. } => None,
+            Self::Failed(Why::NoResponse { .. }) => None,
+        }
+    }
+
+    /// Why an update failed, in a few words.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Failed(Why::NoResponse { why, .. }) => why.clone(),
+            Self::Failed(Why::Response { status, words } | Why::Wait { status, words, .. })
+            | Self::Stopped { status, words, .. }
+                if !words.is_empty() =>
+            {
+                format!("{status}: {words}")
+            }
+            _ => self.status().map_or_else(String::new, |status| status.to_string()),
         }
     }
 
     /// Only the status decides (A4).
     pub fn of_status(status: u16) -> Self {
-        if (200..300).contains(&status) { Self::Accepted(status) } else { Self::Refused(status) }
+        match status {
+            200..300 => Self::Accepted(status),
+            _ => Self::Failed(Why::Response { status, words: String::new() }),
+        }
     }
 
     /// Whether the endpoint accepted the update.
@@ -73,22 +93,22 @@ impl Outcome {
 
     /// Whether it may be sent again by itself: neither accepted nor stopped.
     pub fn is_retried(&self) -> bool {
-        !self.is_accepted() && !matches!(self, Self::Stopped { .. })
+        matches!(self, Self::Failed(_))
     }
 
     /// Whether the endpoint is overloaded or out of reach: other updates would fare no better now.
     pub fn is_trouble(&self) -> bool {
-        self.is_overload() || matches!(self, Self::Failed { .. })
+        self.is_overload() || matches!(self, Self::Failed(Why::NoResponse { .. }))
     }
 
     /// Whether the endpoint says that it is overloaded.
     pub fn is_overload(&self) -> bool {
-        matches!(self, Self::Refused(429 | 503))
+        matches!(self, Self::Failed(Why::Response { status: 429 | 503, .. }))
     }
 
     /// Whether the endpoint may have taken the update, whatever it responded.
     pub fn may_have_reached(&self) -> bool {
-        !matches!(self, Self::Failed { reached: false, .. })
+        !matches!(self, Self::Failed(Why::NoResponse { reached: false, .. }))
     }
 }
 

@@ -3,20 +3,6 @@
 
 use crate::text::json::Value;
 
-/// So many synchronizations try to report one event; then it counts as reported.
-const MOST_TRIES: u8 = 10;
-
-/// What is reported of a streak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Report {
-    /// The update fails.
-    Failure,
-    /// It is refused for good.
-    Stop,
-    /// It is fine again.
-    Recovery,
-}
-
 /// What one notification remembers of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Streak {
@@ -59,26 +45,6 @@ impl Streak {
             Self { failures: 0, .. } => self,
             _ => Self { is_reported: true, at: now, ..Self::default() },
         }
-    }
-
-    /// The same once it was reported how the update stands.
-    #[must_use]
-    pub fn reported(self, what: Report) -> Self {
-        let reported = Self { is_reported: true, tries: 0, ..self };
-        match (what, self.failures) {
-            (Report::Failure, _) => reported,
-            (Report::Stop, _) => Self { is_stop_reported: self.is_stopped, ..reported },
-            (Report::Recovery, 0) => Self::default(),
-            // It failed again meanwhile: that is a new streak.
-            (Report::Recovery, _) => Self { is_reported: false, is_stop_reported: false, tries: 0, ..self },
-        }
-    }
-
-    /// The same after that could not be reported. It is not tried for ever.
-    #[must_use]
-    pub fn unreported(self, what: Report) -> Self {
-        let tries = self.tries.saturating_add(1);
-        if tries >= MOST_TRIES { self.reported(what) } else { Self { tries, ..self } }
     }
 
     /// Whether it is to be reported that the update is fine again.

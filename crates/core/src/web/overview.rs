@@ -4,10 +4,11 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use crate::journal::{Row, Status, UpdateState};
 use crate::lease::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
-use crate::update::status::{Row, Status, UpdateState};
+use crate::text::vocabulary::vocabulary;
 
 /// How many updates a page shows.
 pub const PER_PAGE: usize = 50;
@@ -36,33 +37,21 @@ pub struct OverviewQuery {
     pub page: usize,
 }
 
-/// By what updates are sorted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sort {
-    /// As the configuration has them.
-    #[default]
-    Written,
-    /// By their names.
-    Name,
-    /// The worst first.
-    State,
-    /// By address.
-    Address,
-    /// The latest first.
-    Accepted,
-}
-
-impl Sort {
-    const ALL: [Self; 5] = [Self::Written, Self::Name, Self::State, Self::Address, Self::Accepted];
-
-    fn key(self) -> &'static str {
-        match self {
-            Self::Written => "",
-            Self::Name => "name",
-            Self::State => "state",
-            Self::Address => "address",
-            Self::Accepted => "accepted",
-        }
+vocabulary! {
+    /// By what updates are sorted.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Sort {
+        /// As the configuration has them.
+        #[default]
+        Written = "",
+        /// By their names.
+        Name = "name",
+        /// The worst first.
+        State = "state",
+        /// By address.
+        Address = "address",
+        /// The latest first.
+        Accepted = "accepted",
     }
 }
 
@@ -74,7 +63,7 @@ impl OverviewQuery {
         Self {
             search: value("q").unwrap_or_default().trim().to_owned(),
             state: value("state").and_then(|key| UpdateState::parse(&key)),
-            sort: Sort::ALL.into_iter().find(|sort| sort.key() == key).unwrap_or_default(),
+            sort: Sort::parse(key).unwrap_or_default(),
             is_reverse,
             page: value("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1),
         }

@@ -5,13 +5,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::engine::Mode;
+use ddns_core::journal::{JournalEvent, UpdateState, What as Journal};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::UpdateId;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::happened::{Happened, What as Journal};
-use ddns_core::update::outcome::{Outcome, Tally};
+use ddns_core::update::outcome::{Outcome, Tally, Why};
 use ddns_core::update::state::{Claim, ClaimKey, Fingerprint, State};
-use ddns_core::update::status::UpdateState;
 
 use crate::endpoint::{Flight, Key, Name, Told};
 use crate::setup::EntryShape;
@@ -374,14 +373,19 @@ impl World {
         }
     }
 
-    pub(crate) fn read_journal(&mut self, process: usize, journal: &[Happened]) {
-        for Happened { what, .. } in journal {
+    pub(crate) fn read_journal(&mut self, process: usize, journal: &[JournalEvent]) {
+        for JournalEvent { what, .. } in journal {
             if let Journal::Settled(settled) = what {
-                let is_unsent = matches!(&settled.outcome, Outcome::Failed { why, .. } if why.starts_with("not sent"));
+                let is_unsent = matches!(&settled.outcome, Outcome::Failed(Why::NoResponse { why, .. }) if why.starts_with("not sent"));
                 if is_unsent {
                     self.count("not sent because it could not be remembered");
                 }
-                self.memory.journal.push((name_of(settled.domain.as_str()), settled.family, settled.ip, !is_unsent));
+                self.memory.journal.push((
+                    name_of(settled.about.domain.as_str()),
+                    settled.about.family,
+                    settled.ip,
+                    !is_unsent,
+                ));
             }
             if let Journal::Said { text, .. } = what {
                 if text.contains("waiting: another") {

@@ -12,7 +12,7 @@ use std::{env, fs};
 
 use ddns_core::schedule::retry_after;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::outcome::Outcome;
+use ddns_core::update::outcome::{Outcome, Why};
 
 use crate::host::{BEGIN, Host, Request, clock};
 use crate::random::Random;
@@ -37,12 +37,12 @@ type Trouble = fn(u64) -> (Outcome, Option<String>);
 const TROUBLES: [(u32, &str, Trouble); 5] = [
     (HOSTS, "503, `Retry-After` with the date of its return", |_| {
         let date = UNIX_EPOCH + Duration::from_secs(BEGIN) + RETURN;
-        (Outcome::Refused(503), Some(httpdate::fmt_http_date(date)))
+        (Outcome::of_status(503), Some(httpdate::fmt_http_date(date)))
     }),
-    (FEWER, "503, `Retry-After: 3600` every time", |_| (Outcome::Refused(503), Some("3600".to_owned()))),
-    (FEWER, "503, `Retry-After: 120` every time", |_| (Outcome::Refused(503), Some("120".to_owned()))),
-    (FEWER, "503 without `Retry-After`", |_| (Outcome::Refused(503), None)),
-    (FEWER, "no connection", |_| (Outcome::Failed { why: String::new(), reached: false }, None)),
+    (FEWER, "503, `Retry-After: 3600` every time", |_| (Outcome::of_status(503), Some("3600".to_owned()))),
+    (FEWER, "503, `Retry-After: 120` every time", |_| (Outcome::of_status(503), Some("120".to_owned()))),
+    (FEWER, "503 without `Retry-After`", |_| (Outcome::of_status(503), None)),
+    (FEWER, "no connection", |_| (Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }), None)),
 ];
 
 /// What came to the endpoint from the moment on when addresses change.

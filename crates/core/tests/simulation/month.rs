@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ddns_core::update::domain::Domain;
-use ddns_core::update::outcome::Outcome;
+use ddns_core::update::outcome::{Outcome, Why};
 
 use crate::host::{Host, MAX_AGE, Request, TIMEOUT};
 use crate::random::Random;
@@ -191,10 +191,10 @@ impl World {
     /// Decides what happens to a request.
     fn answer(&mut self, request: Request, now: Duration) {
         let took = Duration::from_millis(5 + self.random.below(500));
-        let failed = |reached| Outcome::Failed { why: String::new(), reached };
+        let failed = |reached| Outcome::Failed(Why::NoResponse { why: String::new(), reached });
         let (ends, outcome, asked) = match self.mode {
             Mode::Good => (took, Outcome::Accepted(204), None),
-            Mode::Refuses(status, asked) => (took, Outcome::Refused(status), asked.map(Duration::from_secs)),
+            Mode::Refuses(status, asked) => (took, Outcome::of_status(status), asked.map(Duration::from_secs)),
             Mode::Unreachable => (took, failed(false), None),
             Mode::Hangs => (TIMEOUT, failed(true), None),
             Mode::Breaks => (took, failed(true), None),

@@ -12,11 +12,11 @@ use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Event, Mode};
+use ddns_core::journal::{JournalEvent, What};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::log_format::Level;
 use ddns_core::update::Update;
-use ddns_core::update::happened::{Happened, What};
 use tokio::net::TcpListener;
 
 use crate::clock::unix_time;
@@ -151,7 +151,8 @@ async fn round(
         let entry = plan.entry(at);
         for domain in entry.domains_of(family) {
             let update = entry.update(domain, family, addresses[family.index()]);
-            let is_sent = |happened: &Happened| matches!(&happened.what, What::Settled(settled) if settled.entry == at);
+            let is_sent =
+                |event: &JournalEvent| matches!(&event.what, What::Settled(settled) if settled.about.entry == at);
             if !journal.iter().any(is_sent) {
                 writeln!(out, "   {update}: already up to date\n")?;
                 continue;

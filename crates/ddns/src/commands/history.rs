@@ -3,15 +3,13 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use ddns_core::history::filter::{Filter, RecordKind};
-use ddns_core::history::record::Record;
+use ddns_core::journal::{Filter, Record, RecordKind, Status};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
 use ddns_core::text::own_json;
 use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::status::Status;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -105,12 +103,12 @@ fn filter(given: &Given) -> Result<Filter, Diagnostic> {
         }
     };
     let kinds = [RecordKind::Failed, RecordKind::Changed, RecordKind::Group];
-    let kind = match kinds.into_iter().filter(|kind| given.has(kind.name())).collect::<Vec<_>>()[..] {
+    let kind = match kinds.into_iter().filter(|kind| given.has(kind.key())).collect::<Vec<_>>()[..] {
         [] => RecordKind::All,
         [kind] => kind,
         [.., last] => {
             let message = "only one of --failed, --changed and --group can be given";
-            return Err(wrong(&format!("--{}", last.name()), message.to_owned()));
+            return Err(wrong(&format!("--{}", last.key()), message.to_owned()));
         }
     };
     Ok(Filter { domain: domain.map(|domain| domain.to_string()), since, kind, ..Filter::default() })

@@ -47,7 +47,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     let message = match event {
         Some(event) if configs.iter().any(|(config, _)| !config.notify.is_empty()) => {
-            format!("no notification has `{}` in `on`", event.as_str())
+            format!("no notification has `{}` in `on`", event.key())
         }
         _ => "the configuration has no `notify`".to_owned(),
     };
@@ -84,6 +84,6 @@ async fn tried(config: &Config, notification: &Notification, event: NotifyEvent,
     };
     let masked: String = secrets.mask(&line).chars().take(SHOWN).collect();
     let width = width_of(io::stdout());
-    let head = format!("`{}` to {origin}: {}\n", event.as_str(), notice.message);
+    let head = format!("`{}` to {origin}: {}\n", event.key(), notice.message);
     (beside("", head.trim_end(), 0, width) + &beside("  ", &masked, COLUMN, width), has_arrived)
 }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
+use ddns_core::journal::{Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::update::state::Accepted;
-use ddns_core::update::status::{Row, Status, UpdateState};
 
 use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;

@@ -2,9 +2,9 @@
 
 use std::io;
 
+use ddns_core::journal::SyncResult;
 use ddns_core::text::own_json::read;
 use ddns_core::text::screen;
-use ddns_core::update::status::SyncResult;
 
 use crate::cli::Given;
 use crate::environment::Environment;

@@ -6,8 +6,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use ddns_core::history::filter::Filter;
-use ddns_core::history::record::Record;
+use ddns_core::journal::{Filter, Record};
 
 use super::file::old;
 use crate::open_file::open_any;

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
+use ddns_core::journal::{JournalEvent, Status};
 use ddns_core::metrics::{Counts, ServiceReadiness, ServiceTime, text};
-use ddns_core::update::happened::Happened;
-use ddns_core::update::status::Status;
 
 use crate::clock::{steady_time, unix_time};
 
@@ -34,14 +33,14 @@ impl Metrics {
         })
     }
 
-    pub(super) fn take(&mut self, news: &[Happened]) {
+    pub(super) fn take(&mut self, news: &[JournalEvent]) {
         if news.is_empty() {
             return;
         }
         let now = steady_time();
-        for happened in news {
-            self.counts.take(happened, now);
-            self.readiness.take(happened, now);
+        for event in news {
+            self.counts.take(event, now);
+            self.readiness.take(event, now);
         }
     }
 

@@ -11,10 +11,10 @@ use ddns_core::config::fields::file_variables;
 use ddns_core::config::validate::Valid;
 use ddns_core::engine::Engine;
 use ddns_core::engine::plan::Plan;
+use ddns_core::journal::SyncResult;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
 use ddns_core::text::own_json::indented;
-use ddns_core::update::status::SyncResult;
 use tokio::sync::oneshot;
 
 use super::control::{Control, ControlRequest};

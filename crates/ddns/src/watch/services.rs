@@ -6,9 +6,9 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
+use ddns_core::journal::Status;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::own_json;
-use ddns_core::update::status::Status;
 use rustix::process::getuid;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;

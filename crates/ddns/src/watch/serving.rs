@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::engine::{self, Engine};
+use ddns_core::journal::SyncResult;
 use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::duration;
 use ddns_core::update::outcome::Tally;
-use ddns_core::update::status::SyncResult;
 use tokio::sync::oneshot;
 
 use super::events::{Events, ServiceEvent};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ddns_core::journal::Status;
 use ddns_core::text::diagnostic::Diagnostic;
-use ddns_core::update::status::Status;
 
 use super::events::{Events, ServiceEvent};
 use super::page;

@@ -1,8 +1,7 @@
 //! The interface for programs: JSON, as the commands print it. `openapi.json` describes it; a test compares the two.
 
 use ddns_core::config::validate::Surroundings;
-use ddns_core::history;
-use ddns_core::history::filter::RecordKind;
+use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::object;
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::list::ListFilter;
@@ -90,7 +89,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
         return error(400, "`since` is a number of seconds since 1970");
     };
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
-    let filter = history::filter::Filter { domain, since, kind, ..Default::default() };
+    let filter = Filter { domain, since, kind, ..Default::default() };
     match history_queries::newest(site, filter, limit).await {
         Ok(records) => Reply::json(200, &records),
         Err(why) => error(503, &format!("the history cannot be read ({why})")),

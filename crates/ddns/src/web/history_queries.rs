@@ -5,11 +5,8 @@ use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use ddns_core::history::days::{DAYS, Day, Days};
-use ddns_core::history::filter::Filter;
-use ddns_core::history::record::{HistoryEvent, Record};
+use ddns_core::journal::{DAYS, Day, Days, EventKind, Filter, Record, Row};
 use ddns_core::net::family::Family;
-use ddns_core::update::status::Row;
 
 use super::site::Site;
 use crate::clock::local_offset;
@@ -37,7 +34,7 @@ pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
         let mut since = HashMap::new();
         for path in paths {
             history::each(path, &domains, |record| {
-                if let (HistoryEvent::Address, Some(ip)) = (record.event, record.address) {
+                if let (EventKind::Address, Some(ip)) = (record.event, record.address) {
                     since.insert(ip, record.at);
                 }
                 days.take(record);

@@ -1,7 +1,6 @@
 //! The pages: each handler asks the service for what its view shows.
 
-use ddns_core::history;
-use ddns_core::history::filter::RecordKind;
+use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::{self, OverviewQuery};
 use ddns_core::web::when::Clock;
@@ -76,7 +75,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
     let frame = frame(request, &row.domain, Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
     let past = history_queries::days(site, &[row], clock.now).await;
-    let filter = history::filter::Filter { domain: Some(domain), ..Default::default() };
+    let filter = Filter { domain: Some(domain), ..Default::default() };
     let mut records = history_queries::newest(site, filter, history_queries::MAX_RECORDS).await.unwrap_or_default();
     records.retain(|record| record.family.is_some_and(|family| family.record_type() == row.kind));
     records.truncate(MAX_RECORDS);
@@ -149,7 +148,7 @@ pub(super) async fn requests(site: &Site, request: &PageRequest) -> Reply {
 pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     let filter = ListFilter::read(|name| request.queried(name));
     let kind = RecordKind::parse(&filter.outcome).unwrap_or_default();
-    let wanted = history::filter::Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
+    let wanted = Filter { words: filter.search.to_lowercase(), kind, ..Default::default() };
     let (records, trouble) = match history_queries::newest(site, wanted, history_queries::MAX_RECORDS).await {
         Ok(records) => (records, None),
         Err(why) => (Vec::new(), Some(why.to_string())),

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::web::Web;
+use ddns_core::journal::{Status, SyncResult};
 use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::status::{Status, SyncResult};
 use ddns_core::web::access::{password, token};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::mask::mask;

@@ -5,8 +5,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::net::family::Family;
+use crate::update::domain::Domain;
 
 const ALL: NotifyEvents = NotifyEvents::DEFAULT;
+const ACCEPTED: Outcome = Outcome::Accepted(200);
+
+fn stopped() -> Outcome {
+    Outcome::Stopped { status: 200, words: "badauth".to_owned(), until_address: false, all: false }
+}
 
 fn about(number: usize) -> About {
     About { entry: 0, domain: Domain::parse(&format!("h{number}.example")).expect("a domain"), family: Family::V4 }
@@ -41,14 +48,19 @@ impl CachedLedger {
         }
     }
 
-    fn take(&mut self, number: usize, news: UpdateNews) {
+    fn take(&mut self, number: usize, outcome: &Outcome) {
         let streak = self.streaks.get(&about(number)).copied().unwrap_or_default();
-        let streak = self.ledger.take(&about(number), news, streak, 1);
+        let streak = self.ledger.take(&about(number), outcome, streak, 1);
         self.set(about(number), streak);
     }
 
+    fn change(&mut self, number: usize, ip: IpAddr, previous: Option<IpAddr>) {
+        self.ledger.change(&about(number), ip, previous);
+        self.take(number, &ACCEPTED);
+    }
+
     fn fail(&mut self, number: usize) {
-        self.take(number, UpdateNews::Failed("503".to_owned()));
+        self.take(number, &Outcome::of_status(503));
     }
 
     /// What is to be sent now: the event, and the numbers of the updates.
@@ -80,7 +92,7 @@ impl CachedLedger {
     fn reported(&mut self, now: u64) -> Vec<(&'static str, usize)> {
         let mut all = Vec::new();
         while let Some(outgoing) = self.begin(now) {
-            all.push((outgoing.event.as_str(), outgoing.lines.len()));
+            all.push((outgoing.event.key(), outgoing.lines.len()));
             self.end(true, now);
         }
         all
@@ -94,7 +106,7 @@ fn i5_failed_is_told_once_after_so_many_failures_and_recovered_once() {
         kept.fail(0);
         assert_eq!(kept.reported(0), expected);
     }
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     assert_eq!(kept.reported(100), [("recovered", 1)]);
     assert_eq!(kept.reported(200), []);
     assert!(kept.streaks.is_empty(), "nothing is left of it");
@@ -109,7 +121,7 @@ fn i5_what_recovers_before_it_is_told_is_not_told() {
     let mut kept = CachedLedger::new(ALL, 3);
     kept.fail(0);
     kept.fail(0);
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     assert_eq!((kept.reported(0), kept.streaks.len()), (vec![], 0));
     kept.fail(0);
     assert_eq!(kept.reported(0), [], "failures in a row");
@@ -135,33 +147,32 @@ fn i5_many_updates_are_one_notification_of_a_kind() {
     kept.waiting.clear();
     (0..150).for_each(|number| kept.fail(number));
     assert_eq!(kept.reported(100), [], "all of them were reported");
-    (0..150).for_each(|number| kept.take(number, UpdateNews::Changed { ip: ip(8), previous: Some(ip(7)) }));
+    (0..150).for_each(|number| kept.change(number, ip(8), Some(ip(7))));
     assert_eq!(kept.reported(200), [("recovered", 150), ("changed", 150)]);
     assert!(kept.streaks.is_empty());
 }
 
 #[test]
 fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
-    let stopped = || UpdateNews::Stopped("badauth".to_owned());
     let mut kept = CachedLedger::new(ALL, 3);
-    kept.take(0, stopped());
+    kept.take(0, &stopped());
     assert_eq!(kept.reported(0), [("stopped", 1)]);
     assert_eq!(kept.reported(100), []);
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     assert_eq!(kept.reported(200), [("recovered", 1)]);
     // Who listens to failures alone must hear of it all the same: there will be no other.
     let mut kept = CachedLedger::new(NotifyEvents::NONE.with(NotifyEvent::Failed), 3);
-    kept.take(0, stopped());
+    kept.take(0, &stopped());
     assert_eq!(kept.reported(0), [("failed", 1)]);
     // An update that failed often enough, and is stopped then: nobody waits for it any more.
     let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert_eq!(kept.reported(0), [("failed", 1)]);
-    kept.take(0, stopped());
+    kept.take(0, &stopped());
     assert_eq!(kept.reported(100), [("stopped", 1)]);
-    kept.take(0, stopped());
+    kept.take(0, &stopped());
     assert_eq!(kept.reported(200), [], "it was tried again, and refused again");
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     assert_eq!(kept.reported(300), [("recovered", 1)]);
 }
 
@@ -177,9 +188,9 @@ fn i5_only_what_is_asked_for_is_told() {
         let mut kept = CachedLedger::new(NotifyEvents::NONE.with(on), 1);
         kept.fail(0);
         let mut outgoing = kept.reported(0);
-        kept.take(0, UpdateNews::Changed { ip: ip(1), previous: None });
+        kept.change(0, ip(1), None);
         outgoing.extend(kept.reported(100));
-        kept.take(1, UpdateNews::Stopped(String::new()));
+        kept.take(1, &stopped());
         if on == NotifyEvent::Stopped {
             outgoing.extend(kept.reported(200));
         }
@@ -193,17 +204,16 @@ fn i5_only_what_is_asked_for_is_told() {
 #[test]
 fn i5_changes_are_taken_together() {
     let mut kept = CachedLedger::new(ALL, 3);
-    let change = |last, before: Option<u8>| UpdateNews::Changed { ip: ip(last), previous: before.map(ip) };
-    kept.take(0, change(1, None));
+    kept.change(0, ip(1), None);
     let outgoing = kept.begin(0).expect("a notification");
     assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (None, Some(ip(1))));
-    kept.take(0, change(2, Some(1)));
+    kept.change(0, ip(2), Some(ip(1)));
     kept.end(true, 0);
     assert_eq!(kept.begin(30), None, "too soon after the last");
     assert_eq!(kept.ledger.wake_at(), Some(second(60)));
-    kept.take(0, change(3, Some(2)));
-    kept.take(1, change(1, Some(9)));
-    kept.take(1, change(9, Some(1)));
+    kept.change(0, ip(3), Some(ip(2)));
+    kept.change(1, ip(1), Some(ip(9)));
+    kept.change(1, ip(9), Some(ip(1)));
     let outgoing = kept.begin(60).expect("a notification");
     assert_eq!(outgoing.lines.len(), 1, "back and forth is no change");
     assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(1)), Some(ip(3))));
@@ -215,21 +225,21 @@ fn i5_changes_are_taken_together() {
 #[test]
 fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
     let mut kept = CachedLedger::new(ALL, 3);
-    kept.take(0, UpdateNews::Changed { ip: ip(2), previous: Some(ip(1)) });
+    kept.change(0, ip(2), Some(ip(1)));
     assert!(kept.begin(0).is_some());
-    kept.take(0, UpdateNews::Changed { ip: ip(1), previous: Some(ip(2)) });
+    kept.change(0, ip(1), Some(ip(2)));
     kept.end(true, 0);
     let outgoing = kept.begin(100).expect("a notification");
     assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(2)), Some(ip(1))));
     kept.end(true, 100);
 
     // Where the first did not arrive, there is nothing to report.
-    kept.take(0, UpdateNews::Changed { ip: ip(2), previous: Some(ip(1)) });
+    kept.change(0, ip(2), Some(ip(1)));
     assert!(kept.begin(200).is_some());
-    kept.take(0, UpdateNews::Changed { ip: ip(1), previous: Some(ip(2)) });
+    kept.change(0, ip(1), Some(ip(2)));
     kept.end(false, 200);
     assert_eq!(kept.begin(10_000), None);
-    kept.take(0, UpdateNews::Changed { ip: ip(2), previous: Some(ip(1)) });
+    kept.change(0, ip(2), Some(ip(1)));
     assert!(kept.begin(20_000).is_some());
     kept.end(false, 20_000);
     let outgoing = kept.begin(30_000).expect("it is tried again");
@@ -252,7 +262,7 @@ fn i5_what_cannot_be_sent_is_tried_again_later_and_not_for_ever() {
     }
     assert_eq!(pauses, [120, 240, 480, 960, 1920, 3840, 3840, 3840, 3840, 0]);
     assert_eq!(kept.begin(now + 10_000), None);
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     assert_eq!(kept.reported(now + 20_000), [("recovered", 1)]);
 }
 
@@ -261,12 +271,12 @@ fn i5_what_changes_while_it_is_told_is_told_after_it() {
     let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert!(kept.begin(0).is_some());
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     kept.end(true, 1);
     assert_eq!(kept.reported(1), [("recovered", 1)]);
     kept.fail(0);
     assert_eq!(kept.reported(100), [("failed", 1)]);
-    kept.take(0, UpdateNews::Accepted);
+    kept.take(0, &ACCEPTED);
     assert!(kept.begin(200).is_some_and(|outgoing| outgoing.event == NotifyEvent::Recovered));
     kept.fail(0);
     kept.end(true, 200);
@@ -312,11 +322,11 @@ proptest! {
                     has_failed_often |= failures[number] >= after;
                 }
                 LedgerStep::Stop(number) => {
-                    kept.take(number, UpdateNews::Stopped(String::new()));
+                    kept.take(number, &stopped());
                     has_failed_often = true;
                 }
                 LedgerStep::Accept(number) => {
-                    kept.take(number, UpdateNews::Accepted);
+                    kept.take(number, &ACCEPTED);
                     failures[number] = 0;
                     reported_to_stop[number] = false;
                 }

@@ -3,6 +3,7 @@ use std::num::NonZeroU16;
 use proptest::prelude::*;
 
 use super::*;
+use crate::update::outcome::Why;
 
 const CAP: Duration = Duration::from_secs(300);
 
@@ -11,7 +12,7 @@ fn accepted() -> Outcome {
 }
 
 fn cut() -> Outcome {
-    Outcome::Failed { why: String::new(), reached: false }
+    Outcome::Failed(Why::NoResponse { why: String::new(), reached: false })
 }
 
 fn seconds(seconds: u64) -> Duration {
@@ -121,7 +122,7 @@ fn a6_nothing_starts_beside_requests_that_hang_during_a_pause() {
     let at = Duration::from_millis;
     assert_eq!(started(&mut queue, at(0)), [0]);
     assert_eq!(started(&mut queue, at(250)), [1]);
-    queue.finish((1, lane), &Outcome::Refused(503), Some(seconds(60)), at(300), 0.0);
+    queue.finish((1, lane), &Outcome::of_status(503), Some(seconds(60)), at(300), 0.0);
     for now in [500, 1000, 59_000, 60_299] {
         assert!(started(&mut queue, at(now)).is_empty(), "{now}");
     }
@@ -202,7 +203,7 @@ fn a_failed_update_is_retried_after_its_step_and_a_newer_address_waits_with_it()
     let mut now = Duration::ZERO;
     for step in [5, 10, 20, 40, 80, 160, 300, 300] {
         assert_eq!(started(&mut queue, now), [0]);
-        queue.finish((0, lane), &Outcome::Refused(500), None, now, 0.5);
+        queue.finish((0, lane), &Outcome::of_status(500), None, now, 0.5);
         queue.push(0, lane);
         let next = now + Duration::from_millis(step * 500);
         assert_eq!(queue.wake_at(), Some(next));
@@ -279,7 +280,7 @@ fn retry_after_with_429_or_503_pauses_the_whole_origin_and_nothing_cuts_it_short
     for status in [429, 503] {
         let (mut queue, lane) = one_lane(10, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-        queue.finish((0, lane), &Outcome::Refused(status), Some(seconds(60)), Duration::ZERO, 0.0);
+        queue.finish((0, lane), &Outcome::of_status(status), Some(seconds(60)), Duration::ZERO, 0.0);
         queue.retry_now(true);
         assert!(started(&mut queue, seconds(59)).is_empty());
         assert!(queue.is_idle(), "nobody waits for the end of a pause");
@@ -293,7 +294,7 @@ fn retry_after_with_429_or_503_pauses_the_whole_origin_and_nothing_cuts_it_short
 fn retry_after_with_a_404_holds_for_its_own_update_alone() {
     let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.0);
+    queue.finish((0, lane), &Outcome::of_status(404), Some(seconds(60)), Duration::ZERO, 0.0);
     assert_eq!(started(&mut queue, Duration::ZERO), [1], "the other one does not wait for it");
     queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
     assert_eq!(queue.wake_at(), Some(seconds(60)), "later than the backoff would have it");
@@ -307,7 +308,7 @@ fn however_long_an_endpoint_asks_for_it_is_a_day_at_most() {
     for status in [429, 503, 404] {
         let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, seconds(7)), [0]);
-        queue.finish((0, lane), &Outcome::Refused(status), Some(Duration::MAX), seconds(7), 0.0);
+        queue.finish((0, lane), &Outcome::of_status(status), Some(Duration::MAX), seconds(7), 0.0);
         assert_eq!(queue.wake_at(), Some(seconds(7 + 86_400)), "{status}");
     }
 }
@@ -317,7 +318,7 @@ fn what_an_endpoint_asks_for_is_spread_over_an_interval_for_the_update_and_for_i
     for (asked, jitter, expected) in [(3600, 0.5, 3750), (60, 0.5, 90), (3600, 0.0, 3600)] {
         let (mut queue, lane) = one_lane(2, Concurrency::Auto, WATCH);
         assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-        queue.finish((0, lane), &Outcome::Refused(503), Some(seconds(asked)), Duration::ZERO, jitter);
+        queue.finish((0, lane), &Outcome::of_status(503), Some(seconds(asked)), Duration::ZERO, jitter);
         assert_eq!(queue.retry(0).map(|retry| retry.at), Some(seconds(expected)));
         assert_eq!(queue.pause_of(1).map(|pause| pause.until), Some(seconds(expected)));
     }
@@ -337,7 +338,7 @@ fn a_pause_names_the_failure_that_it_follows() {
 fn a_requested_pause_outlives_the_queue() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let start = queue.start(Duration::ZERO).expect("one");
-    queue.finish(start, &Outcome::Refused(503), Some(seconds(60)), Duration::ZERO, 0.0);
+    queue.finish(start, &Outcome::of_status(503), Some(seconds(60)), Duration::ZERO, 0.0);
     let mut next = Queue::new(1, WATCH).with_pauses(queue.requested_pauses(seconds(1)));
     assert_eq!(next.lane(LaneKey::Origin("http://h".to_owned()), Concurrency::Auto), lane);
     next.push(0, lane);
@@ -351,7 +352,7 @@ fn a_new_network_brings_back_at_once_what_found_no_connection() {
     let (mut queue, lane) = one_lane(2, fixed(2), WATCH);
     assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
     queue.finish((0, lane), &cut(), None, Duration::ZERO, 0.9);
-    queue.finish((1, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.9);
+    queue.finish((1, lane), &Outcome::of_status(500), None, Duration::ZERO, 0.9);
     queue.retry_now(false);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
     queue.retry_now(true);
@@ -363,7 +364,7 @@ fn what_is_withdrawn_is_not_sent() {
     let (mut queue, lane) = one_lane(3, fixed(1), WATCH);
     queue.withdraw(1);
     assert_eq!(started(&mut queue, Duration::ZERO), [0]);
-    queue.finish((0, lane), &Outcome::Refused(500), None, Duration::ZERO, 0.5);
+    queue.finish((0, lane), &Outcome::of_status(500), None, Duration::ZERO, 0.5);
     queue.withdraw(0);
     assert_eq!(started(&mut queue, Duration::ZERO), [2]);
     queue.finish((2, lane), &accepted(), None, Duration::ZERO, 0.5);
@@ -385,7 +386,7 @@ fn a_lane_that_pauses_does_not_grow() {
     let (mut queue, lane) = one_lane(2, fixed(1), WATCH);
     let other = queue.lane(LaneKey::Origin("http://other".to_owned()), fixed(1));
     let start = queue.start(Duration::ZERO).expect("one");
-    queue.finish(start, &Outcome::Refused(503), Some(seconds(80_000)), Duration::ZERO, 0.0);
+    queue.finish(start, &Outcome::of_status(503), Some(seconds(80_000)), Duration::ZERO, 0.0);
     for _ in 0..1000 {
         queue.withdraw(1);
         queue.push(1, lane);
@@ -401,7 +402,7 @@ fn a_lane_that_pauses_does_not_grow() {
 #[test]
 fn an_update_that_changed_its_lane_keeps_the_pause_of_the_new_one() {
     let keys = ["http://old", "http://new"].map(|origin| LaneKey::Origin(origin.to_owned()));
-    let pause = Pause { until: seconds(60), outcome: Outcome::Refused(503), is_requested: true };
+    let pause = Pause { until: seconds(60), outcome: Outcome::of_status(503), is_requested: true };
     let mut queue = Queue::new(2, WATCH).with_pauses(HashMap::from([(keys[1].clone(), pause)]));
     let [old, new] = keys.map(|key| queue.lane(key, fixed(1)));
     (0..2).for_each(|job| queue.push(job, old));
@@ -424,12 +425,12 @@ fn what_starts_soon_is_known_before() {
     assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
     queue.withdraw(2);
     assert_eq!(queue.starting_by(Duration::ZERO), [3], "neither what is being sent nor what was withdrawn");
-    queue.finish((0, lane), &Outcome::Refused(404), Some(seconds(60)), Duration::ZERO, 0.0);
+    queue.finish((0, lane), &Outcome::of_status(404), Some(seconds(60)), Duration::ZERO, 0.0);
     queue.finish((1, lane), &accepted(), None, Duration::ZERO, 0.5);
     queue.push(1, paused);
     assert_eq!(queue.start(Duration::ZERO), Some((3, lane)));
     assert_eq!(queue.start(Duration::ZERO), Some((1, paused)));
-    queue.finish((1, paused), &Outcome::Refused(503), Some(seconds(80)), Duration::ZERO, 0.0);
+    queue.finish((1, paused), &Outcome::of_status(503), Some(seconds(80)), Duration::ZERO, 0.0);
     queue.push(2, paused);
     for (then, expected) in [(59, &[][..]), (60, &[0]), (79, &[0]), (80, &[2, 0, 1])] {
         assert_eq!(queue.starting_by(seconds(then)), expected, "{then}");
@@ -446,11 +447,11 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
     queue.keep(kept);
     queue.push(1, retrying);
     assert_eq!(queue.start(now), Some((1, retrying)));
-    queue.finish((1, retrying), &Outcome::Refused(404), Some(LONGEST_PAUSE), now, 0.0);
+    queue.finish((1, retrying), &Outcome::of_status(404), Some(LONGEST_PAUSE), now, 0.0);
     let mut used = HashSet::new();
     for number in 0..10_000 {
         let (own, pausing) = (lane(&mut queue, &format!("{number}")), lane(&mut queue, &format!("pausing-{number}")));
-        for (job, lane, outcome) in [(0, own, accepted()), (2, pausing, Outcome::Refused(503))] {
+        for (job, lane, outcome) in [(0, own, accepted()), (2, pausing, Outcome::of_status(503))] {
             queue.push(job, lane);
             assert_eq!(queue.start(now), Some((job, lane)), "{number}");
             queue.finish((job, lane), &outcome, Some(seconds(60)), now, 0.0);
@@ -468,7 +469,7 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
 #[test]
 fn a_pause_that_is_over_is_not_handed_on() {
     let keys = ["http://old", "http://new"].map(|origin| LaneKey::Origin(origin.to_owned()));
-    let pause = |until| Pause { until: seconds(until), outcome: Outcome::Refused(503), is_requested: true };
+    let pause = |until| Pause { until: seconds(until), outcome: Outcome::of_status(503), is_requested: true };
     let pauses = keys.clone().into_iter().zip([pause(60), pause(70)]).collect();
     let queue = Queue::new(1, WATCH).with_pauses(pauses);
     assert_eq!(queue.requested_pauses(seconds(60)), HashMap::from([(keys[1].clone(), pause(70))]));
@@ -531,7 +532,7 @@ proptest! {
                 }
                 QueueEvent::Finish(which, how, requested) if !under_way.is_empty() => {
                     let start = under_way.remove(which % under_way.len());
-                    let outcome = [accepted(), cut(), Outcome::Refused(503), Outcome::Refused(404)][how as usize].clone();
+                    let outcome = [accepted(), cut(), Outcome::of_status(503), Outcome::of_status(404)][how as usize].clone();
                     let again = queue.finish(start, &outcome, requested.map(seconds), now, 0.7);
                     owed[start.0 as usize] = !outcome.is_accepted();
                     if again && outcome.is_accepted() {

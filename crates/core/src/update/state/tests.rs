@@ -2,6 +2,7 @@
 
 use super::text::{HOLDS, STREAKS};
 use super::*;
+use crate::update::outcome::Why;
 
 const OWN: u32 = 7;
 const OTHER: u32 = 8;
@@ -198,10 +199,10 @@ fn e4a_an_entry_is_marked_unless_another_process_sends_a_different_address() {
 fn e4_what_is_in_doubt_is_settled_by_a_response_alone() {
     let domain = Domain::parse("a.example").expect("a domain");
     let update = Update { domain: &domain, family: Family::V4, ip: ip(8) };
-    let failed = |reached| Outcome::Failed { why: String::new(), reached };
+    let failed = |reached| Outcome::Failed(Why::NoResponse { why: String::new(), reached });
     let entry = marked(accepted(7, 1000), 8, 1030, OWN);
     assert_eq!(entry.settled(&Outcome::Accepted(204), &update, None, 1010), accepted(8, 1010));
-    for outcome in [Outcome::Refused(500), failed(true)] {
+    for outcome in [Outcome::of_status(500), failed(true)] {
         assert_eq!(entry.settled(&outcome, &update, None, 1010), marked(accepted(7, 1000), 8, 0, 0), "{outcome:?}");
     }
     assert_eq!(entry.settled(&failed(false), &update, None, 1010), accepted(7, 1000), "nothing was sent");

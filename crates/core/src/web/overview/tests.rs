@@ -6,19 +6,12 @@ fn row(domain: &str, ip: &str, state: UpdateState) -> Row {
     Row {
         domain: domain.to_owned(),
         kind: if ip.contains(':') { "AAAA" } else { "A" }.to_owned(),
-        endpoint: None,
         address,
         source: address.map(|_| "public".to_owned()),
         accepted: address.map(|_| 1_794_000_000 + domain.len() as u64),
         accepted_address: address,
-        in_doubt: None,
         state,
-        next: None,
-        failures: None,
-        reason: None,
-        last_status: None,
-        last_ms: None,
-        is_expired: false,
+        ..Row::default()
     }
 }
 

@@ -222,9 +222,9 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     if several {
         push(&mut text, "of", &config.name, width, COLUMN);
     }
-    let events: Vec<&str> = notification.on.iter().map(NotifyEvent::as_str).collect();
+    let events: Vec<&str> = notification.on.iter().map(NotifyEvent::key).collect();
     push(&mut text, "on", &events.join(", "), width, COLUMN);
-    push(&mut text, "example", &format!("{}: {message}", event.as_str()), width, COLUMN);
+    push(&mut text, "example", &format!("{}: {message}", event.key()), width, COLUMN);
     match request {
         Ok(request) => push_request(&mut text, request, width),
         Err(why) => push(&mut text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
@@ -237,8 +237,8 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
 fn notice_json(sample: &Sample<'_>) -> impl Serialize {
     object! {
         notification: sample.number + 1,
-        on: sample.notification.on.iter().map(NotifyEvent::as_str).collect::<Vec<_>>(),
-        event: sample.event.as_str(),
+        on: sample.notification.on.iter().map(NotifyEvent::key).collect::<Vec<_>>(),
+        event: sample.event.key(),
         message: &sample.message,
         request: sample.request.as_ref().ok().map(preview::request_json),
     }

@@ -40,7 +40,7 @@ impl HostFacts {
     pub(super) fn find(given: &Given) -> Result<Self, Diagnostic> {
         let environment = Environment::read();
         let manager = match given.value("manager") {
-            Some(name) => Manager::named(name).ok_or_else(|| unknown(name))?,
+            Some(name) => Manager::parse(name).ok_or_else(|| unknown(name))?,
             None => found()?,
         };
         let scope = if given.has("user") { ServiceScope::User } else { ServiceScope::System };
@@ -63,7 +63,7 @@ impl HostFacts {
 
     /// An action on this service, as it is typed.
     pub(super) fn command(&self, action: &str) -> String {
-        let manager = if self.is_named { format!(" --manager {}", self.manager.name()) } else { String::new() };
+        let manager = if self.is_named { format!(" --manager {}", self.manager.key()) } else { String::new() };
         format!("ddns service {action}{}{manager}", self.scope.option())
     }
 
@@ -158,7 +158,7 @@ fn found() -> Result<Manager, Diagnostic> {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    let all = Manager::ALL.map(Manager::name);
+    let all = Manager::ALL.map(Manager::key);
     let near = nearest(name, all).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
     wrong("--manager names none that ddns knows", format!("{near}Use one of {}", all.join(", ")))
 }

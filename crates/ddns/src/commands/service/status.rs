@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ddns_core::journal::Status;
 use ddns_core::service::{Manager, ServiceScope, procd, systemd};
 use ddns_core::text::duration::seconds;
-use ddns_core::update::status::Status;
 
 use super::facts::{HostFacts, Installed};
 use super::{NOT_RUNNING, note};
@@ -29,7 +29,7 @@ pub(super) async fn run(facts: HostFacts) -> u8 {
         Installed::Other(why) => why,
     };
     let (state, is_running) = state(&facts);
-    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.name())), ("State", state)];
+    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.key())), ("State", state)];
     if facts.manager == Manager::Cron {
         rows.push(("Updates", "`ddns status` shows what the last run left".to_owned()));
         return print(&shown(&rows));

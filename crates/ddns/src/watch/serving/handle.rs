@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use ddns_core::engine::{self, LeaseEvent};
+use ddns_core::journal::Status;
 use ddns_core::lease::standing::Standing;
 use ddns_core::net::family::Family;
+use ddns_core::text::duration::whole_seconds;
 use ddns_core::text::own_json::indented;
 use ddns_core::update::domain::Domain;
-use ddns_core::update::status::Status;
 
 use super::{Serving, tell};
 use crate::clock::steady_time;
@@ -135,7 +136,7 @@ impl Serving<'_, '_> {
         let status = Status {
             process: Some(std::process::id()),
             configs: self.configs.iter().map(|(config, _)| full_name(&config.name)).collect(),
-            next: self.next_round().map(ddns_core::update::status::seconds),
+            next: self.next_round().map(whole_seconds),
             errors: self.reload.errors.clone(),
             rows: self.driver.engine.rows(),
             group: None,

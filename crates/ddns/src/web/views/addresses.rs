@@ -1,10 +1,11 @@
 //! Every address of this host with the verdict on it, what each source says, and which address is sent and why: the same
 //! that `ddns addresses` shows.
 
+use ddns_core::journal::UpdateState;
 use ddns_core::web::when::When;
 use maud::{Markup, Render, html};
 
-use super::parts::{Icon, Tone, action, empty, notice, prose, time};
+use super::parts::{Tone, action, empty, notice, prose, said, time};
 
 /// An address of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,12 +113,12 @@ impl AddressesModel<'_> {
 }
 
 fn row(local: &Local) -> Markup {
-    let (class, icon) = if local.is_usable { ("state up_to_date", Icon::Good) } else { ("state", Icon::NoAddress) };
+    let state = if local.is_usable { UpdateState::UpToDate } else { UpdateState::NoAddress };
     html! {
         tr {
             th scope="row" { span.mono { (local.ip) } }
             td data-label="Interface" { span.mono { (local.interface) } }
-            td data-label="Verdict" { span class=(class) { (icon) (local.verdict) } }
+            td data-label="Verdict" { (said(state, &local.verdict)) }
             td data-label="What it is" { span.soft { (local.described) } }
         }
     }
@@ -136,15 +137,15 @@ fn sources(list: &SourceList) -> Markup {
                         }
                         @match &attempt.ip {
                             Some(ip) => p { strong.mono { (ip) } " " span.soft { (prose(&attempt.why)) } },
-                            None => p { span.state.retrying { (Icon::Retrying) "no address" } " " span.soft { (prose(&attempt.why)) } },
+                            None => p { (said(UpdateState::Retrying, UpdateState::NoAddress.word())) " " span.soft { (prose(&attempt.why)) } },
                         }
                     }
                 }
             }
             div.verdict {
                 @match &list.chosen {
-                    Some(chosen) => { span.state.up_to_date { (Icon::Good) } div { p { (prose(chosen)) } @for warning in &list.warnings { p.soft { (prose(warning)) } } } }
-                    None => { span.state.retrying { (Icon::NoAddress) } p { "No address found: nothing is sent." } }
+                    Some(chosen) => { (said(UpdateState::UpToDate, "")) div { p { (prose(chosen)) } @for warning in &list.warnings { p.soft { (prose(warning)) } } } }
+                    None => { (said(UpdateState::Retrying, "")) p { "No address found: nothing is sent." } }
                 }
             }
         }

@@ -1,7 +1,6 @@
 //! One update: how it stands, its request, the last response and what decided on it, its history.
 
-use ddns_core::history::record::Record;
-use ddns_core::update::status::{Row, UpdateState};
+use ddns_core::journal::{Record, Row, UpdateState};
 use ddns_core::web::overview::{address, link};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
@@ -46,7 +45,7 @@ impl Render for DetailsModel<'_> {
                     div.row {
                         h1 { (self.row.domain) }
                         span.tag { (self.row.kind) }
-                        (pill(state))
+                        (pill(state, state.word()))
                     }
                     (button)
                 }

@@ -1,13 +1,13 @@
 //! How this host stands in its group: on the first view, where there is one.
 
+use ddns_core::journal::UpdateState;
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::UpdateState;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
-use super::parts::{Icon, Tone, left, notice, time};
+use super::parts::{Tone, left, notice, pill, said, time};
 
 /// How many members are shown.
 const MAX_MEMBERS: usize = 20;
@@ -45,16 +45,14 @@ fn capital(text: &str) -> String {
 }
 
 fn sign(role: Role) -> Markup {
-    let (state, words) = match role {
-        Role::Holder => (UpdateState::UpToDate, "holds the lease"),
-        Role::StandBy => (UpdateState::StandBy, "stands by"),
-        Role::Joining => (UpdateState::Sending, "joins"),
-        Role::TakingOver => (UpdateState::Sending, "takes over"),
-        Role::HandingOver => (UpdateState::HeldBack, "gives back"),
-        Role::Unconfirmed => (UpdateState::Retrying, "not confirmed"),
-        Role::Left => (UpdateState::StandBy, "left"),
+    let state = match role {
+        Role::Holder => UpdateState::UpToDate,
+        Role::Joining | Role::TakingOver => UpdateState::Sending,
+        Role::HandingOver => UpdateState::HeldBack,
+        Role::Unconfirmed => UpdateState::Retrying,
+        Role::StandBy | Role::Left => UpdateState::StandBy,
     };
-    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
+    pill(state, role.word())
 }
 
 fn table(members: &[Seen]) -> Markup {
@@ -78,9 +76,9 @@ fn table(members: &[Seen]) -> Markup {
 
 fn stands(seen: &Seen) -> Markup {
     let (state, words) = match seen {
-        Seen { is_holder: true, .. } => (UpdateState::UpToDate, "holds the lease"),
+        Seen { is_holder: true, .. } => (UpdateState::UpToDate, Role::Holder.word()),
         Seen { ready: true, .. } => (UpdateState::StandBy, "ready"),
         _ => (UpdateState::NoAddress, "not ready"),
     };
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+    said(state, words)
 }

@@ -1,14 +1,12 @@
 //! What happened, the latest first: the same that `ddns history` shows.
 
-use ddns_core::history::filter::RecordKind;
-use ddns_core::history::record::{HistoryEvent, Record};
+use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::UpdateState;
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
-use super::parts::{Icon, ListRange, Tone, empty, notice, pager, response, time};
+use super::parts::{ListRange, Tone, empty, notice, pager, response, said, time};
 
 /// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
@@ -54,7 +52,7 @@ impl HistoryModel<'_> {
                         placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
                     select name="outcome" aria-label="Outcome" data-submit {
                         @for kind in RecordKind::ALL {
-                            option value=(kind.name()) selected[kind == self.kind] { (words(kind)) }
+                            option value=(kind.key()) selected[kind == self.kind] { (kind.word()) }
                         }
                     }
                     button { "Filter" }
@@ -71,16 +69,6 @@ impl HistoryModel<'_> {
             "Nothing matches",
             html! { "Nothing of this kind happened. " a href="/history" { "Show everything" } "." },
         )
-    }
-}
-
-fn words(kind: RecordKind) -> &'static str {
-    match kind {
-        RecordKind::All => "everything",
-        RecordKind::Failed => "failures",
-        RecordKind::Changed => "changed addresses",
-        RecordKind::Accepted => "accepted",
-        RecordKind::Group => "the group",
     }
 }
 
@@ -110,22 +98,19 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
     }
 }
 
-fn sign(event: HistoryEvent) -> Markup {
-    let (state, words) = match event {
-        HistoryEvent::Accepted => (UpdateState::UpToDate, "accepted"),
-        HistoryEvent::Unchanged => (UpdateState::UpToDate, "accepted, unchanged"),
-        HistoryEvent::Failed => (UpdateState::Retrying, "failed"),
-        HistoryEvent::Stopped => (UpdateState::Stopped, "stopped"),
-        HistoryEvent::HeldBack => (UpdateState::HeldBack, "held back"),
-        HistoryEvent::Address => (UpdateState::Sending, "address changed"),
-        HistoryEvent::NoAddress => (UpdateState::NoAddress, "no address"),
-        HistoryEvent::SourceFailed => (UpdateState::Retrying, "source failed"),
-        HistoryEvent::SourceRecovered => (UpdateState::UpToDate, "source recovered"),
-        HistoryEvent::TookOver => (UpdateState::UpToDate, "took over"),
-        HistoryEvent::GaveBack => (UpdateState::StandBy, "gave back"),
-        HistoryEvent::Lost => (UpdateState::Retrying, "lost"),
+fn sign(event: EventKind) -> Markup {
+    let state = match event {
+        EventKind::Accepted | EventKind::Unchanged | EventKind::SourceRecovered | EventKind::TookOver => {
+            UpdateState::UpToDate
+        }
+        EventKind::Failed | EventKind::SourceFailed | EventKind::Lost => UpdateState::Retrying,
+        EventKind::Stopped => UpdateState::Stopped,
+        EventKind::HeldBack => UpdateState::HeldBack,
+        EventKind::Address => UpdateState::Sending,
+        EventKind::NoAddress => UpdateState::NoAddress,
+        EventKind::GaveBack => UpdateState::StandBy,
     };
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+    said(state, event.word())
 }
 
 fn told(record: &Record, clock: &Clock<'_>) -> Markup {
@@ -136,23 +121,23 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
     html! {
         p.soft {
             @match record.event {
-                HistoryEvent::Accepted | HistoryEvent::Unchanged => {
+                EventKind::Accepted | EventKind::Unchanged => {
                     (address()) (before())
                     @if let Some(status) = record.status { " · " (status) }
                     @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }
                     @if record.attempt > 1 { " · try " (record.attempt) }
                 }
-                HistoryEvent::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
-                HistoryEvent::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
-                HistoryEvent::HeldBack => {
+                EventKind::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
+                EventKind::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
+                EventKind::HeldBack => {
                     (address()) " · " (reason)
                     @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
                 }
-                HistoryEvent::Address => { (address()) (before()) " · " (source()) }
-                HistoryEvent::NoAddress => { "No source gave an address any more" (before()) "." }
-                HistoryEvent::SourceFailed => { (source()) ": " (reason) }
-                HistoryEvent::SourceRecovered => { (source()) }
-                HistoryEvent::TookOver | HistoryEvent::GaveBack | HistoryEvent::Lost => { "This host " (record.sentence()) "." }
+                EventKind::Address => { (address()) (before()) " · " (source()) }
+                EventKind::NoAddress => { "No source gave an address any more" (before()) "." }
+                EventKind::SourceFailed => { (source()) ": " (reason) }
+                EventKind::SourceRecovered => { (source()) }
+                EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => { "This host " (record.sentence()) "." }
             }
         }
     }

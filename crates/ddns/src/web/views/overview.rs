@@ -1,7 +1,7 @@
 //! The first view.
 
+use ddns_core::journal::{Row, Status, UpdateState};
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::{Row, Status, UpdateState};
 use ddns_core::web::overview::{Current, Overview, OverviewQuery, PER_PAGE, Sort, Trouble, address, details_link};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
@@ -112,7 +112,7 @@ impl OverviewModel<'_> {
                             span { a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) } }
                         }
                         @if more > 0 { span.soft { "and " (grouped(more)) " more" } }
-                        (pill(trouble.state))
+                        (pill(trouble.state, trouble.state.word()))
                     }
                     p { (why(first, trouble.next)) " " (self.held(first)) }
                 }

@@ -1,13 +1,13 @@
 //! What views are made of: a state, a time, a countdown, a strip of days, a pager, a text to copy, a field.
 
+use ddns_core::journal::UpdateState;
 use ddns_core::text::number::grouped;
-use ddns_core::update::status::UpdateState;
 use ddns_core::web::when::{When, countdown};
 use maud::{Markup, Render, html};
 
 use ddns_core::net::status::with_reason;
 
-/// A sign of [`SPRITE`]; the words are beside it.
+/// A sign, in the order of [`SHAPES`]; the words are beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Icon {
     Good,
@@ -34,46 +34,33 @@ impl Icon {
             UpdateState::Stopped => Self::Stopped,
         }
     }
-
-    fn place(self) -> &'static str {
-        match self {
-            Self::Good => "#i-good",
-            Self::Sending => "#i-sending",
-            Self::Held => "#i-held",
-            Self::Doubt => "#i-doubt",
-            Self::NoAddress => "#i-none",
-            Self::Retrying => "#i-retrying",
-            Self::Stopped => "#i-stopped",
-            Self::Info => "#i-info",
-            Self::Theme => "#i-theme",
-            Self::Empty => "#i-empty",
-        }
-    }
 }
 
 impl Render for Icon {
     fn render(&self) -> Markup {
-        html! { svg.i aria-hidden="true" { use href=(self.place()) {} } }
+        html! { svg.i aria-hidden="true" { use href={ "#" (SHAPES[*self as usize].0) } {} } }
     }
 }
 
-/// The drawings of every [`Icon`], once for each page.
+/// The drawing of every [`Icon`], and what it is called.
+const SHAPES: [(&str, &str); Icon::Empty as usize + 1] = [
+    ("i-good", "M3 8.5 6.5 12 13 4.5"),
+    ("i-sending", "M8 13V3M3.5 7.5 8 3l4.5 4.5"),
+    ("i-held", "M5.5 3v10M10.5 3v10"),
+    ("i-doubt", "M8 1.5 14.5 8 8 14.5 1.5 8z"),
+    ("i-none", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2z"),
+    ("i-retrying", "M8 2.5 14.5 13.5h-13zM8 7v2.6M8 11.6v.01"),
+    ("i-stopped", "M3 3h10v10H3z"),
+    ("i-info", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 7.5v3.5M8 5v.01"),
+    ("i-theme", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 2v12M10.5 3v10M13 5v6"),
+    ("i-empty", "M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14"),
+];
+
+/// The drawings, once for each page.
 pub(super) fn sprite() -> Markup {
-    let shapes = [
-        ("i-good", "M3 8.5 6.5 12 13 4.5"),
-        ("i-sending", "M8 13V3M3.5 7.5 8 3l4.5 4.5"),
-        ("i-held", "M5.5 3v10M10.5 3v10"),
-        ("i-doubt", "M8 1.5 14.5 8 8 14.5 1.5 8z"),
-        ("i-none", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2z"),
-        ("i-retrying", "M8 2.5 14.5 13.5h-13zM8 7v2.6M8 11.6v.01"),
-        ("i-stopped", "M3 3h10v10H3z"),
-        ("i-info", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 7.5v3.5M8 5v.01"),
-        ("i-theme", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 2v12M10.5 3v10M13 5v6"),
-        ("i-empty", "M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14"),
-    ];
     html! {
         svg width="0" height="0" aria-hidden="true" hidden {
-            @for (id, shape) in shapes {
+            @for (id, shape) in SHAPES {
                 symbol id=(id) viewBox="0 0 16 16" { path d=(shape) {} }
             }
         }
@@ -82,12 +69,17 @@ pub(super) fn sprite() -> Markup {
 
 /// A state by word, sign and colour.
 pub(crate) fn state(state: UpdateState) -> Markup {
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (state.word()) } }
+    said(state, state.word())
+}
+
+/// What looks like a state, in other words.
+pub(crate) fn said(state: UpdateState, words: &str) -> Markup {
+    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }
 
 /// The same on a ground of its colour.
-pub(crate) fn pill(state: UpdateState) -> Markup {
-    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (state.word()) } }
+pub(crate) fn pill(state: UpdateState, words: &str) -> Markup {
+    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
 }
 
 /// A moment in words; a script shows the exact one on hover.

@@ -1,6 +1,6 @@
 //! The last days of an update: one cell a day, the worst that happened, changes of the address marked.
 
-use ddns_core::history::days::{DAYS, Day, Mark};
+use ddns_core::journal::{DAYS, Day, EventKind, UpdateState};
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
@@ -13,16 +13,16 @@ const STEP: usize = 6;
 /// The drawing: one path for each run of days of a kind, dashed into cells by the style sheet.
 fn paths(cells: &[Day]) -> Markup {
     let mut at = 0;
-    let runs = cells.chunk_by(|one, other| one.mark == other.mark).map(|run| {
+    let runs = cells.chunk_by(|one, other| one.worst == other.worst).map(|run| {
         let begin = at;
         at += run.len();
-        (run[0].mark, begin * STEP, run.len() * STEP - 2)
+        (run[0].worst, begin * STEP, run.len() * STEP - 2)
     });
     let changes =
         cells.iter().enumerate().filter(|(_, cell)| cell.is_change).map(|(at, _)| format!("M{} 17h4", at * STEP));
     let changes: String = changes.collect();
     html! {
-        @for (mark, begin, length) in runs { path class=[class(mark)] d={ "M" (begin) " 7h" (length) } {} }
+        @for (worst, begin, length) in runs { path class=[class(worst)] d={ "M" (begin) " 7h" (length) } {} }
         @if !changes.is_empty() { path.c d=(changes) {} }
     }
 }
@@ -46,8 +46,8 @@ fn said(cells: &Strip, clock: &Clock<'_>) -> String {
         (0..DAYS).filter(|at| wanted(&cells[*at])).map(|at| date(at, clock)).collect()
     };
     let kinds = [
-        ("stopped on", dates(|day| day.mark == Mark::Stopped)),
-        ("failed on", dates(|day| day.mark == Mark::Failed)),
+        ("stopped on", dates(|day| day.worst == Some(EventKind::Stopped))),
+        ("failed on", dates(|day| day.worst == Some(EventKind::Failed))),
         ("address changed on", dates(|day| day.is_change)),
     ];
     let told: Vec<String> = kinds
@@ -76,7 +76,7 @@ pub(crate) fn table(cells: &Strip, clock: &Clock<'_>) -> Markup {
                     @for (at, day) in cells.iter().enumerate().rev() {
                         tr {
                             th scope="row" { (date(at, clock)) }
-                            td { (words(day.mark)) }
+                            td { (words(day.worst)) }
                             td { @if day.is_change { "changed" } }
                         }
                     }
@@ -86,41 +86,39 @@ pub(crate) fn table(cells: &Strip, clock: &Clock<'_>) -> Markup {
     }
 }
 
-fn class(mark: Mark) -> Option<&'static str> {
-    match mark {
-        Mark::Unknown => None,
-        Mark::Good => Some("g"),
-        Mark::Failed => Some("w"),
-        Mark::Stopped => Some("b"),
+fn class(worst: Option<EventKind>) -> Option<&'static str> {
+    match worst? {
+        EventKind::Stopped => Some("b"),
+        EventKind::Failed => Some("w"),
+        _ => Some("g"),
     }
 }
 
-fn words(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Unknown => "not known",
-        Mark::Good => "up to date",
-        Mark::Failed => "failed",
-        Mark::Stopped => "stopped",
+fn words(worst: Option<EventKind>) -> &'static str {
+    match worst {
+        None => "not known",
+        Some(EventKind::Accepted) => UpdateState::UpToDate.word(),
+        Some(kind) => kind.word(),
     }
 }
 
 /// What the colours mean.
 pub(crate) fn legend() -> Markup {
-    let cell = |mark: Mark, is_change: bool, words: &str| {
+    let cell = |worst: Option<EventKind>, is_change: bool| {
         html! {
             li {
-                svg.strip viewBox="0 0 4 18" aria-hidden="true" { (paths(&[Day { mark, is_change }])) }
-                (words)
+                svg.strip viewBox="0 0 4 18" aria-hidden="true" { (paths(&[Day { worst, is_change }])) }
+                (if is_change { EventKind::Address.word() } else { words(worst) })
             }
         }
     };
     html! {
         ul.legend {
-            (cell(Mark::Good, false, "up to date"))
-            (cell(Mark::Failed, false, "failed"))
-            (cell(Mark::Stopped, false, "stopped"))
-            (cell(Mark::Good, true, "address changed"))
-            (cell(Mark::Unknown, false, "not known"))
+            (cell(Some(EventKind::Accepted), false))
+            (cell(Some(EventKind::Failed), false))
+            (cell(Some(EventKind::Stopped), false))
+            (cell(Some(EventKind::Accepted), true))
+            (cell(None, false))
         }
     }
 }

@@ -4,13 +4,10 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::history::days::{DAYS, Day, Mark};
-use ddns_core::history::filter::RecordKind;
-use ddns_core::history::record::{HistoryEvent, Record};
+use ddns_core::journal::{DAYS, Day, EventKind, Record, RecordKind, Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
-use ddns_core::update::status::{Row, Status, UpdateState};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::{OverviewQuery, overview};
 use ddns_core::web::when::Clock;
@@ -43,19 +40,14 @@ fn row(domain: &str, address: &str, state: UpdateState) -> Row {
     Row {
         domain: domain.to_owned(),
         kind: if address.contains(':') { "AAAA" } else { "A" }.to_owned(),
-        endpoint: None,
         address: found,
         source: found.map(|ip| if ip.is_ipv4() { "public" } else { "default" }.to_owned()),
         accepted: found.map(|_| NOW - 78_540),
         accepted_address: found,
-        in_doubt: None,
         state,
-        next: None,
-        failures: None,
-        reason: None,
         last_status: Some(200),
         last_ms: Some(112),
-        is_expired: false,
+        ..Row::default()
     }
 }
 
@@ -141,14 +133,14 @@ fn nasty_membership() -> Membership {
 }
 
 fn strip(seed: usize) -> Strip {
-    let mut days = [Day { mark: Mark::Good, is_change: false }; DAYS];
+    let mut days = [Day { worst: Some(EventKind::Accepted), is_change: false }; DAYS];
     days[..seed * 5 % 11].fill(Day::default());
     if seed % 4 == 1 {
-        days[12 + seed % 9] = Day { mark: Mark::Failed, is_change: false };
-        days[13 + seed % 9] = Day { mark: Mark::Failed, is_change: true };
+        days[12 + seed % 9] = Day { worst: Some(EventKind::Failed), is_change: false };
+        days[13 + seed % 9] = Day { worst: Some(EventKind::Failed), is_change: true };
     }
     if seed == 9 {
-        days[26..].fill(Day { mark: Mark::Stopped, is_change: false });
+        days[26..].fill(Day { worst: Some(EventKind::Stopped), is_change: false });
     }
     days[28 - seed % 3].is_change = true;
     days
@@ -216,40 +208,40 @@ fn records() -> Vec<Record> {
             domain: Some("nas.example.com".to_owned()),
             reason: failed("503"),
             attempt: 3,
-            ..record(40, HistoryEvent::Failed)
+            ..record(40, EventKind::Failed)
         },
-        record(1_260, HistoryEvent::Accepted),
-        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, HistoryEvent::Address) },
+        record(1_260, EventKind::Accepted),
+        Record { domain: None, source: Some("public".to_owned()), ..record(1_300, EventKind::Address) },
         Record {
             reason: failed("200: badauth"),
             domain: Some("old.example.net".to_owned()),
-            ..record(9_000, HistoryEvent::Stopped)
+            ..record(9_000, EventKind::Stopped)
         },
         Record {
             reason: failed("the service asked to wait"),
             until: Some(NOW + 900),
-            ..record(30_000, HistoryEvent::HeldBack)
+            ..record(30_000, EventKind::HeldBack)
         },
         Record {
             reason: failed("connect to dns.example.com: connection refused"),
-            ..record(90_000, HistoryEvent::Failed)
+            ..record(90_000, EventKind::Failed)
         },
         Record {
             domain: None,
             source: Some("url:https://ip.example/".to_owned()),
             reason: failed(NASTY),
-            ..record(200_000, HistoryEvent::SourceFailed)
+            ..record(200_000, EventKind::SourceFailed)
         },
         Record {
             domain: None,
             source: Some("url:https://ip.example/".to_owned()),
-            ..record(199_000, HistoryEvent::SourceRecovered)
+            ..record(199_000, EventKind::SourceRecovered)
         },
-        Record { domain: None, address: None, ..record(300_000, HistoryEvent::NoAddress) },
-        Record { previous: ip("203.0.113.7"), ..record(400_000, HistoryEvent::Unchanged) },
-        of_group(410_000, HistoryEvent::TookOver, None),
-        of_group(500_000, HistoryEvent::GaveBack, failed("this host has no address")),
-        of_group(600_000, HistoryEvent::Lost, failed(NASTY)),
+        Record { domain: None, address: None, ..record(300_000, EventKind::NoAddress) },
+        Record { previous: ip("203.0.113.7"), ..record(400_000, EventKind::Unchanged) },
+        of_group(410_000, EventKind::TookOver, None),
+        of_group(500_000, EventKind::GaveBack, failed("this host has no address")),
+        of_group(600_000, EventKind::Lost, failed(NASTY)),
     ]
 }
 

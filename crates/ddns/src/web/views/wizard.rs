@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
+use ddns_core::journal::UpdateState;
 use ddns_core::net::family::Family;
 use ddns_core::recipe::{KINDS, Recipe};
 use maud::{Markup, html};
 
-use super::parts::{FormField, Icon, Tone, code, empty, notice, token_field};
+use super::parts::{FormField, Tone, code, empty, notice, said, token_field};
 use crate::web::sent::RedactedRequest;
 
 /// How many requests are shown.
@@ -402,18 +403,17 @@ fn example(missing: &[Family]) -> String {
 }
 
 fn responded(sent: &RedactedRequest, responded: &Responded) -> Markup {
-    let (is_accepted, words, status, body) = match responded {
-        Responded::Response { is_accepted: true, status, body } => (true, "accepted: ", status, Some(body)),
-        Responded::Response { status, body, .. } => (false, "not accepted: ", status, Some(body)),
-        Responded::Unanswered(why) => (false, "not accepted: ", why, None),
-        Responded::Unsent(why) => (false, "not sent: ", why, None),
+    let (state, words, status, body) = match responded {
+        Responded::Response { is_accepted: true, status, body } => {
+            (UpdateState::UpToDate, "accepted", status, Some(body))
+        }
+        Responded::Response { status, body, .. } => (UpdateState::Stopped, "not accepted", status, Some(body)),
+        Responded::Unanswered(why) => (UpdateState::Stopped, "not accepted", why, None),
+        Responded::Unsent(why) => (UpdateState::Stopped, "not sent", why, None),
     };
     html! {
         div {
-            p.state.(if is_accepted { "up_to_date" } else { "stopped" }) {
-                (if is_accepted { Icon::Good } else { Icon::Stopped })
-                (words) (status)
-            }
+            p { (said(state, &format!("{words}: {status}"))) }
             @match body {
                 None => {}
                 Some(body) if body.is_empty() => { p.soft { "No text came with it." } }

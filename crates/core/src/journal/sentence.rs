@@ -1,43 +1,26 @@
-//! What happened, as sentences for the log.
+//! What happened, as sentences for people: in the log, and in the history.
 
-use super::plan::Plan;
+use super::event::{EventKind, Held, JournalEvent, Settled, What};
+use super::record::Record;
+use crate::lease::role_change;
 use crate::net::status::with_reason;
 use crate::text::duration::{duration, seconds};
-use crate::text::log_format::Level;
-use crate::update::Update;
-use crate::update::happened::{Happened, Held, Settled, What};
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 
-/// The log that something belongs to, by its configuration, how important it is, and whether it has a sentence.
-pub fn level(what: &What, plan: &Plan) -> Option<(usize, Level)> {
-    match what {
-        What::Settled(settled) => {
-            let level = if settled.outcome.is_accepted() { Level::Info } else { Level::Error };
-            Some((plan.config_of(settled.entry), level))
-        }
-        What::Held(held) => {
-            Some((plan.config_of(held.entry), if held.is_repeat { Level::Debug } else { Level::Error }))
-        }
-        What::Said { config, level, .. } => Some((*config, *level)),
-        _ => None,
-    }
-}
+/// What is said of an endpoint that did not change anything.
+const HAD_IT: &str = ", it had this address already";
 
-/// What happened, for people; empty where [`level`] is none.
-pub fn sentence(Happened { at, what }: &Happened, plan: &Plan) -> String {
+/// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
+/// how the callback sends.
+pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: bool, has_body: bool) -> String {
     match what {
-        What::Settled(settled) => {
-            let is_one_of_several = plan.config(plan.config_of(settled.entry)).entries.len() > 1;
-            let origin = settled.endpoint.as_deref().filter(|_| is_one_of_several);
-            line(settled, origin, plan.entry(settled.entry).callback.body.is_some())
+        What::Settled(settled) => line(settled, settled.endpoint.as_deref().filter(|_| is_one_of_several), has_body),
+        What::Held(Held { about, ip, until: Some(until), why, .. }) => {
+            format!("{about} {ip}: held back for {}: {why}", seconds(until.saturating_sub(*at)))
         }
-        What::Held(Held { domain, family, ip, until, why, .. }) => {
-            let update = Update { domain, family: *family, ip: *ip };
-            if let Some(until) = until {
-                return format!("{update}: held back for {}: {why}", seconds(until.saturating_sub(*at)));
-            }
+        What::Held(Held { about, ip, why, .. }) => {
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
-            format!("{update}: stopped: the service refused it for good with `{why}`; {way_out}")
+            format!("{about} {ip}: stopped: the service refused it for good with `{why}`; {way_out}")
         }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),
@@ -46,23 +29,20 @@ pub fn sentence(Happened { at, what }: &Happened, plan: &Plan) -> String {
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. The origin is named where there are several.
 fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
-    let update = Update { domain: &settled.domain, family: settled.family, ip: settled.ip };
+    let update = format!("{} {}", settled.about, settled.ip);
     let took = settled.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
     let again = settled.retry_in.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
     match &settled.outcome {
-        Outcome::Accepted(status) => {
+        outcome @ (Outcome::Accepted(status) | Outcome::Unchanged(status)) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
-            format!("{update}: accepted{by} ({status}, {took} ms)")
+            let had = if matches!(outcome, Outcome::Unchanged(_)) { HAD_IT } else { "" };
+            format!("{update}: accepted{by}{had} ({status}, {took} ms)")
         }
-        Outcome::Unchanged(status) => {
-            let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
-            format!("{update}: accepted{by}, it had this address already ({status}, {took} ms)")
-        }
-        Outcome::Rejected { status, words } => {
+        Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
-        Outcome::Wait { status, words, .. } => {
+        Outcome::Failed(Why::Wait { status, words, .. }) => {
             format!("{update}: failed: {endpoint} asks to wait: {} ({took} ms){again}", quoted(*status, words))
         }
         Outcome::Stopped { status, words, .. } => {
@@ -72,7 +52,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
                  its configuration changes, or `ddns --retry-stopped` says so."
             )
         }
-        Outcome::Refused(status) => {
+        Outcome::Failed(Why::Response { status, .. }) => {
             let advice = match status {
                 405 => allowed(has_body, settled.allow.as_deref().unwrap_or_default()),
                 _ => advice(*status).to_owned(),
@@ -86,7 +66,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
                 with_reason(*status)
             )
         }
-        Outcome::Failed { why, .. } => format!("{update}: failed: {why} ({took} ms){again}"),
+        Outcome::Failed(Why::NoResponse { why, .. }) => format!("{update}: failed: {why} ({took} ms){again}"),
     }
 }
 
@@ -119,15 +99,56 @@ fn allowed(has_body: bool, allow: &str) -> String {
     }
 }
 
+impl Record {
+    /// What happened, without the domain and the address: `accepted (204, 12 ms), 203.0.113.6 before`.
+    pub fn sentence(&self) -> String {
+        if let Some(kind) = self.event.of_group() {
+            let group = self.group.as_deref().unwrap_or("unknown");
+            return role_change::sentence(kind, group, self.reason.as_deref());
+        }
+        let before = || self.previous.map_or_else(String::new, |ip| format!(", {ip} before"));
+        let reason = self.reason.as_deref().unwrap_or("no reason is known");
+        let source = self.source.as_deref().unwrap_or("unknown");
+        match self.event {
+            EventKind::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
+            EventKind::Accepted => format!("accepted again{}", self.response()),
+            EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
+            EventKind::Failed => {
+                let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
+                format!("failed: {reason}{tries}")
+            }
+            EventKind::Stopped => format!("stopped: the service said `{reason}`"),
+            EventKind::HeldBack => {
+                let left = self.until.unwrap_or(self.at).saturating_sub(self.at);
+                format!("held back for {}: {reason}", seconds(left))
+            }
+            EventKind::Address => format!("new address, from {source}{}", before()),
+            EventKind::NoAddress => format!("no address found{}", before()),
+            EventKind::SourceFailed => format!("no address from {source}: {reason}"),
+            EventKind::SourceRecovered => format!("an address from {source} again"),
+            EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => String::new(),
+        }
+    }
+
+    /// ` (204, 12 ms)`
+    fn response(&self) -> String {
+        match (self.status, self.took) {
+            (Some(status), Some(took)) => format!(" ({status}, {took} ms)"),
+            (Some(status), None) => format!(" ({status})"),
+            _ => String::new(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
     use std::time::Duration;
 
+    use super::*;
+    use crate::journal::About;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-
-    use super::*;
 
     #[test]
     fn the_advice_after_405_follows_what_is_allowed() {
@@ -147,13 +168,11 @@ mod tests {
     #[test]
     fn the_time_of_a_retry_stands_before_the_advice() {
         let settled = Settled {
-            entry: 0,
-            domain: Domain::parse("home.example.com").expect("a name"),
-            family: Family::V4,
+            about: About { entry: 0, domain: Domain::parse("home.example.com").expect("a name"), family: Family::V4 },
             endpoint: None,
             ip: IpAddr::from([203, 0, 113, 7]),
             previous: None,
-            outcome: Outcome::Refused(404),
+            outcome: Outcome::of_status(404),
             took: Duration::from_millis(5),
             attempt: 1,
             is_repeat: false,

@@ -1,13 +1,12 @@
 //! What a running instance, or the cache, knows of every update; its JSON is sent and shown.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::lease::membership::Membership;
 use crate::text::own_json::lenient;
-use crate::update::outcome::Outcome;
+use crate::text::vocabulary::vocabulary;
 use crate::update::state::Accepted;
 
 /// How every update stands.
@@ -41,7 +40,7 @@ pub struct SyncResult {
 }
 
 /// How one update stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The domain.
     pub domain: String,
@@ -88,71 +87,35 @@ pub struct Last {
     pub took: u32,
 }
 
-/// How an update stands: one key in JSON, metrics, addresses of the page and its style sheet, one word for people. The worst is
-/// the last one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", from = "String")]
-pub enum UpdateState {
-    /// The endpoint accepted this address, and that counts.
-    UpToDate,
-    /// No service runs; the cache remembers that it was accepted.
-    Accepted,
-    /// Another host of the group sends it, or nobody does yet.
-    StandBy,
-    /// It is being sent, or about to be.
-    Sending,
-    /// The service asked to wait, or `min_interval` has not passed.
-    HeldBack,
-    /// No service runs; a request was not settled, or nothing was accepted yet.
-    InDoubt,
-    /// No source gives an address.
-    NoAddress,
-    /// It failed, its endpoint pauses, or an older request may still arrive.
-    Retrying,
-    /// The service refused it for good.
-    Stopped,
+vocabulary! {
+    /// How an update stands: one key in JSON, metrics, addresses of the page and its style sheet, one word for people. The worst is
+    /// the last one.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case", from = "String")]
+    pub enum UpdateState {
+        /// The endpoint accepted this address, and that counts.
+        UpToDate = "up_to_date" "up to date",
+        /// No service runs; the cache remembers that it was accepted.
+        Accepted = "accepted",
+        /// Another host of the group sends it, or nobody does yet.
+        StandBy = "stand_by" "stands by",
+        /// It is being sent, or about to be.
+        Sending = "sending",
+        /// The service asked to wait, or `min_interval` has not passed.
+        HeldBack = "held_back" "held back",
+        /// No service runs; a request was not settled, or nothing was accepted yet.
+        #[default]
+        InDoubt = "in_doubt" "in doubt",
+        /// No source gives an address.
+        NoAddress = "no_address" "no address",
+        /// It failed, its endpoint pauses, or an older request may still arrive.
+        Retrying = "retrying",
+        /// The service refused it for good.
+        Stopped = "stopped",
+    }
 }
 
 impl UpdateState {
-    /// All of them, the best first, each with its key and its word.
-    const TABLE: [(Self, &'static str, &'static str); 9] = [
-        (Self::UpToDate, "up_to_date", "up to date"),
-        (Self::Accepted, "accepted", "accepted"),
-        (Self::StandBy, "stand_by", "stands by"),
-        (Self::Sending, "sending", "sending"),
-        (Self::HeldBack, "held_back", "held back"),
-        (Self::InDoubt, "in_doubt", "in doubt"),
-        (Self::NoAddress, "no_address", "no address"),
-        (Self::Retrying, "retrying", "retrying"),
-        (Self::Stopped, "stopped", "stopped"),
-    ];
-
-    /// All of them, the best first.
-    pub const ALL: [Self; 9] = {
-        let mut all = [Self::UpToDate; 9];
-        let mut at = 0;
-        while at < all.len() {
-            all[at] = Self::TABLE[at].0;
-            at += 1;
-        }
-        all
-    };
-
-    /// What programs call it.
-    pub fn key(self) -> &'static str {
-        Self::TABLE[self as usize].1
-    }
-
-    /// What people call it.
-    pub fn word(self) -> &'static str {
-        Self::TABLE[self as usize].2
-    }
-
-    /// The state that [`UpdateState::key`] names.
-    pub fn parse(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.key() == key)
-    }
-
     /// Whether nothing is left to be done by this host.
     pub fn is_good(self) -> bool {
         matches!(self, Self::UpToDate | Self::Accepted | Self::StandBy)
@@ -164,7 +127,7 @@ impl From<String> for UpdateState {
     fn from(key: String) -> Self {
         match key.as_str() {
             "retry" | "waiting" => Self::Retrying,
-            key => Self::parse(key).unwrap_or(Self::InDoubt),
+            key => Self::parse(key).unwrap_or_default(),
         }
     }
 }
@@ -227,28 +190,6 @@ impl Status {
             && self.rows.iter().all(|row| row.state.is_good())
             && self.group.as_ref().is_none_or(Membership::is_good)
     }
-}
-
-/// Why an update failed, in a few words.
-pub fn reason(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Accepted(status) | Outcome::Unchanged(status) | Outcome::Refused(status) => status.to_string(),
-        Outcome::Rejected { status, words }
-        | Outcome::Wait { status, words, .. }
-        | Outcome::Stopped { status, words, .. } => {
-            if words.is_empty() {
-                status.to_string()
-            } else {
-                format!("{status}: {words}")
-            }
-        }
-        Outcome::Failed { why, .. } => why.clone(),
-    }
-}
-
-/// Whole seconds, the started one included.
-pub fn seconds(duration: Duration) -> u64 {
-    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
 #[cfg(test)]

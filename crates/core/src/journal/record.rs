@@ -5,14 +5,12 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lease::role_change::{LeaseChange, RoleChange};
+use super::event::{EventKind, Held, JournalEvent, Settled, What};
+use crate::lease::role_change::RoleChange;
 use crate::net::family::Family;
 use crate::text::json::push_escaped;
 use crate::text::number::push_number;
 use crate::text::own_json::{self, lenient};
-use crate::update::happened::{Happened, Held, Settled, What};
-use crate::update::outcome::Outcome;
-use crate::update::status::reason;
 
 /// Most lines are no longer.
 const LIKELY: usize = 256;
@@ -20,77 +18,13 @@ const LIKELY: usize = 256;
 /// Longer reasons are cut, in characters, so that lines stay short.
 const MAX_REASON_CHARS: usize = 300;
 
-/// What a record is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HistoryEvent {
-    /// The endpoint accepted an update.
-    Accepted,
-    /// The same, and it had this address already.
-    Unchanged,
-    /// An update failed.
-    Failed,
-    /// The service refused an update for good.
-    Stopped,
-    /// An update that was due was not sent yet.
-    HeldBack,
-    /// The address of this host changed.
-    Address,
-    /// No source gave an address any more.
-    NoAddress,
-    /// A source gave no address.
-    SourceFailed,
-    /// A source that had failed gave an address again.
-    SourceRecovered,
-    /// This host took over the lease of its group.
-    TookOver,
-    /// It gave the lease back.
-    GaveBack,
-    /// It lost the lease.
-    Lost,
-}
-
-impl HistoryEvent {
-    /// Whether something went wrong.
-    pub fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed | Self::Lost)
-    }
-
-    /// Whether the endpoint has the address.
-    pub fn is_accepted(self) -> bool {
-        matches!(self, Self::Accepted | Self::Unchanged)
-    }
-
-    /// What happened to the lease of the group; `None` if it is about something else.
-    pub fn of_group(self) -> Option<LeaseChange> {
-        match self {
-            Self::TookOver => Some(LeaseChange::TookOver),
-            Self::GaveBack => Some(LeaseChange::GaveBack),
-            Self::Lost => Some(LeaseChange::Lost),
-            _ => None,
-        }
-    }
-
-    /// The event of an outcome.
-    pub(crate) fn of(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Accepted(_) => Self::Accepted,
-            Outcome::Unchanged(_) => Self::Unchanged,
-            Outcome::Stopped { .. } => Self::Stopped,
-            Outcome::Refused(_) | Outcome::Rejected { .. } | Outcome::Wait { .. } | Outcome::Failed { .. } => {
-                Self::Failed
-            }
-        }
-    }
-}
-
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// When, in seconds since the epoch.
     pub at: u64,
     /// What it is about.
-    pub event: HistoryEvent,
+    pub event: EventKind,
     /// Of which family the address or the record is; `None` if it is about the group.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
@@ -140,7 +74,7 @@ fn is_first(attempt: &u32) -> bool {
 
 impl Record {
     /// One that says nothing more.
-    pub fn new(at: u64, event: HistoryEvent, family: Option<Family>) -> Self {
+    pub fn new(at: u64, event: EventKind, family: Option<Family>) -> Self {
         Self {
             at,
             event,
@@ -162,7 +96,7 @@ impl Record {
     /// Whether the endpoint has another address now than it had, or this host has.
     pub fn is_change(&self) -> bool {
         match self.event {
-            HistoryEvent::Address => true,
+            EventKind::Address => true,
             event => event.is_accepted() && self.address != self.previous,
         }
     }
@@ -181,53 +115,46 @@ impl Record {
 
     /// What happened, as a record. `None` where it says no more than those before it: a try that failed as the one before it has
     /// one only when their number has doubled, so that a dead endpoint does not fill the history.
-    fn of(happened: &Happened) -> Option<Self> {
-        let new = |event, family: &Family| Self::new(happened.at, event, Some(*family));
-        Some(match &happened.what {
+    fn of(JournalEvent { at, what }: &JournalEvent) -> Option<Self> {
+        let kind = what.kind()?;
+        let new = |family: &Family| Self::new(*at, kind, Some(*family));
+        Some(match what {
             What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return None,
-            What::SourceFailed { is_repeat: true, .. } | What::Said { .. } => return None,
-            What::Held(held) if held.is_repeat || held.until.is_none() => return None,
+            What::SourceFailed { is_repeat: true, .. }
+            | What::Held(Held { is_repeat: true, .. })
+            | What::Said { .. } => {
+                return None;
+            }
             What::Settled(settled) => Self {
-                domain: Some(settled.domain.to_string()),
+                domain: Some(settled.about.domain.to_string()),
                 endpoint: settled.endpoint.as_deref().map(str::to_owned),
                 address: Some(settled.ip),
                 previous: settled.previous,
                 status: settled.outcome.status(),
                 took: Some(milliseconds(settled)),
                 attempt: settled.attempt,
-                reason: (!settled.outcome.is_accepted()).then(|| cut(&reason(&settled.outcome))),
-                ..new(HistoryEvent::of(&settled.outcome), &settled.family)
+                reason: (!settled.outcome.is_accepted()).then(|| cut(&settled.outcome.reason())),
+                ..new(&settled.about.family)
             },
-            What::Held(Held { domain, family, ip, until, why, .. }) => Self {
-                domain: Some(domain.to_string()),
+            What::Held(Held { about, ip, until, why, .. }) => Self {
+                domain: Some(about.domain.to_string()),
                 address: Some(*ip),
                 until: *until,
                 reason: Some(cut(why)),
-                ..new(HistoryEvent::HeldBack, family)
+                ..new(&about.family)
             },
-            What::Address { family, ip, previous, source, .. } => Self {
-                address: Some(*ip),
-                previous: *previous,
-                source: Some(source.clone()),
-                ..new(HistoryEvent::Address, family)
-            },
-            What::NoAddress { family, previous, .. } => {
-                Self { previous: *previous, ..new(HistoryEvent::NoAddress, family) }
+            What::Address { family, ip, previous, source, .. } => {
+                let source = Some(source.clone());
+                Self { address: Some(*ip), previous: *previous, source, ..new(family) }
             }
+            What::NoAddress { family, previous, .. } => Self { previous: *previous, ..new(family) },
             What::SourceFailed { family, source, why, .. } => {
-                Self { source: Some(source.clone()), reason: Some(cut(why)), ..new(HistoryEvent::SourceFailed, family) }
+                Self { source: Some(source.clone()), reason: Some(cut(why)), ..new(family) }
             }
-            What::SourceRecovered { family, source, .. } => {
-                Self { source: Some(source.clone()), ..new(HistoryEvent::SourceRecovered, family) }
-            }
-            What::Role(RoleChange { group, kind, why, .. }) => {
-                let event = match kind {
-                    LeaseChange::TookOver => HistoryEvent::TookOver,
-                    LeaseChange::GaveBack => HistoryEvent::GaveBack,
-                    LeaseChange::Lost => HistoryEvent::Lost,
-                };
+            What::SourceRecovered { family, source, .. } => Self { source: Some(source.clone()), ..new(family) },
+            What::Role(RoleChange { group, why, .. }) => {
                 let (group, reason) = (Some(group.clone()), why.as_deref().map(cut));
-                Self { group, reason, ..Self::new(happened.at, event, None) }
+                Self { group, reason, ..Self::new(*at, kind, None) }
             }
         })
     }
@@ -242,7 +169,7 @@ pub struct RecordWriter {
 /// What the last line had in common with the one that comes, perhaps.
 #[derive(Debug)]
 struct SharedText {
-    key: (u64, HistoryEvent, Family, IpAddr, Option<IpAddr>, Option<u16>),
+    key: (u64, EventKind, Family, IpAddr, Option<IpAddr>, Option<u16>),
     endpoint: Option<Rc<str>>,
     /// Without the domain, and without the time that it took.
     line: String,
@@ -252,18 +179,18 @@ struct SharedText {
 
 impl RecordWriter {
     /// Adds the line of what happened. Nothing, where it says no more than the lines before it.
-    pub fn push(&mut self, out: &mut String, happened: &Happened) {
-        match &happened.what {
+    pub fn push(&mut self, out: &mut String, event: &JournalEvent) {
+        match &event.what {
             What::Settled(settled) if settled.attempt == 1 && settled.outcome.is_accepted() => {
-                self.push_accepted(out, happened.at, settled);
+                self.push_accepted(out, event.at, settled);
             }
-            _ => out.extend(Record::of(happened).map(|record| record.to_line() + "\n")),
+            _ => out.extend(Record::of(event).map(|record| record.to_line() + "\n")),
         }
     }
 
     fn push_accepted(&mut self, out: &mut String, at: u64, settled: &Settled) {
-        let Settled { family, ip, previous, outcome, .. } = settled;
-        let key = (at, HistoryEvent::of(outcome), *family, *ip, *previous, outcome.status());
+        let Settled { about, ip, previous, outcome, .. } = settled;
+        let key = (at, EventKind::of(outcome), about.family, *ip, *previous, outcome.status());
         let is_same = |last: &SharedText| last.key == key && last.endpoint == settled.endpoint;
         let SharedText { line, place, .. } = match &mut self.last {
             Some(last) if is_same(last) => last,
@@ -271,7 +198,7 @@ impl RecordWriter {
         };
         out.reserve(LIKELY);
         out.push_str(&line[..*place]);
-        push_escaped(out, settled.domain.as_str());
+        push_escaped(out, about.domain.as_str());
         out.push_str(line[*place..].trim_end_matches('}'));
         out.push_str(",\"ms\":");
         push_number(out, milliseconds(settled));
@@ -280,7 +207,7 @@ impl RecordWriter {
 }
 
 impl SharedText {
-    fn new(key: (u64, HistoryEvent, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
+    fn new(key: (u64, EventKind, Family, IpAddr, Option<IpAddr>, Option<u16>), endpoint: Option<Rc<str>>) -> Self {
         let (at, event, family, ip, previous, status) = key;
         let (domain, to) = (Some(String::new()), endpoint.as_deref().map(str::to_owned));
         let (address, new) = (Some(ip), Record::new(at, event, Some(family)));

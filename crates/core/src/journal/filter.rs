@@ -1,6 +1,7 @@
 //! Which records somebody wants to see.
 
-use crate::history::record::Record;
+use super::record::Record;
+use crate::text::vocabulary::vocabulary;
 
 /// What a record must be. By default, all are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,40 +16,21 @@ pub struct Filter {
     pub kind: RecordKind,
 }
 
-/// A kind of record that is looked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RecordKind {
-    /// Any.
-    #[default]
-    All,
-    /// Something failed or was stopped.
-    Failed,
-    /// An address changed, of this host or at an endpoint.
-    Changed,
-    /// An endpoint accepted an update.
-    Accepted,
-    /// The lease of the group was taken over, given back or lost.
-    Group,
-}
-
-impl RecordKind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::All, Self::Failed, Self::Changed, Self::Accepted, Self::Group];
-
-    /// Its name, in an address.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Failed => "failed",
-            Self::Changed => "changed",
-            Self::Accepted => "accepted",
-            Self::Group => "group",
-        }
-    }
-
-    /// The kind of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+vocabulary! {
+    /// A kind of record that is looked for.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum RecordKind {
+        /// Any.
+        #[default]
+        All = "all" "everything",
+        /// Something failed or was stopped.
+        Failed = "failed" "failures",
+        /// An address changed, of this host or at an endpoint.
+        Changed = "changed" "changed addresses",
+        /// An endpoint accepted an update.
+        Accepted = "accepted",
+        /// The lease of the group was taken over, given back or lost.
+        Group = "group" "the group",
     }
 }
 

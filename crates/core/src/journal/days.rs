@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::history::record::{HistoryEvent, Record};
+use super::event::EventKind;
+use super::record::Record;
 use crate::net::family::Family;
 
 /// How many days are shown.
@@ -11,25 +12,11 @@ pub const DAYS: usize = 30;
 /// The seconds of a day.
 const DAY: i64 = 86_400;
 
-/// How an update stood on a day, at its worst.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mark {
-    /// Nothing is known yet.
-    #[default]
-    Unknown,
-    /// What was sent was accepted, or nothing had to be sent.
-    Good,
-    /// Something failed.
-    Failed,
-    /// The service refused it for good.
-    Stopped,
-}
-
 /// One day of one update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Day {
-    /// The worst.
-    pub mark: Mark,
+    /// The worst of accepted, failed and stopped; `None` if nothing is known yet. Where nothing had to be sent, it is that of the day before.
+    pub worst: Option<EventKind>,
     /// Whether the endpoint got another address.
     pub is_change: bool,
 }
@@ -49,7 +36,7 @@ struct DayStrip {
     /// Up to that day, the last one at the end.
     days: [Day; DAYS],
     /// How it stood at its end.
-    now: Mark,
+    now: Option<EventKind>,
 }
 
 impl DayStrip {
@@ -58,7 +45,7 @@ impl DayStrip {
     fn move_to(&mut self, day: i64) {
         let ahead = usize::try_from(day.saturating_sub(self.last)).unwrap_or(0).min(DAYS);
         self.days.rotate_left(ahead);
-        self.days[DAYS - ahead..].fill(Day { mark: self.now, is_change: false });
+        self.days[DAYS - ahead..].fill(Day { worst: self.now, is_change: false });
         self.last = self.last.max(day);
     }
 }
@@ -75,10 +62,9 @@ impl Days {
 
     /// Takes in a record; they come in the order of their times.
     pub fn take(&mut self, record: &Record) {
-        let mark = match record.event {
-            HistoryEvent::Accepted | HistoryEvent::Unchanged => Mark::Good,
-            HistoryEvent::Failed => Mark::Failed,
-            HistoryEvent::Stopped => Mark::Stopped,
+        let worst = match record.event {
+            EventKind::Unchanged => Some(EventKind::Accepted),
+            kind if EventKind::OUTCOMES.contains(&kind) => Some(kind),
             _ => return,
         };
         let (Some(domain), Some(family)) = (record.domain.clone(), record.family) else { return };
@@ -90,9 +76,9 @@ impl Days {
         let Some(shown) = DAYS.checked_sub(back.saturating_add(1)).and_then(|at| strip.days.get_mut(at)) else {
             return;
         };
-        shown.mark = shown.mark.max(mark);
+        shown.worst = shown.worst.max(worst);
         shown.is_change |= record.is_change();
-        strip.now = mark;
+        strip.now = worst;
     }
 
     /// The last days of an update up to now, today at the end.

@@ -3,14 +3,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::days::{DAYS, Day, Days, Mark};
-use super::filter::{Filter, RecordKind};
-use super::record::{HistoryEvent, Record, RecordWriter};
+use super::*;
 use crate::lease::role_change as group;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
-use crate::update::happened::{Happened, Held, Settled, What};
-use crate::update::outcome::Outcome;
+use crate::update::outcome::{Outcome, Why};
 
 const NOW: u64 = 1_763_170_000;
 const DAY: u64 = 86_400;
@@ -21,9 +18,7 @@ fn ip(text: &str) -> IpAddr {
 
 fn settled(outcome: Outcome) -> Settled {
     Settled {
-        entry: 0,
-        domain: Domain::parse("home.example.com").expect("a domain"),
-        family: Family::V4,
+        about: About { entry: 0, domain: Domain::parse("home.example.com").expect("a domain"), family: Family::V4 },
         endpoint: Some("https://dns.example".into()),
         ip: ip("203.0.113.7"),
         previous: Some(ip("203.0.113.6")),
@@ -39,7 +34,7 @@ fn settled(outcome: Outcome) -> Settled {
 
 fn line(what: What) -> String {
     let mut out = String::new();
-    RecordWriter::default().push(&mut out, &Happened { at: NOW, what });
+    RecordWriter::default().push(&mut out, &JournalEvent { at: NOW, what });
     out
 }
 
@@ -48,7 +43,7 @@ fn role(kind: group::LeaseChange, why: Option<&str>) -> What {
     What::Role(group::RoleChange { group, member, kind, why: why.map(str::to_owned) })
 }
 
-fn record(event: HistoryEvent, at: u64) -> Record {
+fn record(event: EventKind, at: u64) -> Record {
     let (domain, ip) = (Some("a.example".to_owned()), Some(ip("203.0.113.7")));
     Record { domain, address: ip, previous: ip, ..Record::new(at, event, Some(Family::V4)) }
 }
@@ -57,7 +52,7 @@ fn record(event: HistoryEvent, at: u64) -> Record {
 fn i4_what_happened_is_one_line_of_json() {
     let (entries, family) = (vec![0], Family::V6);
     let (domain, address) = (Domain::parse("bücher.example").expect("a domain"), ip("2001:db8::7"));
-    let refused = Outcome::Rejected { status: 200, words: "no \"host\"\n".to_owned() };
+    let refused = Outcome::Failed(Why::Response { status: 200, words: "no \"host\"\n".to_owned() });
     let cases = [
         (
             What::Settled(settled(Outcome::Accepted(204))),
@@ -69,9 +64,7 @@ fn i4_what_happened_is_one_line_of_json() {
         ),
         (
             What::Held(Held {
-                entry: 0,
-                domain,
-                family,
+                about: About { entry: 0, domain, family },
                 ip: address,
                 until: Some(NOW + 60),
                 why: "it asked".to_owned(),
@@ -127,7 +120,7 @@ const LINES: &str = r#"{"at":1763170000,"event":"accepted","type":"A","domain":"
 {"at":1763170000,"event":"gave_back","group":"home","reason":"this host has no address"}
 {"at":1763170000,"event":"lost","group":"home","reason":"b holds it now"}"#;
 
-fn events() -> Vec<HistoryEvent> {
+fn events() -> Vec<EventKind> {
     LINES.lines().map(|line| Record::from_line(line).expect("a record").event).collect()
 }
 
@@ -136,33 +129,38 @@ fn i4_lines_of_a_former_version_are_read_and_written_as_they_are() {
     for line in LINES.lines() {
         assert_eq!(Record::from_line(line).map(|record| record.to_line()).as_deref(), Some(line));
     }
-    for (at, event) in events().into_iter().enumerate() {
-        assert_eq!(event as usize, at, "one of each");
+    assert_eq!(events(), EventKind::ALL, "one of each");
+    for event in EventKind::ALL {
+        assert_eq!(crate::text::own_json::line(&event), format!("\"{}\"", event.key()));
     }
 }
 
 #[test]
 fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
     let accepted = settled(Outcome::Accepted(204));
-    let name = |text: &str| Domain::parse(text).expect("a domain");
+    let about = &accepted.about;
+    let other = About { domain: Domain::parse("b\"\\.example").expect("a domain"), ..about.clone() };
     let all = [
         (NOW, accepted.clone()),
-        (NOW, Settled { domain: name("b\"\\.example"), took: Duration::from_secs(3), ..accepted.clone() }),
+        (NOW, Settled { about: other, took: Duration::from_secs(3), ..accepted.clone() }),
         (NOW + 1, accepted.clone()),
         (NOW + 1, Settled { previous: None, ..accepted.clone() }),
         (NOW + 1, Settled { endpoint: None, ..accepted.clone() }),
-        (NOW + 1, Settled { family: Family::V6, ip: ip("2001:db8::1"), ..accepted.clone() }),
+        (
+            NOW + 1,
+            Settled { about: About { family: Family::V6, ..about.clone() }, ip: ip("2001:db8::1"), ..accepted.clone() },
+        ),
         (NOW + 1, settled(Outcome::Unchanged(204))),
         (NOW + 1, settled(Outcome::Accepted(200))),
         (NOW + 1, Settled { attempt: 2, ..settled(Outcome::Accepted(200)) }),
-        (NOW + 1, settled(Outcome::Refused(500))),
+        (NOW + 1, settled(Outcome::of_status(500))),
     ];
     let mut writer = RecordWriter::default();
     for (at, settled) in all {
-        let happened = Happened { at, what: What::Settled(settled) };
+        let event = JournalEvent { at, what: What::Settled(settled) };
         let (mut shared, mut alone) = (String::new(), String::new());
-        writer.push(&mut shared, &happened);
-        RecordWriter::default().push(&mut alone, &happened);
+        writer.push(&mut shared, &event);
+        RecordWriter::default().push(&mut alone, &event);
         assert_eq!(shared, alone);
         assert_eq!(Record::from_line(&shared).map(|record| record.to_line() + "\n"), Some(shared));
     }
@@ -172,7 +170,8 @@ fn i4_lines_that_share_much_are_the_lines_they_were_alone() {
 fn i4_tries_that_fail_alike_have_a_line_when_their_number_has_doubled() {
     let lines = |is_repeat| {
         let is_line = |attempt: &u32| {
-            !line(What::Settled(Settled { attempt: *attempt, is_repeat, ..settled(Outcome::Refused(503)) })).is_empty()
+            !line(What::Settled(Settled { attempt: *attempt, is_repeat, ..settled(Outcome::of_status(503)) }))
+                .is_empty()
         };
         (1..=20).filter(is_line).collect::<Vec<u32>>()
     };
@@ -212,17 +211,17 @@ fn i4_what_is_not_a_whole_record_is_left_out() {
 
 #[test]
 fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
-    let changed = Record { previous: None, ..record(HistoryEvent::Accepted, NOW) };
-    let address = Record { domain: None, ..record(HistoryEvent::Address, NOW) };
+    let changed = Record { previous: None, ..record(EventKind::Accepted, NOW) };
+    let address = Record { domain: None, ..record(EventKind::Address, NOW) };
     let of_group = |event| Record { domain: None, family: None, group: Some("home".to_owned()), ..record(event, NOW) };
     let all = [
-        record(HistoryEvent::Accepted, NOW - 10),
+        record(EventKind::Accepted, NOW - 10),
         changed,
-        record(HistoryEvent::Failed, NOW),
-        record(HistoryEvent::Stopped, NOW),
+        record(EventKind::Failed, NOW),
+        record(EventKind::Stopped, NOW),
         address,
-        of_group(HistoryEvent::TookOver),
-        of_group(HistoryEvent::Lost),
+        of_group(EventKind::TookOver),
+        of_group(EventKind::Lost),
     ];
     let taken = |filter: &Filter| {
         let is_taken = |at: &usize| filter.takes(&all[*at]);
@@ -241,7 +240,7 @@ fn i4_a_filter_takes_a_domain_a_time_and_a_kind() {
     assert_eq!(taken(&Filter { words: ".exam".to_owned(), ..kind(RecordKind::Accepted) }), [0, 1]);
     assert_eq!(taken(&Filter { words: "b.".to_owned(), ..Filter::default() }), [0; 0]);
     for kind in RecordKind::ALL {
-        assert_eq!(RecordKind::parse(kind.name()), Some(kind));
+        assert_eq!(RecordKind::parse(kind.key()), Some(kind));
     }
 }
 
@@ -251,25 +250,25 @@ fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
     let today = NOW / DAY;
     let at = |ago: u64| (today - ago) * DAY + 3600;
     for (event, ago, previous) in [
-        (HistoryEvent::Accepted, 40, None),
-        (HistoryEvent::Accepted, 20, None),
-        (HistoryEvent::Failed, 12, Some("203.0.113.7")),
-        (HistoryEvent::Accepted, 9, None),
-        (HistoryEvent::Failed, 9, None),
-        (HistoryEvent::Stopped, 2, None),
+        (EventKind::Accepted, 40, None),
+        (EventKind::Accepted, 20, None),
+        (EventKind::Failed, 12, Some("203.0.113.7")),
+        (EventKind::Accepted, 9, None),
+        (EventKind::Failed, 9, None),
+        (EventKind::Stopped, 2, None),
     ] {
         days.take(&Record { previous: previous.map(ip), ..record(event, at(ago)) });
     }
     let strip = days.of("a.example", Family::V4, NOW);
     let shown: String = strip
         .iter()
-        .map(|day| match (day.mark, day.is_change) {
-            (Mark::Unknown, _) => '?',
-            (Mark::Good, false) => '.',
-            (Mark::Good, true) => 'c',
-            (Mark::Failed, false) => 'f',
-            (Mark::Failed, true) => 'F',
-            (Mark::Stopped, _) => 's',
+        .map(|day| match (day.worst, day.is_change) {
+            (None, _) => '?',
+            (Some(EventKind::Accepted), false) => '.',
+            (Some(EventKind::Accepted), true) => 'c',
+            (Some(EventKind::Failed), false) => 'f',
+            (Some(EventKind::Failed), true) => 'F',
+            (Some(_), _) => 's',
         })
         .collect();
     assert_eq!(shown, ".........c.......fffFffffffsss");
@@ -277,7 +276,7 @@ fn i4_a_day_shows_its_worst_and_a_failure_lasts_until_it_is_over() {
     assert_eq!(days.of("b.example", Family::V4, NOW), [Day::default(); DAYS]);
     assert_eq!(days.of("a.example", Family::V6, NOW), [Day::default(); DAYS]);
     let later = days.of("a.example", Family::V4, NOW + 100 * DAY);
-    assert!(later.iter().all(|day| *day == Day { mark: Mark::Stopped, is_change: false }));
+    assert!(later.iter().all(|day| *day == Day { worst: Some(EventKind::Stopped), is_change: false }));
 }
 
 #[test]
@@ -285,9 +284,9 @@ fn i4_a_day_begins_where_the_host_is() {
     let midnight = NOW / DAY * DAY;
     for (offset, ago) in [(0, 0), (3600, 0), (-3600, 1)] {
         let mut days = Days::new(offset);
-        days.take(&record(HistoryEvent::Accepted, midnight));
+        days.take(&record(EventKind::Accepted, midnight));
         let strip = days.of("a.example", Family::V4, midnight + DAY / 2);
-        let first = strip.iter().position(|day| day.mark == Mark::Good).expect("a day");
+        let first = strip.iter().position(|day| day.worst == Some(EventKind::Accepted)).expect("a day");
         assert_eq!(DAYS - 1 - first, ago, "{offset}");
     }
 }
@@ -305,10 +304,10 @@ proptest! {
 
     #[test]
     fn i4_any_reason_reads_back(words in ".*", at: u64, took: u64) {
-        let outcome = Outcome::Failed { why: words.clone(), reached: false };
+        let outcome = Outcome::Failed(Why::NoResponse { why: words.clone(), reached: false });
         let mut out = String::new();
         let settled = Settled { took: Duration::from_millis(took), ..settled(outcome) };
-        RecordWriter::default().push(&mut out, &Happened { at, what: What::Settled(settled) });
+        RecordWriter::default().push(&mut out, &JournalEvent { at, what: What::Settled(settled) });
         prop_assert_eq!(out.matches('\n').count(), 1);
         let read = Record::from_line(&out).expect("a record");
         prop_assert_eq!((read.at, read.took), (at, Some(took)));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::update::status::Row;
+use super::state::Row;
 
 /// Where the updates of an entry are sent, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,7 +39,6 @@ pub fn tell_apart(rows: &mut [Row], endpoints: &[&Endpoint]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::status::UpdateState;
 
     #[test]
     fn i6_an_endpoint_is_named_as_far_as_it_is_needed() {
@@ -56,23 +55,7 @@ mod tests {
             ),
         ];
         for (given, expected) in cases {
-            let row = |domain: &str| Row {
-                domain: domain.to_owned(),
-                kind: "A".to_owned(),
-                endpoint: None,
-                address: None,
-                source: None,
-                accepted: None,
-                accepted_address: None,
-                in_doubt: None,
-                state: UpdateState::UpToDate,
-                next: None,
-                failures: None,
-                reason: None,
-                last_status: None,
-                last_ms: None,
-                is_expired: false,
-            };
+            let row = |domain: &str| Row { domain: domain.to_owned(), ..Row::default() };
             let mut rows: Vec<Row> = given.iter().map(|(domain, _)| row(domain)).collect();
             tell_apart(&mut rows, &given.iter().map(|(_, endpoint)| *endpoint).collect::<Vec<_>>());
             let named: Vec<Option<&str>> = rows.iter().map(|row| row.endpoint.as_deref()).collect();

@@ -1,0 +1,270 @@
+//! What happened, for whoever keeps or shows it: log, history, metrics, notifications and page. Nothing in it is
+//! secret: texts from outside are masked before they come here.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::slice;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::lease::role_change::{LeaseChange, RoleChange};
+use crate::net::family::Family;
+use crate::text::log_format::Level;
+use crate::text::vocabulary::vocabulary;
+use crate::update::domain::Domain;
+use crate::update::outcome::Outcome;
+
+/// Something that happened, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEvent {
+    /// In seconds since the epoch.
+    pub at: u64,
+    /// What it was.
+    pub what: What,
+}
+
+/// What happened. Entries are named by their numbers, counted over all configurations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// An update was sent, or could not be sent, and this is how it ended.
+    Settled(Settled),
+    /// An update is due and is not sent now, or not at all.
+    Held(Held),
+    /// A lookup gave another address than the one before, or one after there was none. The first one of all is not reported.
+    Address {
+        /// The entries that it is for.
+        entries: Vec<usize>,
+        /// Of which family.
+        family: Family,
+        /// The address.
+        ip: IpAddr,
+        /// The one before; none where there never was one.
+        previous: Option<IpAddr>,
+        /// The source that gave it.
+        source: String,
+        /// Whether none was found when it was last looked up.
+        was_missing: bool,
+    },
+    /// No source gives an address any more. Reported once, until there is one again.
+    NoAddress {
+        /// The entries that have none.
+        entries: Vec<usize>,
+        /// Of which family.
+        family: Family,
+        /// The address before; none where there never was one.
+        previous: Option<IpAddr>,
+    },
+    /// A source gave no address. Reported whenever it is asked.
+    SourceFailed {
+        /// The entries that asked.
+        entries: Vec<usize>,
+        /// For which family.
+        family: Family,
+        /// The source.
+        source: String,
+        /// Why.
+        why: String,
+        /// Whether it failed for the same reason when it was last asked.
+        is_repeat: bool,
+    },
+    /// A source that failed gave an address again.
+    SourceRecovered {
+        /// The entries that asked.
+        entries: Vec<usize>,
+        /// For which family.
+        family: Family,
+        /// The source.
+        source: String,
+    },
+    /// This host took over the lease of its group, gave it back or lost it.
+    Role(RoleChange),
+    /// Something that only the log tells.
+    Said {
+        /// The entry whose log it is.
+        entry: usize,
+        /// How important it is.
+        level: Level,
+        /// A sentence without secrets.
+        text: String,
+    },
+}
+
+impl What {
+    /// What it is called; `None` if only the log tells it.
+    pub fn kind(&self) -> Option<EventKind> {
+        match self {
+            Self::Settled(settled) => Some(EventKind::of(&settled.outcome)),
+            // That it was stopped was told when it was.
+            Self::Held(held) => held.until.map(|_| EventKind::HeldBack),
+            Self::Address { .. } => Some(EventKind::Address),
+            Self::NoAddress { .. } => Some(EventKind::NoAddress),
+            Self::SourceFailed { .. } => Some(EventKind::SourceFailed),
+            Self::SourceRecovered { .. } => Some(EventKind::SourceRecovered),
+            Self::Role(change) => Some(match change.kind {
+                LeaseChange::TookOver => EventKind::TookOver,
+                LeaseChange::GaveBack => EventKind::GaveBack,
+                LeaseChange::Lost => EventKind::Lost,
+            }),
+            Self::Said { .. } => None,
+        }
+    }
+
+    /// The entries that it is about; none where it is about this host.
+    pub fn entries(&self) -> &[usize] {
+        match self {
+            Self::Settled(Settled { about, .. }) | Self::Held(Held { about, .. }) => slice::from_ref(&about.entry),
+            Self::Said { entry, .. } => slice::from_ref(entry),
+            Self::Address { entries, .. }
+            | Self::NoAddress { entries, .. }
+            | Self::SourceFailed { entries, .. }
+            | Self::SourceRecovered { entries, .. } => entries,
+            Self::Role(_) => &[],
+        }
+    }
+
+    /// How important it is for the log of its entry; `None` if that does not tell it.
+    pub fn level(&self) -> Option<Level> {
+        match self {
+            Self::Settled(settled) if settled.outcome.is_accepted() => Some(Level::Info),
+            Self::Held(held) if held.is_repeat => Some(Level::Debug),
+            Self::Settled(_) | Self::Held(_) => Some(Level::Error),
+            Self::Said { level, .. } => Some(*level),
+            _ => None,
+        }
+    }
+}
+
+/// One update: its entry by its number, and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct About {
+    /// Counted over all configurations.
+    pub entry: usize,
+    /// The domain.
+    pub domain: Domain,
+    /// The record type.
+    pub family: Family,
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.domain, self.family.record_type())
+    }
+}
+
+/// An update that is held back or stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Which one.
+    pub about: About,
+    /// The address that is not sent.
+    pub ip: IpAddr,
+    /// Until when, in seconds since the epoch; `None` if its service stopped it.
+    pub until: Option<u64>,
+    /// Why: the words of the service, where it stopped it.
+    pub why: String,
+    /// Whether that was reported when it was last judged.
+    pub is_repeat: bool,
+}
+
+/// How one update ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// Which one.
+    pub about: About,
+    /// Where it was sent: the origin; none where it cannot be said.
+    pub endpoint: Option<Rc<str>>,
+    /// The address that was sent.
+    pub ip: IpAddr,
+    /// What the endpoint accepted before; none where nothing is known.
+    pub previous: Option<IpAddr>,
+    /// The status, and the reason of a failure, masked: [`Outcome::status`], [`Outcome::reason`].
+    pub outcome: Outcome,
+    /// How long the request took.
+    pub took: Duration,
+    /// Which try it was, the first is 1. A run that is not a service knows of its own try alone.
+    pub attempt: u32,
+    /// Whether the try before failed for the same reason.
+    pub is_repeat: bool,
+    /// When it is sent again; `None` if it is not, or nobody knows.
+    pub retry_in: Option<Duration>,
+    /// A proxy that may have responded in the endpoint's place.
+    pub relay: Option<String>,
+    /// What the endpoint allows, as it was written.
+    pub allow: Option<String>,
+}
+
+impl Settled {
+    /// Whether the endpoint has another address now than it had.
+    pub fn is_change(&self) -> bool {
+        self.outcome.is_accepted() && self.previous != Some(self.ip)
+    }
+}
+
+vocabulary! {
+    /// What an event is called: in the history, in metrics and on the page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EventKind {
+        /// The endpoint accepted an update.
+        Accepted = "accepted",
+        /// The same, and it had this address already.
+        Unchanged = "unchanged" "accepted, unchanged",
+        /// An update failed.
+        Failed = "failed",
+        /// The service refused an update for good.
+        Stopped = "stopped",
+        /// An update that was due was not sent yet.
+        HeldBack = "held_back" "held back",
+        /// The address of this host changed.
+        Address = "address" "address changed",
+        /// No source gave an address any more.
+        NoAddress = "no_address" "no address",
+        /// A source gave no address.
+        SourceFailed = "source_failed" "source failed",
+        /// A source that had failed gave an address again.
+        SourceRecovered = "source_recovered" "source recovered",
+        /// This host took over the lease of its group.
+        TookOver = "took_over" "took over",
+        /// It gave the lease back.
+        GaveBack = "gave_back" "gave back",
+        /// It lost the lease.
+        Lost = "lost",
+    }
+}
+
+impl EventKind {
+    /// How an update that was sent may end.
+    pub const OUTCOMES: [Self; 4] = [Self::Accepted, Self::Unchanged, Self::Failed, Self::Stopped];
+
+    /// Whether something went wrong.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed | Self::Lost)
+    }
+
+    /// Whether the endpoint has the address.
+    pub fn is_accepted(self) -> bool {
+        matches!(self, Self::Accepted | Self::Unchanged)
+    }
+
+    /// What happened to the lease of the group; `None` if it is about something else.
+    pub fn of_group(self) -> Option<LeaseChange> {
+        match self {
+            Self::TookOver => Some(LeaseChange::TookOver),
+            Self::GaveBack => Some(LeaseChange::GaveBack),
+            Self::Lost => Some(LeaseChange::Lost),
+            _ => None,
+        }
+    }
+
+    /// The event of an outcome.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Accepted(_) => Self::Accepted,
+            Outcome::Unchanged(_) => Self::Unchanged,
+            Outcome::Stopped { .. } => Self::Stopped,
+            Outcome::Failed(_) => Self::Failed,
+        }
+    }
+}
