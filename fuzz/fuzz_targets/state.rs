@@ -8,7 +8,7 @@ use ddns_core::text::own_json;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, State};
+use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, State, Touched};
 use ddns_core::journal::Status;
 use libfuzzer_sys::fuzz_target;
 
@@ -41,8 +41,9 @@ fn use_up(mut state: State) {
     }
     state.set_hold(&key, hold.settled(&Outcome::Unchanged(200), &update, true, NOW));
     let ours = state.clone();
-    let changed = Changed { entries: [key].into_iter().collect(), ..Changed::default() };
-    state.merge(&ours, &changed, 7, NOW);
+    let touched = Touched { claim: true, hold: Some(Box::default()) };
+    let mut changed = Changed { entries: [(key, touched)].into_iter().collect(), ..Changed::default() };
+    state.merge(&ours, &mut changed, 7, NOW);
     state.prune(Duration::ZERO, NOW);
     assert_eq!(State::from_text(&state.to_text()), Some(state));
 }

@@ -450,7 +450,8 @@ impl State {
             let beside = hold.clone();
             let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
             // A mark of ours that was not sent yet is judged again by what another process was told meanwhile.
-            let is_outdated = is_marked && touched.hold.as_ref().is_some_and(|base| hold.has_news(base));
+            let is_outdated =
+                is_marked && touched.claim && touched.hold.as_ref().is_some_and(|base| hold.has_news(base));
             let is_taken = touched.claim && !is_outdated;
             let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
             if let Some(doubt) = merged.in_doubt.as_mut().filter(|doubt| doubt.by != 0) {

@@ -415,6 +415,15 @@ impl World {
         }
     }
 
+    /// A process remembers by itself what it is to remember in a file from now on, or the other way round.
+    pub(crate) fn forget_own(&mut self, process: usize) {
+        let own = Err(self.who(process));
+        self.memory.stopped.retain(|(of, _, _), _| *of != own);
+        self.memory.waits.retain(|(of, _, _), _| *of != own);
+        self.memory.accepted.retain(|(of, _, _), _| *of != own);
+        self.memory.sent.retain(|(of, _, _), _| *of != own);
+    }
+
     /// A process wrote what it knows.
     pub(crate) fn saved(&mut self, process: usize, file: usize) {
         let who = self.who(process);

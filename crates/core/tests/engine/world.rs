@@ -498,6 +498,11 @@ impl World {
         known.closing = None;
         match known.next.take() {
             Some((plan, shape)) => {
+                let caches = |shape: &Shape| shape.entries.iter().map(|entry| entry.cache).collect::<Vec<_>>();
+                if caches(&shape) != caches(&known.shape) {
+                    self.forget_own(process);
+                }
+                let known = &mut self.processes[process];
                 (known.plan, known.shape) = (plan, shape);
                 known.observed.clear();
                 known.begun.clear();
