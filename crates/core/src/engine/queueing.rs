@@ -243,9 +243,20 @@ impl Engine {
             }
             return (verdict, stopped.into_iter().collect());
         }
-        let (updates, verdicts): (Vec<_>, Vec<_>) =
+        let (updates, mut verdicts): (Vec<_>, Vec<_>) =
             batch.iter().map(|(_, update)| (**update, self.judge_by(at, update, rules))).unzip();
-        let (verdict, carried) = together(&updates, &verdicts);
+        let (mut verdict, mut carried) = together(&updates, &verdicts);
+        // What is up to date and stopped since does not go along.
+        if matches!(verdict, Verdict::Send(_)) {
+            for (update, verdict) in updates.iter().zip(&mut verdicts) {
+                let stop = self.memory(at, update.domain, update.family);
+                let stop = stop.and_then(|memory| memory.hold(update.domain, update.family)?.stop_for(update.ip));
+                if let (Verdict::UpToDate(_), Some(stop)) = (&*verdict, stop) {
+                    *verdict = Verdict::Stopped(stop.why.clone(), stop.at);
+                }
+            }
+            (verdict, carried) = together(&updates, &verdicts);
+        }
         let mut carried = carried.into_iter().zip(verdicts);
         let mut stopped = Vec::new();
         batch.retain(|(id, update)| {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::engine::Mode;
-use ddns_core::journal::{JournalEvent, UpdateState, What as Journal};
+use ddns_core::journal::{JournalEvent, Row, UpdateState, What as Journal};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::UpdateId;
 use ddns_core::update::domain::Domain;
@@ -239,7 +239,7 @@ impl World {
         self.processes.len() == 1
             && heard.ip == ip
             && (heard.by == who || heard.is_saved && started > heard.at)
-            && !self.is_lost(shape, heard.at)
+            && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout()))
             && now < heard.at + max_age
             && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
             && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
@@ -579,12 +579,18 @@ impl World {
     fn check_truth(&mut self, process: usize) {
         let (who, now) = (self.who(process), self.now);
         let known = &self.processes[process];
+        let rows = known.engine.as_ref().map(|engine| engine.rows()).unwrap_or_default();
         let mut wrong = None;
         for (at, entry) in known.shape.entries.iter().enumerate() {
             for family in Family::ALL {
                 for domain in 0..entry.domains[family.index()] {
                     let key = (entry.origin, (entry.number, domain), family);
                     let Some(found) = known.observed.get(&(at, family)).copied().flatten() else { continue };
+                    // Sources that failed are asked again for one entry at a time.
+                    let is_it = |row: &&Row| name_of(&row.domain) == key.1 && row.kind == family.record_type();
+                    if rows.iter().find(is_it).is_some_and(|row| row.address != Some(found)) {
+                        continue;
+                    }
                     let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
                     // Who has an address does not wait for another process that has none and sends something in its place.
                     let is_missing = has.is_none() && entry.combine.is_some() && self.processes.len() > 1;
@@ -629,7 +635,9 @@ impl World {
                 let family = if row.kind == "A" { Family::V4 } else { Family::V6 };
                 let Some(entry) = known.shape.entries.iter().find(|entry| entry.number == name.0) else { continue };
                 let key = (entry.origin, name, family);
-                let is_excused = self.files.iter().any(|file| file.excused.contains_key(&key));
+                // As in S15.
+                let is_missing = entry.combine.is_some() && self.processes.len() > 1;
+                let is_excused = is_missing || self.files.iter().any(|file| file.excused.contains_key(&key));
                 if row.state == UpdateState::Stopped || is_excused {
                     continue;
                 }

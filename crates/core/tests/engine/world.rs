@@ -636,6 +636,9 @@ impl World {
             self.count("applied after it was given up");
         }
         let flight_cache = self.flights[&number].entry.cache;
+        let shape = &self.shapes[self.processes[process].site];
+        let (path, of) = (self.flights[&number].entry.path, self.flights[&number].entry.number);
+        let is_former = shape.entries.iter().any(|entry| entry.number == of && entry.path != path);
         for (key, ip) in taken {
             self.origins[key.0].has.insert((key.1, key.2), ip);
             let known = &self.processes[process];
@@ -647,6 +650,10 @@ impl World {
                 // What another process writes to a cache that this one has left is not its business.
                 if flight_cache == Some(file) || self.processes.len() == 1 {
                     self.files[file].applied.insert(key, ip);
+                }
+                // Nor what one of them sent by a callback that the others do not have any more.
+                if is_former && self.processes.len() > 1 {
+                    self.files[file].excused.insert(key, self.now);
                 }
             }
         }
