@@ -200,6 +200,7 @@ impl Engine {
         self.mark_batch(plan, at, batch, &mut sending);
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
+            self.unmark_outdated(at, &batch);
             if !self.judge_batch(at, &mut batch, true).0.is_futile() {
                 self.mark_batch(plan, at, &batch, &mut sending);
             }
@@ -402,16 +403,30 @@ impl Engine {
 
     /// What is marked for an address that went away before it was sent is as it was.
     pub(super) fn unmark_outdated(&mut self, at: usize, batch: &Sendables<'_>) {
-        let (own, now) = (self.own, self.clock());
-        let mark = |(id, update): &(UpdateId, Sendable<'_>)| {
+        let own = self.own;
+        let mark = |(_, update): &(UpdateId, Sendable<'_>)| {
             let doubt = self.claim(at, update.domain, update.family).in_doubt;
-            doubt.filter(|doubt| doubt.by == own && doubt.until > now && !self.is_under_way(*id)).map(|doubt| doubt.ip)
+            doubt.filter(|doubt| doubt.by == own).map(|doubt| doubt.ip)
         };
         // What goes in one request was marked for it.
         if batch.iter().any(|member| mark(member).is_some_and(|ip| ip != member.1.ip)) {
-            let marked: Sendables<'_> = batch.iter().filter(|member| mark(member).is_some()).copied().collect();
+            let is_unsent = |member: &&(UpdateId, Sendable<'_>)| mark(member).is_some() && !self.is_under_way(member.0);
+            let marked: Sendables<'_> = batch.iter().filter(is_unsent).copied().collect();
             for (id, update) in &marked {
                 self.unmark(*id, at, update);
+            }
+        }
+    }
+
+    /// What is marked and was not sent yet is as it was.
+    pub(super) fn unmark_unsent(&mut self) {
+        let plan = Rc::clone(&self.plan);
+        for id in (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)) {
+            let (at, domain, family) = plan.about(id);
+            if let Some(mark) = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own)
+                && !self.is_under_way(id)
+            {
+                self.unmark(id, at, &Update { domain, family, ip: mark.ip });
             }
         }
     }

@@ -38,6 +38,7 @@ impl Engine {
         let until = self.closing.as_ref().map_or(self.now.steady + GRACE, |closing| closing.until);
         self.closing = Some(Closing { until, next, is_over: false });
         self.take_back_marked();
+        self.unmark_unsent();
     }
 
     /// Says that it is over, once nothing is under way or its time is up.

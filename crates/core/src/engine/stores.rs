@@ -246,7 +246,10 @@ impl Engine {
             return;
         };
         let of = &mut self.stores[store];
-        of.merged_at = now;
+        // Our own file that is read anew has nothing of others.
+        if theirs != of.state {
+            of.merged_at = now;
+        }
         if theirs.salt() == of.state.salt() {
             let mut changed = of.take_news();
             theirs.merge(&of.state, &mut changed, own, now);

@@ -480,6 +480,16 @@ impl State {
                 hold.under_way.retain(|other| other.by != doubt.by);
                 hold.under_way.push(doubt.into());
             }
+            // Ours was not sent, or settled, and theirs may still arrive with another address.
+            let is_other = |other: &UnderWay| {
+                InDoubt::from(*other).is_foreign(own, now)
+                    && merged.accepted.is_none_or(|accepted| accepted.ip != other.ip)
+            };
+            if merged.in_doubt.is_none()
+                && let Some(place) = hold.under_way.iter().position(is_other)
+            {
+                merged.in_doubt = Some(hold.under_way.remove(place).into());
+            }
             self.set(key, merged);
             for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {
                 self.note_maker(key.callback, *by);

@@ -205,7 +205,9 @@ impl World {
             Fault::Reload(site, edit) => self.edit(site, edit),
             Fault::Synchronize(process) => self.feed(process, Event::Synchronize),
             Fault::RetryStopped(process) => {
-                self.forget_stopped(process);
+                if self.processes[process].engine.is_some() {
+                    self.forget_stopped(process);
+                }
                 self.feed(process, Event::RetryStopped);
             }
             Fault::Address(family, is_told) => {
