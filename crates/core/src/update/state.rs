@@ -480,6 +480,14 @@ impl State {
                 hold.under_way.retain(|other| other.by != doubt.by);
                 hold.under_way.push(doubt.into());
             }
+            // Ours was not sent, and somebody had another one accepted meanwhile, by another callback.
+            if theirs.in_doubt.is_some_and(|doubt| doubt.by == own)
+                && merged.accepted == theirs.accepted
+                && self.is_replaced(key, own, now)
+                && let Some(doubted) = merged.doubted()
+            {
+                merged = doubted;
+            }
             // Ours was not sent, or settled, and theirs may still arrive with another address.
             let is_other = |other: &UnderWay| {
                 InDoubt::from(*other).is_foreign(own, now)

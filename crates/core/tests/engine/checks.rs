@@ -175,7 +175,7 @@ impl World {
             (flight.process, flight.life) == who && flight.members.iter().any(|(key, _)| place(key) == own)
         });
         let before = self.processes[process].last_place.replace(own);
-        if before.is_some_and(|before| before > own) && !is_again {
+        if before.is_some_and(|before| before > own) && !is_again && !self.processes[process].is_mixed {
             self.fail(|| format!("S8: process {process} sends {members:?} after {before:?}"));
         }
     }
@@ -610,6 +610,7 @@ impl World {
 
     /// A process has nothing to do for now.
     pub(crate) fn idle(&mut self, process: usize, tallies: &[Tally]) {
+        self.processes[process].is_mixed = false;
         let tally = tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
         if self.processes[process].mode == Mode::Once {
             let code = tally.exit_code();

@@ -120,6 +120,8 @@ pub(crate) struct Process {
     pub(crate) pauses: BTreeMap<usize, Duration>,
     /// In strict order: the place of what was sent last, as long as nothing but good news came since.
     pub(crate) last_place: Option<(usize, usize, usize)>,
+    /// Whether something came while something was to be sent.
+    pub(crate) is_mixed: bool,
     /// How often it was woken in vain, one time after the other.
     idle_wakes: u32,
     pub(crate) wakes: u64,
@@ -419,7 +421,10 @@ impl World {
         }
         self.note(|| format!("{process} <- {event:?}"));
         if !matches!(&event, Event::Settled { facts: Facts::Response(response), .. } if response.status == 200) {
-            self.processes[process].last_place = None;
+            let known = &mut self.processes[process];
+            // What is in a line already goes before what comes now.
+            known.is_mixed |= known.engine.as_ref().is_some_and(|engine| engine.to_send() > 0);
+            known.last_place = None;
         }
         self.tell(process, event);
         self.carry_out(process);
@@ -782,6 +787,7 @@ impl Process {
             used: BTreeMap::new(),
             pauses: BTreeMap::new(),
             last_place: None,
+            is_mixed: false,
             idle_wakes: 0,
             wakes: 0,
             ended: None,
