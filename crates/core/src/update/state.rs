@@ -207,7 +207,7 @@ impl Claim {
 /// A claim as it is kept, in few bytes: there may be many thousands. An IPv4 address stands in its IPv6 form, `::` for none; a time
 /// after 2106 is one of a wrong clock, and no other such time says more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slot {
+struct KeptClaim {
     accepted: Ipv6Addr,
     sent: Ipv6Addr,
     at: u32,
@@ -228,7 +228,7 @@ pub enum Saved {
     No,
 }
 
-impl From<Claim> for Slot {
+impl From<Claim> for KeptClaim {
     fn from(Claim { accepted, in_doubt }: Claim) -> Self {
         let address = |ip: IpAddr| match ip {
             IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -247,8 +247,8 @@ impl From<Claim> for Slot {
     }
 }
 
-impl From<Slot> for Claim {
-    fn from(Slot { accepted, sent, at, until, by, message, .. }: Slot) -> Self {
+impl From<KeptClaim> for Claim {
+    fn from(KeptClaim { accepted, sent, at, until, by, message, .. }: KeptClaim) -> Self {
         let address = |ip: Ipv6Addr| (!ip.is_unspecified()).then(|| ip.to_canonical());
         Self {
             accepted: address(accepted).map(|ip| Accepted { ip, at: at.into() }),
@@ -302,7 +302,7 @@ impl Claims {
 }
 
 /// What is remembered of one callback: by [`Family::index`].
-type Entries = [FxHashMap<Domain, Slot>; 2];
+type Entries = [FxHashMap<Domain, KeptClaim>; 2];
 
 /// What keeps the updates of one callback from being sent: by [`Family::index`].
 type Holds = [FxHashMap<Domain, Hold>; 2];
@@ -398,9 +398,9 @@ impl State {
     fn put_claim(&mut self, key: &ClaimKey, entry: Claim, saved: Option<Saved>) {
         let entries = &mut self.callbacks.entry(key.callback).or_default().entries[key.family.index()];
         match entries.get_mut(&key.domain) {
-            Some(known) => *known = Slot { saved: saved.unwrap_or(known.saved), ..entry.into() },
+            Some(known) => *known = KeptClaim { saved: saved.unwrap_or(known.saved), ..entry.into() },
             None => {
-                entries.insert(key.domain.clone(), Slot { saved: saved.unwrap_or(Saved::Yes), ..entry.into() });
+                entries.insert(key.domain.clone(), KeptClaim { saved: saved.unwrap_or(Saved::Yes), ..entry.into() });
             }
         }
     }
@@ -459,7 +459,7 @@ impl State {
         }
         let mut replaced = Vec::new();
         for (callback, claims) in &self.callbacks {
-            let mut check = |domain: &Domain, family: Family, entry: &Slot| {
+            let mut check = |domain: &Domain, family: Family, entry: &KeptClaim| {
                 let Some(accepted) = Claim::from(*entry).accepted else { return };
                 for place in places.get(&(domain, family)).into_iter().flatten() {
                     let Sending { key, ip, by } = &sending[*place];
@@ -587,7 +587,7 @@ impl State {
                     {
                         entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
                     }
-                    *slot = Slot { saved: slot.saved, ..entry.into() };
+                    *slot = KeptClaim { saved: slot.saved, ..entry.into() };
                 }
             }
         }

@@ -16,7 +16,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::{Accepted, Claim, ClaimKey, Claims, Fingerprint, InDoubt, Slot, State};
+use super::{Accepted, Claim, ClaimKey, Claims, Fingerprint, InDoubt, KeptClaim, State};
 use crate::net::family::Family;
 use crate::text::hex;
 use crate::text::json::{Dialect, Member, Node, Value, one_line, parse, push_escaped, push_member, push_string};
@@ -59,10 +59,10 @@ impl fmt::Display for State {
             text.extend(["]", more]);
             let between = ",\n ";
             for family in Family::ALL {
-                let mut sorted: Vec<(&Domain, &Slot)> = entries[family.index()].iter().collect();
+                let mut sorted: Vec<(&Domain, &KeptClaim)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
                 // Most entries are equal: each is made text once.
-                let mut last: Option<(Slot, String)> = None;
+                let mut last: Option<(KeptClaim, String)> = None;
                 for (domain, entry) in sorted {
                     if text.len() >= PART {
                         f.write_str(&text)?;
