@@ -615,7 +615,9 @@ impl State {
         // A stop has no end, and what is known well is known as long as its entry is.
         for (callback, families) in &mut self.holds {
             for (family, holds) in families.iter_mut().enumerate() {
-                holds.values_mut().for_each(|hold| hold.under_way.retain(|other| other.until > now));
+                for hold in holds.values_mut() {
+                    hold.under_way.retain(|other| other.until > now);
+                }
                 let known = self.callbacks.get(callback).map(|claims| &claims.entries[family]);
                 let is_known = |domain: &Domain| known.is_some_and(|entries| entries.contains_key(domain));
                 holds.retain(|domain, hold| {

@@ -14,7 +14,7 @@ pub fn push_string(out: &mut String, text: &str) {
 /// Appends `text` as the inside of a JSON string.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
     // Most texts have nothing to escape, and many bytes are looked at together where none ends the search.
-    if !text.bytes().fold(false, |found, byte| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')) {
+    if text.bytes().fold(0, |found, byte| found | u8::from(matches!(byte, 0..0x20 | b'"' | b'\\'))) == 0 {
         out.push_str(text);
         return;
     }
