@@ -69,5 +69,5 @@ fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
     assert!(hold.until(Duration::from_secs(60), NOW).is_none_or(|(until, _)| until <= NOW + MONTH));
     let mut state = State::new(vec![1]);
     state.set_hold(&ClaimKey { callback: Fingerprint::new([7; 16]), domain, family: Family::V4 }, hold);
-    assert_eq!(State::from_text(&state.to_text()), Some(state));
+    assert_eq!(State::from_text(&state.to_string()), Some(state));
 }

@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
     State::is_of_other_client(text);
     if let Some(state) = State::from_text(text) {
         use_up(state.clone());
-        assert_eq!(State::from_text(&state.to_text()), Some(state));
+        assert_eq!(State::from_text(&state.to_string()), Some(state));
     }
     if let Some(status) = own_json::read::<Status>(text) {
         assert_eq!(own_json::read(&own_json::indented(&status)).as_ref(), Some(&status));
@@ -45,5 +45,5 @@ fn use_up(mut state: State) {
     let mut changed = Changed { entries: [(key, touched)].into_iter().collect(), ..Changed::default() };
     state.merge(&ours, &mut changed, 7, NOW);
     state.prune(Duration::ZERO, NOW);
-    assert_eq!(State::from_text(&state.to_text()), Some(state));
+    assert_eq!(State::from_text(&state.to_string()), Some(state));
 }

@@ -94,7 +94,7 @@ impl FileStore {
             }
         }
         self.seen = None;
-        replace(&self.path, engine.text(store).as_bytes(), durability)?;
+        replace(&self.path, engine.text(store), durability)?;
         // Still under the lock on what was there before: nobody else can have put another in its place.
         self.seen = stamp(&self.path);
         Ok(())

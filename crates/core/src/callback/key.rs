@@ -43,6 +43,7 @@ use super::variables::{Variables, scalar_text};
 use super::{Callback, Format, Header, Method};
 use crate::text::hex;
 use crate::text::json::Value;
+use crate::text::number::push_number;
 use crate::update::domain::Domain;
 use crate::update::state::Fingerprint;
 
@@ -173,9 +174,9 @@ fn push_text(records: &mut String, field: &str, text: &mut String) {
 }
 
 fn push(records: &mut String, field: &str, kind: &str, bytes: &str) {
-    for part in [field, " ", kind, " ", &bytes.len().to_string(), ":", bytes, "\n"] {
-        records.push_str(part);
-    }
+    records.extend([field, " ", kind, " "]);
+    push_number(records, bytes.len() as u64);
+    records.extend([":", bytes, "\n"]);
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Position {
 
 /// The text of the pieces with the values of one update.
 pub(super) fn render(pieces: &[Piece], values: &Values<'_>, show: Show) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(256);
     for piece in pieces {
         match (piece, show) {
             (Piece::Plain(text), _) => out.push_str(text),

@@ -14,7 +14,7 @@ pub(super) enum Part {
 pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut literal, mut at) = (0, 0);
-    while let Some(start) = text[at..].find("__").map(|skip| at + skip) {
+    while let Some(start) = underscores(&text[at..]).map(|skip| at + skip) {
         let Some(name) = name_at(&text[start..]) else {
             unknown.extend(in_another_case(&text[start..], variables));
             at = start + 1;
@@ -39,18 +39,23 @@ pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>
     parts
 }
 
+/// Where two of them stand. `find` prepares for longer texts than these.
+fn underscores(text: &str) -> Option<usize> {
+    text.as_bytes().windows(2).position(|pair| pair == b"__")
+}
+
 /// What a text begins with, where it would be a placeholder in capital letters: names are case-sensitive (C4), and so
 /// this one stays as it is.
 fn in_another_case(text: &str, variables: &Variables) -> Option<String> {
     let inner = text.strip_prefix("__")?;
-    let name = &text[..inner.find("__")? + 4];
+    let name = &text[..underscores(inner)? + 4];
     variables.find(&name.to_ascii_uppercase()).map(|_| name.to_owned())
 }
 
 /// The `__NAME__` that a text begins with.
 fn name_at(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("__")?;
-    let length = inner.find("__")?;
+    let length = underscores(inner)?;
     let name = &text[..length + 4];
     is_placeholder_name(name).then_some(name)
 }

@@ -10,6 +10,7 @@ use super::notice::{Notice, Subject};
 use super::sign::message_id;
 use crate::net::family::Family;
 use crate::text::json::Value;
+use crate::text::number::address_text;
 use crate::text::secrets::MASK;
 use crate::update::Update;
 use crate::update::domain::Domain;
@@ -222,6 +223,11 @@ impl Variables {
         Ok(())
     }
 
+    /// Whether any domain has variables for itself.
+    pub(super) fn has_own(&self, family: Family) -> bool {
+        !self.own[family.index()].is_empty()
+    }
+
     /// The variables that a domain has for itself: names and values.
     pub(super) fn own(&self, domain: &Domain, family: Family) -> impl Iterator<Item = (&str, &Value)> {
         let own = self.own[family.index()].get(domain).into_iter().flatten();
@@ -362,9 +368,9 @@ impl Values<'_> {
                 Subject::Updates(_) => "".into(),
             },
             (Variable::Domain, Some(update)) => update.domain.as_str().into(),
-            (Variable::Ip, Some(update)) => update.ip.to_string().into(),
+            (Variable::Ip, Some(update)) => address_text(update.ip).into(),
             (Variable::RecordType, Some(update)) => update.family.record_type().into(),
-            (Variable::OldIp, _) => self.moment.accepted.map(|ip| ip.to_string()).unwrap_or_default().into(),
+            (Variable::OldIp, _) => self.moment.accepted.map(address_text).unwrap_or_default().into(),
             (Variable::Zone, Some(update)) => self.zone(update.domain).as_str().into(),
             (Variable::Host, Some(update)) => match self.subdomain(update.domain) {
                 "" => "@".into(),
@@ -396,14 +402,14 @@ impl Values<'_> {
     fn address(&self, family: Family) -> Cow<'_, str> {
         let missing = || self.variables.combine.as_ref().and_then(|combine| combine.missing.as_deref());
         match self.found(family) {
-            Some(ip) => ip.to_string().into(),
+            Some(ip) => address_text(ip).into(),
             None => missing().unwrap_or_default().into(),
         }
     }
 
     fn addresses(&self) -> String {
         let found = Family::ALL.into_iter().filter_map(|family| self.found(family));
-        found.map(|ip| ip.to_string()).collect::<Vec<_>>().join(",")
+        found.map(address_text).collect::<Vec<_>>().join(",")
     }
 
     fn domains(&self) -> String {

@@ -155,7 +155,7 @@ impl Engine {
             // So late that others need not have waited for it: nobody knows what came after it.
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
-        self.set(store, key, settled);
+        self.set(store, &key, settled);
         previous
     }
 
@@ -198,6 +198,10 @@ impl Engine {
     pub(super) fn mark(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>, soon: Vec<UpdateId>) {
         let mut sending = Vec::new();
         self.mark_batch(plan, at, batch, &mut sending);
+        if let (Some(callback), Some((_, first))) = (self.entries[at].callback, batch.first()) {
+            let count = plan.entry(at).domains_of(first.family).len();
+            self.stores[plan.store_of(at)].state.make_room(callback, first.family, count);
+        }
         for id in soon {
             let Some((at, mut batch)) = self.batch(plan, id) else { continue };
             self.unmark_outdated(at, &batch);
@@ -264,7 +268,7 @@ impl Engine {
                 marked = marked.numbered(self.chance.number());
             }
             self.stores[store].state.note_maker(key.callback, by);
-            self.set(store, key.clone(), marked);
+            self.set(store, &key, marked);
             // Without a file nobody can tell whose claims they are.
             if self.stores[store].state.has_several() && plan.identity(at).is_file {
                 sending.push((*id, at, Sending { key, ip: Some(update.ip), by }));
@@ -304,12 +308,12 @@ impl Engine {
         for (place, key) in replaced.into_iter().chain(missing) {
             let count = self.replaced.get(&key).copied().unwrap_or(0);
             match self.stores[store].state.entry(&key).doubted() {
-                Some(doubted) => self.set(store, key.clone(), doubted),
+                Some(doubted) => self.set(store, &key, doubted),
                 None if count == 0 => {
                     // Another process may have written meanwhile that it counts.
                     let known = self.stores[store].state.entry(&key);
                     if known.in_doubt.is_some_and(|doubt| doubt.by == 0) {
-                        self.set(store, key, known);
+                        self.set(store, &key, known);
                     }
                     continue;
                 }
@@ -334,7 +338,7 @@ impl Engine {
                 && !self.stores[store].state.is_replaced(&key, self.own, self.clock())
                 && let Some(before) = self.stores[store].state.entry(&key).undoubted()
             {
-                self.set(store, key, before);
+                self.set(store, &key, before);
             }
         }
     }
@@ -378,7 +382,7 @@ impl Engine {
             if entry.cache == Cache::Off
                 && let Some(doubted) = self.stores[store].state.entry(&key).doubted()
             {
-                self.set(store, key, doubted);
+                self.set(store, &key, doubted);
             }
         }
     }
@@ -441,7 +445,7 @@ impl Engine {
             let (mut claim, mut hold) = (self.stores[store].state.entry(&key), self.stores[store].state.hold(&key));
             if let Some(doubt) = claim.in_doubt.as_mut().filter(|doubt| doubt.by != self.own && doubt.until > latest) {
                 (doubt.by, doubt.until) = (0, 0);
-                self.set(store, key.clone(), claim);
+                self.set(store, &key, claim);
                 is_any = true;
             }
             if hold.under_way.iter().any(|other| other.until > latest) {
@@ -509,7 +513,7 @@ impl Engine {
             let former = self.stores[store].state.replaced_by(&left, std::iter::empty());
             for key in former.into_iter().map(|(_, key)| key).chain(left.into_iter().map(|one| one.key)) {
                 if let Some(doubted) = self.stores[store].state.entry(&key).doubted() {
-                    self.set(store, key, doubted);
+                    self.set(store, &key, doubted);
                 }
             }
         }
@@ -533,7 +537,7 @@ impl Engine {
         let is_theirs = |key: &ClaimKey| names.contains(&(&key.domain, key.family)) && !own.contains(key);
         let theirs: Vec<ClaimKey> = self.stores[store].state.keys().filter(is_theirs).collect();
         for key in theirs {
-            self.set(store, key, crate::update::state::Claim::default());
+            self.set(store, &key, crate::update::state::Claim::default());
         }
     }
 }

@@ -2,6 +2,7 @@
 //! that cannot be marked in doubt before another is sent would be believed when the host returns to it.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::{Chance, Effect, Engine};
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
 use crate::update::hold::Hold;
-use crate::update::state::{Changed, Claim, ClaimKey, Pair, State, Touched};
+use crate::update::state::{Changed, Claim, ClaimKey, Pair, Saved, State};
 
 /// News is written after this long at the latest, and what could not be written is tried again.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
@@ -164,16 +165,17 @@ pub(super) fn stores(plan: &Plan, before: Vec<StoreState>, old: &Plan, chance: &
 
 impl Engine {
     /// Remembers an entry.
-    pub(super) fn set(&mut self, store: StoreId, key: ClaimKey, entry: Claim) {
+    pub(super) fn set(&mut self, store: StoreId, key: &ClaimKey, entry: Claim) {
         let is_of_group = self.plan.places()[store] == StorePlace::Group;
         let of = &mut self.stores[store];
         // Nothing waits for the store of a group without need.
-        if is_of_group && of.state.entry(&key) == entry {
+        if is_of_group && of.state.entry(key) == entry {
             return;
         }
-        of.state.set(&key, entry);
-        of.unsaved.entries.entry(key).or_default().claim = true;
-        self.must_save(store);
+        of.state.change(key, entry);
+        if let Some(unsaved) = self.must_save(store) {
+            unsaved.claims = true;
+        }
     }
 
     /// Remembers what keeps an update from being sent.
@@ -185,27 +187,21 @@ impl Engine {
             return;
         }
         of.state.set_hold(key, hold);
-        of.unsaved.entries.entry(key.clone()).or_default().hold.get_or_insert_with(|| Box::new(before));
-        self.must_save(store);
-    }
-
-    /// Something of a store changed.
-    pub(super) fn must_save(&mut self, store: StoreId) {
-        let patience = if self.plan.places()[store] == StorePlace::Group { Duration::ZERO } else { SAVE_EVERY };
-        let by = self.now.steady + patience;
-        let of = &mut self.stores[store];
-        // What is not written to the disk is not kept apart.
-        match self.plan.places()[store] {
-            StorePlace::Memory => of.unsaved.clear(),
-            StorePlace::File(_) | StorePlace::Group => {
-                of.save_at.get_or_insert(by);
-            }
+        if let Some(unsaved) = self.must_save(store) {
+            unsaved.holds.entry(key.clone()).or_insert(before);
         }
     }
 
-    pub(super) fn streaks_of(&mut self, store: StoreId) -> (&mut State, &mut Changed) {
+    /// Something of a store changed: what did is to be noted. `None`: it is never written.
+    pub(super) fn must_save(&mut self, store: StoreId) -> Option<&mut Changed> {
+        let patience = match self.plan.places()[store] {
+            StorePlace::Memory => return None,
+            StorePlace::File(_) => SAVE_EVERY,
+            StorePlace::Group => Duration::ZERO,
+        };
         let of = &mut self.stores[store];
-        (&mut of.state, &mut of.unsaved)
+        of.save_at.get_or_insert(self.now.steady + patience);
+        Some(&mut of.unsaved)
     }
 
     pub(super) fn save_at(&self) -> Option<Duration> {
@@ -276,7 +272,8 @@ impl Engine {
             let (at, domain, family) = plan.about(id);
             let Some(key) = self.key(at, domain, family) else { continue };
             let (claim, hold) = (before.entry(&key), before.hold(&key));
-            if news.entries.contains_key(&key) || claim.in_doubt.is_some_and(|doubt| doubt.by == own) {
+            let is_news = before.is_changed(&key) || news.holds.contains_key(&key);
+            if is_news || claim.in_doubt.is_some_and(|doubt| doubt.by == own) {
                 kept.push((id, claim, hold));
             }
         }
@@ -289,11 +286,12 @@ impl Engine {
         for (id, claim, hold) in kept {
             let (at, domain, family) = plan.about(id);
             let Some(key) = self.key(at, domain, family) else { continue };
-            ours.set(&key, claim);
+            ours.change(&key, claim);
             ours.set_hold(&key, hold.clone());
             // What was sent is not taken back, whatever they were told.
             let base = if sent.contains(&id) { self.stores[store].state.hold(&key) } else { Hold::default() };
-            changed.entries.insert(key, Touched { claim: true, hold: Some(Box::new(base)) });
+            changed.claims = true;
+            changed.holds.insert(key, base);
         }
         let of = &mut self.stores[store];
         of.state.merge(&ours, &mut changed, own, now);
@@ -302,19 +300,23 @@ impl Engine {
     }
 
     /// A cache file as it should be now: what changed counts as written, until [`Event::Persisted`](super::Event::Persisted) says otherwise.
-    pub fn text(&mut self, store: StoreId) -> String {
+    pub fn text(&mut self, store: StoreId) -> &impl Display {
         let now = self.clock();
         let of = &mut self.stores[store];
         of.state.prune(of.keep, now);
         of.writing = of.take_news();
-        of.state.to_text()
+        of.state.turn(Saved::No, Saved::Perhaps);
+        &of.state
     }
 
     /// What the store of a group lacks.
     pub fn pairs(&mut self, store: StoreId) -> Vec<Pair> {
         let of = &mut self.stores[store];
         let unsaved = std::mem::take(&mut of.unsaved);
-        unsaved.keys().map(|key| of.state.pair(key)).collect()
+        let mut keys: HashSet<ClaimKey> = of.state.changed(&unsaved).into_iter().collect();
+        keys.extend(unsaved.streaks);
+        of.state.turn(Saved::No, Saved::Yes);
+        keys.iter().map(|key| of.state.pair(key)).collect()
     }
 
     /// A file was read.
@@ -370,13 +372,15 @@ impl Engine {
                 of.has_failed = false;
                 // With its room: a service that rests keeps nothing.
                 of.writing = Changed::default();
+                of.state.turn(Saved::Perhaps, Saved::Yes);
             }
             Err(why) => {
                 let writing = std::mem::take(&mut of.writing);
                 of.unsaved.extend(&writing);
+                of.state.turn(Saved::Perhaps, Saved::No);
                 let is_mark = |key: &ClaimKey| of.state.entry(key).in_doubt.is_some_and(|doubt| doubt.by == self.own);
                 // It says that an address is known which is about to be replaced.
-                if of.unsaved.entries.keys().any(is_mark) {
+                if of.state.changed(&of.unsaved).iter().any(is_mark) {
                     self.out.effects.push_back(Effect::Discard { store });
                 }
                 // What others claim may change now without being written.
@@ -456,7 +460,7 @@ impl Engine {
         let before: HashSet<ClaimKey> = of.state.keys().collect();
         of.state.prune(of.keep, now);
         let gone = before.into_iter().filter(|key| of.state.pair(key).1.is_none());
-        of.unsaved.entries.extend(gone.map(|key| (key, Touched::default())));
+        of.unsaved.streaks.extend(gone);
         self.must_save(store);
     }
 

@@ -32,10 +32,10 @@ impl Engine {
             return;
         }
         let (store, key) = (self.plan.store_of(about.entry), entry_key(key, about));
-        let (state, unsaved) = self.streaks_of(store);
-        state.set_streak(&key, streak);
-        unsaved.streaks.insert(key);
-        self.must_save(store);
+        self.stores[store].state.set_streak(&key, streak);
+        if let Some(unsaved) = self.must_save(store) {
+            unsaved.streaks.insert(key);
+        }
     }
 
     /// Every update of an entry that failed before.

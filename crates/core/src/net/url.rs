@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::text::number::push_number;
 use crate::text::secrets::MASK;
 
 /// An address that a connection can be made to.
@@ -44,11 +45,10 @@ impl Url {
     /// Takes an address apart. A fragment is left out: it is never sent.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let (scheme, rest) = split_scheme(text).ok_or(UrlError::Relative)?;
-        let secure = match scheme.to_ascii_lowercase().as_str() {
-            "http" => false,
-            "https" => true,
-            _ => return Err(UrlError::Scheme(shown_scheme(scheme))),
-        };
+        let secure = scheme.eq_ignore_ascii_case("https");
+        if !secure && !scheme.eq_ignore_ascii_case("http") {
+            return Err(UrlError::Scheme(shown_scheme(scheme)));
+        }
         Self::parse_rest(secure, rest).map_err(|error| {
             let path = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
             if path.contains('@') { UrlError::Password } else { error }
@@ -74,7 +74,7 @@ impl Url {
 
     /// `host` or `host:port`, as the `Host` header has it.
     pub fn authority(&self) -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.host.len() + "[]:65535".len());
         self.push_authority(&mut text);
         text
     }
@@ -106,10 +106,10 @@ impl Url {
     }
 
     fn push_authority(&self, text: &mut String) {
-        *text += &bracketed(&self.host);
+        text.push_str(&bracketed(&self.host));
         if self.port != default_port(self.secure) {
             text.push(':');
-            *text += &self.port.to_string();
+            push_number(text, self.port.into());
         }
     }
 }
@@ -179,7 +179,9 @@ fn path_of(text: &str) -> String {
 
 /// The scheme and what follows `://`.
 pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = text.split_once("://")?;
+    // No scheme has a colon. To search for one letter is a fifth of the work.
+    let (scheme, rest) = text.split_once(':')?;
+    let rest = rest.strip_prefix("//")?;
     let mut letters = scheme.bytes();
     let right = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));

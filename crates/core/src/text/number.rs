@@ -17,21 +17,21 @@ pub fn grouped(number: usize) -> String {
 }
 
 /// Adds its digits. `format!` would take three times as long.
-pub(crate) fn push_number(out: &mut String, mut number: u64) {
-    let mut digits = [b'0'; 20];
-    let mut start = digits.len() - 1;
-    loop {
-        digits[start] += (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-        start -= 1;
+pub(crate) fn push_number(out: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(out, number / 10);
     }
-    out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
+    out.push(char::from(b'0' + (number % 10) as u8));
 }
 
-/// Adds an address, for the same reason.
+/// An address, for the same reason.
+pub(crate) fn address_text(ip: IpAddr) -> String {
+    let mut text = String::with_capacity("255.255.255.255".len());
+    push_address(&mut text, ip);
+    text
+}
+
+/// Adds an address.
 pub(crate) fn push_address(out: &mut String, ip: IpAddr) {
     match ip {
         IpAddr::V4(ip) => {
@@ -63,6 +63,7 @@ mod tests {
             let mut text = "<".to_owned();
             push_address(&mut text, ip.parse().expect("an address"));
             assert_eq!(text, format!("<{ip}"));
+            assert_eq!(address_text(ip.parse().expect("an address")), ip);
         }
     }
 

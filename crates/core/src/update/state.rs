@@ -8,7 +8,7 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -204,6 +204,59 @@ impl Claim {
     }
 }
 
+/// A claim as it is kept, in few bytes: there may be many thousands. An IPv4 address stands in its IPv6 form, `::` for none; a time
+/// after 2106 is one of a wrong clock, and no other such time says more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct KeptClaim {
+    accepted: Ipv6Addr,
+    sent: Ipv6Addr,
+    at: u32,
+    until: u32,
+    by: u32,
+    message: u32,
+    saved: Saved,
+}
+
+/// Whether a claim is in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// As it is.
+    Yes,
+    /// It was handed out to be written, and is not known to be there.
+    Perhaps,
+    /// It has changed since.
+    No,
+}
+
+impl From<Claim> for KeptClaim {
+    fn from(Claim { accepted, in_doubt }: Claim) -> Self {
+        let address = |ip: IpAddr| match ip {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+            IpAddr::V6(ip) => ip,
+        };
+        let time = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
+        let none = Ipv6Addr::UNSPECIFIED;
+        let mut slot = Self { accepted: none, sent: none, at: 0, until: 0, by: 0, message: 0, saved: Saved::Yes };
+        if let Some(Accepted { ip, at }) = accepted {
+            (slot.accepted, slot.at) = (address(ip), time(at));
+        }
+        if let Some(InDoubt { ip, until, by, message }) = in_doubt {
+            (slot.sent, slot.until, slot.by, slot.message) = (address(ip), time(until), by, message);
+        }
+        slot
+    }
+}
+
+impl From<KeptClaim> for Claim {
+    fn from(KeptClaim { accepted, sent, at, until, by, message, .. }: KeptClaim) -> Self {
+        let address = |ip: Ipv6Addr| (!ip.is_unspecified()).then(|| ip.to_canonical());
+        Self {
+            accepted: address(accepted).map(|ip| Accepted { ip, at: at.into() }),
+            in_doubt: address(sent).map(|ip| InDoubt { ip, until: until.into(), by, message }),
+        }
+    }
+}
+
 /// An update that is about to be sent, for [`State::replaced_by`].
 #[derive(Debug, Clone)]
 pub struct Sending {
@@ -249,7 +302,7 @@ impl Claims {
 }
 
 /// What is remembered of one callback: by [`Family::index`].
-type Entries = [FxHashMap<Domain, Claim>; 2];
+type Entries = [FxHashMap<Domain, KeptClaim>; 2];
 
 /// What keeps the updates of one callback from being sent: by [`Family::index`].
 type Holds = [FxHashMap<Domain, Hold>; 2];
@@ -257,20 +310,13 @@ type Holds = [FxHashMap<Domain, Hold>; 2];
 /// What one notification counts: by [`Family::index`].
 type Streaks = [FxHashMap<Domain, Streak>; 2];
 
-/// What changed of one update since the file was written.
-#[derive(Debug, Clone, Default)]
-pub struct Touched {
-    /// Whether its claim did.
-    pub claim: bool,
-    /// What kept it from being sent then; `None`: the same.
-    pub hold: Option<Box<Hold>>,
-}
-
 /// What changed since the file was written.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// Claims, and what keeps updates from being sent.
-    pub entries: FxHashMap<ClaimKey, Touched>,
+    /// Whether claims did: the [`State`] knows which.
+    pub claims: bool,
+    /// What kept updates from being sent then, where that is another now.
+    pub holds: FxHashMap<ClaimKey, Hold>,
     /// Failures in a row.
     pub streaks: FxHashSet<ClaimKey>,
 }
@@ -278,23 +324,14 @@ pub struct Changed {
 impl Changed {
     /// Whether nothing did.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.streaks.is_empty()
+        !self.claims && self.holds.is_empty() && self.streaks.is_empty()
     }
 
     /// These changed, too, and before.
     pub fn extend(&mut self, older: &Self) {
-        for (key, touched) in &older.entries {
-            let of = self.entries.entry(key.clone()).or_default();
-            of.claim |= touched.claim;
-            of.hold = touched.hold.clone().or(of.hold.take());
-        }
+        self.claims |= older.claims;
+        self.holds.extend(older.holds.iter().map(|(key, hold)| (key.clone(), hold.clone())));
         self.streaks.extend(older.streaks.iter().cloned());
-    }
-
-    /// Everything was written.
-    pub fn clear(&mut self) {
-        self.entries.clear();
-        self.streaks.clear();
     }
 }
 
@@ -348,15 +385,45 @@ impl State {
         self.of(key.callback).entry(&key.domain, key.family)
     }
 
-    /// Remembers an entry.
+    /// Remembers an entry; whether it is in the file is as it was.
     pub fn set(&mut self, key: &ClaimKey, entry: Claim) {
+        self.put_claim(key, entry, None);
+    }
+
+    /// The same for one that is to be written.
+    pub fn change(&mut self, key: &ClaimKey, entry: Claim) {
+        self.put_claim(key, entry, Some(Saved::No));
+    }
+
+    fn put_claim(&mut self, key: &ClaimKey, entry: Claim, saved: Option<Saved>) {
         let entries = &mut self.callbacks.entry(key.callback).or_default().entries[key.family.index()];
         match entries.get_mut(&key.domain) {
-            Some(known) => *known = entry,
+            Some(known) => *known = KeptClaim { saved: saved.unwrap_or(known.saved), ..entry.into() },
             None => {
-                entries.insert(key.domain.clone(), entry);
+                entries.insert(key.domain.clone(), KeptClaim { saved: saved.unwrap_or(Saved::Yes), ..entry.into() });
             }
         }
+    }
+
+    /// Makes room for so many claims of a callback: a table that grows by itself takes half as much again meanwhile.
+    pub fn make_room(&mut self, callback: Fingerprint, family: Family, count: usize) {
+        if let Some(claims) = self.callbacks.get_mut(&callback) {
+            let entries = &mut claims.entries[family.index()];
+            entries.reserve(count.saturating_sub(entries.len()));
+        }
+    }
+
+    /// All claims that stand so in the file stand otherwise now.
+    pub fn turn(&mut self, from: Saved, to: Saved) {
+        let slots = self.callbacks.values_mut().flat_map(|claims| &mut claims.entries).flat_map(FxHashMap::values_mut);
+        slots.filter(|slot| slot.saved == from).for_each(|slot| slot.saved = to);
+    }
+
+    /// Whether a claim is not known to be in the file.
+    pub fn is_changed(&self, key: &ClaimKey) -> bool {
+        let claims = self.callbacks.get(&key.callback);
+        let slot = claims.and_then(|claims| claims.entries[key.family.index()].get(&key.domain));
+        slot.is_some_and(|slot| slot.saved != Saved::Yes)
     }
 
     /// Forgets what was accepted, and not what keeps updates from being sent.
@@ -392,8 +459,8 @@ impl State {
         }
         let mut replaced = Vec::new();
         for (callback, claims) in &self.callbacks {
-            let mut check = |domain: &Domain, family: Family, entry: &Claim| {
-                let Some(accepted) = entry.accepted else { return };
+            let mut check = |domain: &Domain, family: Family, entry: &KeptClaim| {
+                let Some(accepted) = Claim::from(*entry).accepted else { return };
                 for place in places.get(&(domain, family)).into_iter().flatten() {
                     let Sending { key, ip, by } = &sending[*place];
                     if Some(accepted.ip) != *ip && key.callback != *callback && claims.may_be_of(*by) {
@@ -433,7 +500,7 @@ impl State {
         let former = self.entry(key).accepted;
         let is_later = |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
         self.callbacks.values().any(|claims| {
-            let claim = claims.entries[key.family.index()].get(&key.domain);
+            let claim = claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from);
             claim.is_some_and(|claim| {
                 claim.in_doubt.is_some_and(|doubt| doubt.is_foreign(own, now)) || claim.accepted.is_some_and(is_later)
             })
@@ -446,15 +513,15 @@ impl State {
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
-        self.doubt_former(ours, changed, own);
-        for (key, touched) in &mut changed.entries {
+        self.doubt_former(ours, own);
+        for key in &ours.changed(changed) {
+            let (is_changed, mut base) = (ours.is_changed(key), changed.holds.get_mut(key));
             let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
             let beside = hold.clone();
             let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
             // A mark of ours that was not sent yet is judged again by what another process was told meanwhile.
-            let is_outdated =
-                is_marked && touched.claim && touched.hold.as_ref().is_some_and(|base| hold.has_news(base));
-            let is_taken = touched.claim && !is_outdated;
+            let is_outdated = is_marked && is_changed && base.as_ref().is_some_and(|base| hold.has_news(base));
+            let is_taken = is_changed && !is_outdated;
             let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
             if let Some(doubt) = merged.in_doubt.as_mut().filter(|doubt| doubt.by != 0) {
                 let is_old = doubt.by == own && is_outdated;
@@ -466,7 +533,7 @@ impl State {
                     (doubt.by, doubt.until) = (0, 0);
                 }
             }
-            if let Some(base) = &mut touched.hold {
+            if let Some(base) = &mut base {
                 if !is_outdated {
                     hold = ours.hold(key).merged(base, hold, merged.accepted.map_or(0, |accepted| accepted.at));
                 }
@@ -498,7 +565,7 @@ impl State {
             {
                 merged.in_doubt = Some(hold.under_way.remove(place).into());
             }
-            self.set(key, merged);
+            self.put_claim(key, merged, is_changed.then_some(Saved::No));
             for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {
                 self.note_maker(key.callback, *by);
             }
@@ -511,18 +578,19 @@ impl State {
 
     /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
     /// for example. Its claims do not count where another address was accepted since.
-    fn doubt_former(&mut self, ours: &Self, changed: &Changed, own: u32) {
+    fn doubt_former(&mut self, ours: &Self, own: u32) {
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
             for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
             {
                 for (domain, known) in known {
-                    let Some(entry) = entries.get_mut(domain) else { continue };
+                    let Some(slot) = entries.get_mut(domain) else { continue };
+                    let (mut entry, is_changed, known) =
+                        (Claim::from(*slot), known.saved != Saved::Yes, Claim::from(*known));
                     let is_ours = |doubt: &InDoubt| doubt.by == own;
                     let is_open = || {
                         let key = ClaimKey { callback: *callback, domain: domain.clone(), family };
-                        changed.entries.get(&key).is_some_and(|touched| touched.claim)
-                            || ours.hold(&key).is_sent_by(own)
+                        is_changed || ours.hold(&key).is_sent_by(own)
                     };
                     // Its request has ended.
                     if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
@@ -537,6 +605,7 @@ impl State {
                     {
                         entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
                     }
+                    *slot = KeptClaim { saved: slot.saved, ..entry.into() };
                 }
             }
         }
@@ -548,7 +617,10 @@ impl State {
         for entries in self.callbacks.values_mut().flat_map(|claims| &mut claims.entries) {
             // The number of a message must outlive its tries, and one that was never accepted has no time.
             let is_numbered = |entry: &Claim| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);
-            entries.retain(|_, entry| now.saturating_sub(entry.at()) < keep || is_numbered(entry));
+            entries.retain(|_, slot| {
+                let entry = Claim::from(*slot);
+                now.saturating_sub(entry.at()) < keep || is_numbered(&entry)
+            });
         }
         self.callbacks.retain(|_, claims| claims.entries.iter().any(|entries| !entries.is_empty()));
         let callbacks = &self.callbacks;
@@ -561,7 +633,9 @@ impl State {
         // A stop has no end, and what is known well is known as long as its entry is.
         for (callback, families) in &mut self.holds {
             for (family, holds) in families.iter_mut().enumerate() {
-                holds.values_mut().for_each(|hold| hold.under_way.retain(|other| other.until > now));
+                for hold in holds.values_mut() {
+                    hold.under_way.retain(|other| other.until > now);
+                }
                 let known = self.callbacks.get(callback).map(|claims| &claims.entries[family]);
                 let is_known = |domain: &Domain| known.is_some_and(|entries| entries.contains_key(domain));
                 holds.retain(|domain, hold| {
@@ -606,7 +680,8 @@ pub struct Memory<'a> {
 impl<'a> Memory<'a> {
     /// What is remembered of one update.
     pub fn entry(self, domain: &Domain, family: Family) -> Claim {
-        self.entries.and_then(|entries| entries[family.index()].get(domain)).copied().unwrap_or_default()
+        let slot = self.entries.and_then(|entries| entries[family.index()].get(domain));
+        slot.copied().map(Claim::from).unwrap_or_default()
     }
 
     /// What keeps one update from being sent.

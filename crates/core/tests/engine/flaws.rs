@@ -65,7 +65,7 @@ impl World {
                 _ => {}
             }
         }
-        state.to_text()
+        state.to_string()
     }
 
     /// Whether an update goes along with another one.

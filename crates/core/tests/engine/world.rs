@@ -592,7 +592,7 @@ impl World {
         }
         let result = if self.flaw == Flaw::BelieveFailedWrite { Ok(()) } else { result };
         let text = match &self.files[file].content {
-            Some(Ok(state)) if self.is_traced => state.to_text(),
+            Some(Ok(state)) if self.is_traced => state.to_string(),
             _ => String::new(),
         };
         self.note(|| format!("{process} <- Persisted {store} {upto} {result:?}: {text}"));
@@ -613,7 +613,7 @@ impl World {
             is_merged = on_disk.is_some();
             engine.merge(store, on_disk);
         }
-        let text = engine.text(store);
+        let text = engine.text(store).to_string();
         if self.flaw == Flaw::SendBeforePersisted && self.sequence % 2 == 0 {
             return Ok(());
         }
@@ -808,7 +808,7 @@ fn sharing(shape: &Shape, entry: usize, family: Family) -> Vec<usize> {
 
 fn brief(stored: &Stored) -> String {
     match stored {
-        Stored::Known { state, unwritable } => format!("known, unwritable {unwritable:?}: {}", state.to_text()),
+        Stored::Known { state, unwritable } => format!("known, unwritable {unwritable:?}: {}", state.to_string()),
         other => format!("{other:?}"),
     }
 }

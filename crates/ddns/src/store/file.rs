@@ -1,5 +1,6 @@
 //! Cache files: reading, locking and replacing one as a whole.
 
+use std::fmt::Display;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -170,7 +171,7 @@ pub(super) fn discard(path: &Path) {
 }
 
 /// New content beside the old, renamed over it, both synced where power may fail: at no moment is there half a file.
-pub(crate) fn replace(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<()> {
     let fresh = beside(path, ".new");
     match write_new(&fresh, content, durability).and_then(|()| fs::rename(&fresh, path)) {
         Ok(()) if durability == Durability::Power => File::open(folder_of(path)).and_then(|folder| folder.sync_all()),
@@ -191,7 +192,7 @@ pub(crate) fn replace(path: &Path, content: &[u8], durability: Durability) -> io
 }
 
 /// Never through a link, and never over what is there: a leftover of a killed run is removed first.
-fn write_new(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
+fn write_new(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<()> {
     let open = || OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
     let mut file = match open() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -200,13 +201,13 @@ fn write_new(path: &Path, content: &[u8], durability: Durability) -> io::Result<
         }
         opened => opened?,
     };
-    file.write_all(content)?;
+    write!(file, "{content}")?;
     if durability == Durability::Power { file.sync_all() } else { Ok(()) }
 }
 
-fn write_over(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_over(path: &Path, content: &dyn Display) -> io::Result<()> {
     let mut file = open_own(path, OpenOptions::new().write(true))?;
     file.set_len(0)?;
-    file.write_all(content)?;
+    write!(file, "{content}")?;
     file.sync_all()
 }

@@ -13,6 +13,11 @@ pub fn push_string(out: &mut String, text: &str) {
 
 /// Appends `text` as the inside of a JSON string.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
+    // Most texts have nothing to escape, and many bytes are looked at together where none ends the search.
+    if text.bytes().fold(0, |found, byte| found | u8::from(matches!(byte, 0..0x20 | b'"' | b'\\'))) == 0 {
+        out.push_str(text);
+        return;
+    }
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {

@@ -88,6 +88,12 @@ impl State {
         self.claimed().chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
     }
 
+    /// The keys of claims that are not known to be in the file, and of what else changed but failures in a row.
+    pub fn changed(&self, also: &Changed) -> Vec<ClaimKey> {
+        let held = also.holds.keys().filter(|key| !self.is_changed(key)).cloned();
+        self.claimed().filter(|key| self.is_changed(key)).chain(held).collect()
+    }
+
     fn claimed(&self) -> impl Iterator<Item = ClaimKey> {
         keys_of(self.callbacks.iter().map(|(callback, claims)| (callback, &claims.entries)))
     }
@@ -102,13 +108,6 @@ fn keys_of<'a, T: 'a>(
             families[family.index()].keys().map(key)
         })
     })
-}
-
-impl Changed {
-    /// The keys of everything that changed.
-    pub fn keys(&self) -> impl Iterator<Item = &ClaimKey> {
-        self.entries.keys().chain(self.streaks.iter().filter(|key| !self.entries.contains_key(key)))
-    }
 }
 
 fn read(text: &str, family: Family) -> Option<(Option<Claim>, Hold, Streak, String)> {

@@ -20,9 +20,9 @@ fn accepted(last: u8, at: u64) -> Claim {
     Claim { accepted: Some(Accepted { ip: ip(last), at }), in_doubt: None }
 }
 
-fn changed(key: &ClaimKey) -> Changed {
-    let touched = Touched { claim: true, hold: Some(Box::default()) };
-    Changed { entries: [(key.clone(), touched)].into_iter().collect(), ..Changed::default() }
+fn changed(key: &ClaimKey, ours: &mut State) -> Changed {
+    ours.change(key, ours.entry(key));
+    Changed { claims: true, holds: [(key.clone(), Hold::default())].into_iter().collect(), ..Changed::default() }
 }
 
 fn marked(entry: Claim, last: u8, until: u64, by: u32) -> Claim {
@@ -42,12 +42,12 @@ fn the_text_reads_back() {
     state.set(&key("doubt.example"), marked(accepted(7, 1001), 8, 1030, OWN));
     state.set(&key("first.example"), marked(Claim::default(), 8, 1030, OWN));
     state.set(&ClaimKey { callback: Fingerprint::new([9; 16]), ..key("b.example") }, accepted(7, 1));
-    let text = state.to_text();
+    let text = state.to_string();
     assert_eq!(State::from_parts(&text), Some(state.clone()), "as it is written");
     let pretty = text.replace(',', " ,\n ").replace(':', " : ");
     assert_eq!(State::from_text(&pretty), Some(state.clone()), "as somebody else may write it");
     assert_eq!(state.salt(), [1, 2, 3]);
-    assert_eq!(State::from_text(&State::new(vec![7]).to_text()), Some(State::new(vec![7])));
+    assert_eq!(State::from_text(&State::new(vec![7]).to_string()), Some(State::new(vec![7])));
 }
 
 /// What versions before this one wrote, and what later ones may add.
@@ -66,7 +66,7 @@ fn e4_the_text_of_other_versions_is_read_and_kept() {
     let mut state = State::from_text(&later).expect("a later version");
     assert_eq!(state.entry(&key("a.example")), accepted(7, 1000));
     for last in [8, 9] {
-        let text = state.to_text();
+        let text = state.to_string();
         for part in ["\"new\":{", "\"a\":[", "\"c\":null", "\"b\":[", "\"d\":1", "\"e\":2"] {
             assert!(text.replace(' ', "").contains(part), "{part}: {text}");
         }
@@ -77,7 +77,7 @@ fn e4_the_text_of_other_versions_is_read_and_kept() {
         state.set_hold(&key("a.example"), hold);
     }
     state.prune(Duration::ZERO, u64::MAX);
-    assert!(!state.to_text().contains("\"b\""), "{}", state.to_text());
+    assert!(!state.to_string().contains("\"b\""), "{}", state.to_string());
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
     assert_eq!(replaced(Some(ip(7)), ours), [4]);
     assert_eq!(replaced(None, ours), [3, 4, 6], "something else stands in the place of an address");
     assert_eq!(replaced(Some(ip(8)), theirs), [2, 3, 6]);
-    assert_eq!(State::from_parts(&state.to_text()), Some(state.clone()));
+    assert_eq!(State::from_parts(&state.to_string()), Some(state.clone()));
     // Who made claims is merged, too.
     let mut on_disk = State::new(vec![1]);
-    let mut changed = changed(&of(6, "a.example"));
+    let mut changed = changed(&of(6, "a.example"), &mut state);
     on_disk.merge(&state, &mut changed, OWN, 1000);
     assert_eq!(on_disk.callbacks[&print(6)].by, [ours, theirs]);
 }
@@ -137,7 +137,7 @@ fn e3_what_was_not_replaced_after_all_counts_again() {
 
 #[test]
 fn e4_damaged_texts_are_refused_and_never_panic() {
-    let text = state_with("a.example", marked(accepted(7, 1000), 8, 1030, OWN)).to_text();
+    let text = state_with("a.example", marked(accepted(7, 1000), 8, 1030, OWN)).to_string();
     for end in 0..text.len() - 2 {
         assert_eq!(State::from_text(&text[..end]), None, "cut at {end}");
     }
@@ -215,9 +215,9 @@ fn e4_what_is_in_doubt_is_settled_by_a_response_alone() {
 fn e4a_the_first_mark_stays_and_the_later_acceptance_counts() {
     let on_disk = |entry| state_with("a.example", entry);
     let merged = |theirs: Claim, ours: Claim| {
-        let mut state = on_disk(theirs);
-        let mut changed = changed(&key("a.example"));
-        state.merge(&on_disk(ours), &mut changed, OWN, 1000);
+        let (mut state, mut ours) = (on_disk(theirs), on_disk(ours));
+        let mut changed = changed(&key("a.example"), &mut ours);
+        state.merge(&ours, &mut changed, OWN, 1000);
         state.entry(&key("a.example"))
     };
     let ours = marked(accepted(7, 900), 8, 1030, OWN);
@@ -275,17 +275,17 @@ fn h5_what_keeps_updates_from_being_sent_reads_back() {
     let mut state = State::new(vec![1]);
     state.set_hold(&key("a.example"), Hold { stopped, ..Hold::default() });
     state.set_hold(&key("b.example"), Hold { sent: 7, wait_until: 9, unchanged: 2, ..Hold::default() });
-    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without entries");
+    assert_eq!(State::from_text(&state.to_string()), Some(state.clone()), "without entries");
     state.set(&key("b.example"), Claim { accepted: Some(Accepted { ip, at: 5 }), in_doubt: None });
-    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "with entries");
+    assert_eq!(State::from_text(&state.to_string()), Some(state.clone()), "with entries");
 
     state.prune(Duration::ZERO, 200 * 86_400);
     assert!(state.hold(&key("a.example")).stopped.is_some(), "a stop has no end");
     assert_eq!(state.hold(&key("b.example")), Hold::default());
     state.set_hold(&key("a.example"), Hold::default());
-    assert!(!state.to_text().contains("holds"), "{}", state.to_text());
+    assert!(!state.to_string().contains("holds"), "{}", state.to_string());
     for wrong in ["{}}\n", "{\"x\":{}}}\n", "[]}\n"] {
-        let text = format!("{}{HOLDS}{wrong}", state.to_text().trim_end().strip_suffix('}').expect("an object"));
+        let text = format!("{}{HOLDS}{wrong}", state.to_string().trim_end().strip_suffix('}').expect("an object"));
         assert!(State::from_text(&text).is_none() || wrong == "{}}\n", "{text}");
     }
 }
@@ -299,19 +299,19 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
     let streak =
         Streak { failures: 3, is_stopped: true, is_reported: true, is_stop_reported: false, tries: 2, at: 1000 };
     let mut state = state_with("a.example", accepted(7, 1000));
-    let plain = state.to_text();
+    let plain = state.to_string();
     state.set_hold(
         &key("b.example"),
         Hold { stopped: Some(Stopped { ip, at: 5, until_address: true, why }), ..Hold::default() },
     );
-    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without them");
+    assert_eq!(State::from_text(&state.to_string()), Some(state.clone()), "without them");
     for (name, streak) in [("a.example", streak), ("*.b.example", Streak { is_stop_reported: true, ..streak })] {
         state.set_streak(&key(name), streak);
-        assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "{name}");
+        assert_eq!(State::from_text(&state.to_string()), Some(state.clone()), "{name}");
         assert_eq!(state.streak(&key(name)), Some(streak));
     }
     state.set_hold(&key("b.example"), Hold::default());
-    assert_eq!(State::from_text(&state.to_text()), Some(state.clone()), "without the other");
+    assert_eq!(State::from_text(&state.to_string()), Some(state.clone()), "without the other");
 
     // What another process changed meanwhile stays.
     let mut theirs = state.clone();
@@ -325,7 +325,7 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
     state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
     assert!(state.has_streaks(key("a.example").callback));
     state.set_streak(&key("*.b.example"), Streak::default());
-    assert_eq!(state.to_text(), plain, "nothing is left of them");
+    assert_eq!(state.to_string(), plain, "nothing is left of them");
     for wrong in ["[1,2,3]", "[1,2,3,-4]", "[1,300,3,4]", "{}", "[1,2,3,4,5]"] {
         let text = plain
             .replace("}}}\n", &format!("}}}}{STREAKS}{{\"{} a.example A\":{wrong}}}}}\n", key("a.example").callback));
@@ -356,7 +356,7 @@ fn h11_the_number_of_a_message_stays_over_its_tries() {
     let key = ClaimKey { callback: Fingerprint::new([1; 16]), domain: domain.clone(), family: Family::V4 };
     let mut state = State::new(vec![1]);
     state.set(&key, back);
-    let text = state.to_text();
+    let text = state.to_string();
     assert_eq!(State::from_text(&text), Some(state.clone()));
     assert_eq!(State::from_text(&text.replace('\n', " ")), Some(state.clone()));
     state.set(&key, failed(first, 1));

@@ -11,11 +11,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::{Accepted, Claim, ClaimKey, Claims, Fingerprint, InDoubt, State};
+use super::{Accepted, Claim, ClaimKey, Claims, Fingerprint, InDoubt, KeptClaim, State};
 use crate::net::family::Family;
 use crate::text::hex;
 use crate::text::json::{Dialect, Member, Node, Value, one_line, parse, push_escaped, push_member, push_string};
@@ -33,26 +34,16 @@ pub(super) const HOLDS: &str = ",\n\"holds\":";
 /// What stands before the failures in a row that notifications count.
 pub(super) const STREAKS: &str = ",\n\"streaks\":";
 
-/// As long is a line of the text, without its domain: for most addresses...
-const LINE: usize = 40;
-
-/// ...and where it is in doubt.
-const LONG_LINE: usize = 80;
+/// So many bytes of the text are made at a time: all of it would take as much memory as everything that is remembered.
+const PART: usize = 16_384;
 
 /// No line of the text is shorter: ` "a A":["1.1.1.1",0],`
 const LEAST_LINE: usize = 40;
 
-impl State {
-    /// The text of the cache file.
-    pub fn to_text(&self) -> String {
-        let lengths = self
-            .callbacks
-            .values()
-            .flat_map(|claims| &claims.entries)
-            .flatten()
-            .map(|(domain, entry)| domain.as_str().len() + if entry.in_doubt.is_some() { LONG_LINE } else { LINE });
-        // A text that grows by itself takes up to twice its length.
-        let mut text = String::with_capacity(256 + 108 * self.callbacks.len() + lengths.sum::<usize>());
+/// The text of the cache file.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::with_capacity(256);
         text.extend(["{\"version\":", VERSION, ",\"salt\":\""]);
         hex::push(&mut text, &self.salt);
         text.extend(["\"", &self.more, ",\"callbacks\":{"]);
@@ -68,18 +59,22 @@ impl State {
             text.extend(["]", more]);
             let between = ",\n ";
             for family in Family::ALL {
-                let mut sorted: Vec<(&Domain, &Claim)> = entries[family.index()].iter().collect();
+                let mut sorted: Vec<(&Domain, &KeptClaim)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
                 // Most entries are equal: each is made text once.
-                let mut last: Option<(Claim, String)> = None;
+                let mut last: Option<(KeptClaim, String)> = None;
                 for (domain, entry) in sorted {
+                    if text.len() >= PART {
+                        f.write_str(&text)?;
+                        text.clear();
+                    }
                     text += between;
                     text.push('"');
                     push_escaped(&mut text, domain.as_str());
                     text.push(' ');
                     text += family.record_type();
                     text.push('"');
-                    let fresh = || (*entry, text_of(entry));
+                    let fresh = || (*entry, text_of(&Claim::from(*entry)));
                     let known = last.take().filter(|(known, _)| known == entry);
                     text += &last.insert(known.unwrap_or_else(fresh)).1;
                     if !self.more_of.is_empty() {
@@ -94,15 +89,17 @@ impl State {
         push_values(&mut text, HOLDS, &self.holds, Hold::push_text);
         push_values(&mut text, STREAKS, &self.streaks, |streak, text| *text += &streak.to_text());
         text += "}\n";
-        text
+        f.write_str(&text)
     }
+}
 
-    /// Reads what [`State::to_text`] wrote; none where it is damaged or of an unknown version.
+impl State {
+    /// Reads what [`fmt::Display`] wrote; none where it is damaged or of an unknown version.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::from_parts(text).or_else(|| Self::from_document(text))
     }
 
-    /// Reads the very form that [`State::to_text`] writes. None for any other text.
+    /// Reads the very form that [`fmt::Display`] writes. None for any other text.
     pub(super) fn from_parts(text: &str) -> Option<Self> {
         // Only the last of them ends so: without them nothing is searched for.
         let has_streaks = text.ends_with("]}}\n");
@@ -154,7 +151,7 @@ impl State {
                     entries.reserve(left);
                     left = 0;
                 }
-                entries.insert(Domain::parse(domain).ok()?, entry_in_line(parts, family)?);
+                entries.insert(Domain::parse(domain).ok()?, entry_in_line(parts, family)?.into());
                 matches!(end, "," | "}" | "},").then_some(())?;
             } else {
                 let (callback, by) = line.strip_prefix('"')?.split_once("\":{")?;
@@ -210,7 +207,7 @@ impl State {
                     if entries.is_empty() {
                         entries.reserve(members.len() - at);
                     }
-                    entries.insert(domain, entry_of(known, family)?);
+                    entries.insert(domain, entry_of(known, family)?.into());
                 }
                 (None, Value::Array(makers)) if member.key == "by" => {
                     let maker = |node: &Node| Fingerprint::parse(node.value.text()?);
@@ -268,7 +265,7 @@ pub(super) fn key_of(text: &str) -> Option<ClaimKey> {
 }
 
 pub(super) fn text_of(entry: &Claim) -> String {
-    let mut text = String::with_capacity(LONG_LINE);
+    let mut text = String::with_capacity(80);
     text += ":[";
     match entry.accepted {
         Some(Accepted { ip, at }) => push_moment(&mut text, ip, at),
