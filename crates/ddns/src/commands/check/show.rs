@@ -53,7 +53,7 @@ impl CheckReport {
     fn closing(&self) -> String {
         let count = |severity| {
             let meant = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity);
-            let (count, name) = (meant.map(|diagnostic| diagnostic.count).sum(), severity.name());
+            let (count, name) = (meant.map(|diagnostic| diagnostic.count).sum(), severity.key());
             match count {
                 0 => format!("no {name}s"),
                 1 => format!("1 {name}"),
