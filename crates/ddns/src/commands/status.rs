@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{complain, fail, json, print};
+use crate::output::{Ended, complain, fail, json, print};
 use crate::watch::{Services, meant, name, note_closed_folder};
 
 /// How many rows that are up to date are shown; the rest is counted.
@@ -34,18 +34,15 @@ const NO_CONFIGURATION: &str =
 
 /// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration, 3 where no service responds, or
 /// one does not.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
     let environment = Environment::read();
-    let services = match meant(&given, &environment).await {
-        Ok(services) => services,
-        Err(code) => return code,
-    };
+    let services = meant(&given, &environment).await?;
     if services.running.is_empty() {
         note_closed_folder(&environment, "status");
     }
     if given.has("alive") {
-        return alive(&services);
+        return Ok(alive(&services));
     }
     let is_all = given.has("all") && !services.running.is_empty();
     let silence = services.silence();
@@ -57,10 +54,10 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     if !is_running {
         let client = Client::default();
-        match load::examine(given.settings, &environment, &client).await.result {
-            Ok(configs) if configs.is_empty() => {}
-            Ok(configs) => all.push(from_caches(configs, &environment)),
-            Err(wrong) => return complain(&wrong),
+        let examined = load::examine(given.settings, &environment, &client).await;
+        let configs = examined.result.map_err(|wrong| complain(&wrong))?;
+        if !configs.is_empty() {
+            all.push(from_caches(configs, &environment));
         }
     }
     let is_good = all.iter().all(Status::is_good);
@@ -75,7 +72,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         all.iter().map(|status| head(status) + &shown(status, &silence, form)).collect::<Vec<_>>().join("\n")
     };
     let code = if is_running && !has_silent { u8::from(!is_good) } else { NOT_RUNNING };
-    print(&text).max(code)
+    Ok(print(&text).max(code))
 }
 
 /// Whether every service responds: for health checks, which must not restart it because an endpoint is down.

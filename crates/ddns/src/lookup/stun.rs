@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::default::stable_source;
 use crate::http::{Client, Over};
+use crate::random::random;
 
 /// Packets get lost: how long each try is waited for.
 const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
@@ -60,8 +61,7 @@ async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<StunRes
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
     socket.connect(server).await?;
-    let mut id: TransactionId = [0; 12];
-    getrandom::fill(&mut id).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    let id: TransactionId = random()?;
     for patience in TRIES {
         socket.send(&request(&id)).await?;
         if let Ok(response) = timeout(patience, receive(&socket, &id)).await {

@@ -28,6 +28,7 @@ use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
 use crate::output::log::Log;
+use crate::web::answer;
 
 pub(super) struct Service<'a> {
     pub(super) settings: CliSettings,
@@ -70,9 +71,7 @@ impl Waiting {
     pub(super) fn respond(self, result: SyncResult) {
         match self {
             Self::Control(request) => request.respond(indented(&result)),
-            Self::Page(done) => {
-                let _ = done.send(result);
-            }
+            Self::Page(done) => answer(done, result),
         }
     }
 }

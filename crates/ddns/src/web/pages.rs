@@ -8,7 +8,7 @@ use maud::Render as _;
 
 use super::history_queries;
 use super::reply::{PageRequest, Reply};
-use super::site::{Site, Wanted};
+use super::site::{Ask, Site, Wanted};
 use super::view_models;
 use super::views;
 use super::views::layout::{Frame, Tab};
@@ -37,7 +37,7 @@ fn clock() -> Clock<'static> {
 }
 
 pub(super) async fn overview(site: &Site, request: &PageRequest) -> Reply {
-    let Some(status) = site.status().await else { return Reply::text(503, GONE) };
+    let Some(status) = site.ask(Ask::Status).await else { return Reply::text(503, GONE) };
     if status.configs.is_empty() {
         return without_answer(site).await;
     }
@@ -65,7 +65,9 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
         skip: 0,
         take: MAX_ALIKE,
     };
-    let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
+    let (Some(status), Some(previews)) =
+        (site.ask(Ask::Status).await, site.ask(|respond| Ask::Previews(wanted, respond)).await)
+    else {
         return without_answer(site).await;
     };
     let mut alike = status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
@@ -93,7 +95,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
 
 /// Where the service does not say what a page needs: there is no configuration yet, or it ends.
 async fn without_answer(site: &Site) -> Reply {
-    let is_set_up = site.configured().await.is_some_and(|configured| configured.set_up.is_some());
+    let is_set_up = site.ask(Ask::Configured).await.is_some_and(|configured| configured.set_up.is_some());
     if is_set_up { Reply::see("/setup") } else { Reply::text(503, GONE) }
 }
 
@@ -107,7 +109,7 @@ pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
 }
 
 pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configs) = site.configs().await else { return without_answer(site).await };
+    let Some(configs) = site.ask(Ask::Configs).await else { return without_answer(site).await };
     let known = match site.sources.known() {
         Some(known) => Some(known),
         None => site.sources.ask(configs).await,
@@ -123,7 +125,7 @@ pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
 
 /// Asks the sources again.
 pub(super) async fn ask_sources(site: &Site) -> Reply {
-    let Some(configs) = site.configs().await else { return without_answer(site).await };
+    let Some(configs) = site.ask(Ask::Configs).await else { return without_answer(site).await };
     site.sources.ask(configs).await;
     Reply::see("/addresses")
 }
@@ -133,7 +135,9 @@ pub(super) async fn requests(site: &Site, request: &PageRequest) -> Reply {
     let per_page = views::requests::PER_PAGE;
     let skip = (filter.page - 1).saturating_mul(per_page);
     let wanted = Wanted { filter: filter.clone(), update: None, skip, take: per_page };
-    let Some(previews) = site.previews(wanted).await else { return without_answer(site).await };
+    let Some(previews) = site.ask(|respond| Ask::Previews(wanted, respond)).await else {
+        return without_answer(site).await;
+    };
     let frame = frame(request, "Requests", Some(Tab::Requests));
     let now = clock().now;
     let model = views::requests::RequestsModel {

@@ -8,7 +8,8 @@ use hyper::header::{AsHeaderName, COOKIE, HOST, HeaderMap, HeaderName, HeaderVal
 use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
 
-use super::site::{Site, random};
+use super::site::Site;
+use crate::random::random;
 
 /// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
 pub(super) const HEALTH: &str = "/healthz";

@@ -2,7 +2,6 @@
 //! runs it. Every step is a form; what was typed goes from one to the next inside of it, never in an address.
 
 use std::path::Path;
-use std::rc::Rc;
 
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
@@ -26,7 +25,7 @@ use super::pages::{GONE, frame};
 use super::reply::{PageRequest, Reply};
 use super::save;
 use super::sent::{self, RedactedRequest};
-use super::site::{Configured, Site};
+use super::site::{Ask, Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
 use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardMode};
@@ -61,7 +60,7 @@ fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
 
 /// The list of services, or the questions of one.
 pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
     if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
@@ -78,7 +77,7 @@ pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
 
 /// Takes answers, and goes on to what is left.
 pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
     if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
@@ -319,8 +318,7 @@ fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl),
     let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
     let file = name.map(|name| {
         let text = save::open(name).map_err(|why| format!("{name} {why}"))?.text;
-        let document = Document { name: name.clone(), text, fetched: false };
-        raw::read(&Rc::new(document)).map(|written| written.file).map_err(|wrong| wrong.message)
+        raw::read(&Document::local(name, &text)).map(|written| written.file).map_err(|wrong| wrong.message)
     });
     for_fetching(&file.transpose()?.unwrap_or_default(), &configured.around).map_err(|wrong| {
         let why: Vec<String> = wrong.into_iter().map(|diagnostic| diagnostic.message).collect();
@@ -382,7 +380,7 @@ async fn recipe_done(site: &Site, request: &PageRequest, configured: &Configured
     if let Err(why) = added.await.unwrap_or_else(|| Err(GONE.to_owned())) {
         return shown(422, Some((Tone::Bad, format!("Nothing was added: {why}."))));
     }
-    match site.reload().await {
+    match site.ask(Ask::Reload).await {
         None => Reply::text(503, GONE),
         Some(errors) if errors.is_empty() => Reply::see("/configuration"),
         Some(errors) => shown(
@@ -498,7 +496,7 @@ async fn send_once(
 async fn save_first(site: &Site, target: &str, text: &str) -> Result<(), String> {
     let path = Path::new(target);
     save::create(path, text).map_err(|why| format!("Nothing was saved: {target} {why}."))?;
-    let Some(errors) = site.reload().await else { return Err(GONE.to_owned()) };
+    let Some(errors) = site.ask(Ask::Reload).await else { return Err(GONE.to_owned()) };
     if errors.is_empty() {
         return Ok(());
     }
