@@ -11,6 +11,7 @@ use ddns_core::text::duration::duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
+use super::Query;
 use super::default::stable_source;
 use crate::http::{Client, Over};
 use crate::random::random;
@@ -24,14 +25,9 @@ const MAX_RESPONSE_BYTES: usize = 1500;
 /// How many addresses of a server are asked.
 const MAX_SERVERS: usize = 3;
 
-pub(super) async fn ask(
-    (host, port): (&str, u16),
-    family: Family,
-    limit: Duration,
-    client: &Client,
-) -> Result<Choice, String> {
-    let result = timeout(limit, ask_within(host, port, family, client)).await;
-    result.unwrap_or_else(|_| Err(format!("no response within {}", duration(limit))))
+pub(super) async fn ask((host, port): (&str, u16), query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let result = timeout(query.time, ask_within(host, port, query.family, client)).await;
+    result.unwrap_or_else(|_| Err(format!("no response within {}", duration(query.time))))
 }
 
 async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
