@@ -90,20 +90,17 @@ impl<'a> Service<'a> {
         client: &'a Client,
         no_notifications: Option<io::Error>,
     ) -> Self {
-        let systemd = Systemd::new(environment);
-        let (locks, handover) = (Vec::new(), Handover::default());
-        let read_at = environment.read_at;
         Self {
             settings,
             environment,
             client,
-            systemd,
+            systemd: Systemd::new(environment),
             no_notifications,
-            locks,
-            handover,
+            locks: Vec::new(),
+            handover: Handover::default(),
             member: None,
             is_new_group: false,
-            read_at,
+            read_at: environment.read_at,
         }
     }
 

@@ -52,11 +52,7 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
 
 pub(super) async fn addresses(site: &Site) -> Reply {
     let Some(configs) = site.ask(Ask::Configs).await else { return gone() };
-    let known = match site.sources.known() {
-        Some(known) => Some(known),
-        None => site.sources.ask(configs).await,
-    };
-    match known {
+    match site.sources.current(configs).await {
         Some((_, report)) => Reply::json(200, &report.json()),
         None => {
             error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, HeaderValue::from_static("2"))

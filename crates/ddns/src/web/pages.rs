@@ -1,5 +1,7 @@
 //! The pages: each handler asks the service for what its view shows.
 
+use std::rc::Rc;
+
 use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::{self, OverviewQuery};
@@ -110,16 +112,11 @@ pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
 
 pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
     let Some(configs) = site.ask(Ask::Configs).await else { return without_answer(site).await };
-    let known = match site.sources.known() {
-        Some(known) => Some(known),
-        None => site.sources.ask(configs).await,
-    };
+    let known = site.sources.current(configs).await;
     let frame = frame(request, "Addresses", Some(Tab::Addresses));
-    let clock = clock();
-    let model = match &known {
-        Some((at, report)) => view_models::addresses(report, Some(clock.when(*at)), frame.token),
-        None => view_models::addresses(&LookupReport::of_host(), None, frame.token),
-    };
+    let (asked, report) =
+        known.map_or_else(|| (None, Rc::new(LookupReport::of_host())), |(at, report)| (Some(clock().when(at)), report));
+    let model = views::addresses::AddressesModel { report: &report, asked, token: frame.token };
     Reply::page(200, frame.around(&model.render()))
 }
 
@@ -165,12 +162,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     Reply::page(200, frame.around(&model.render()))
 }
 
-pub(super) fn synchronize(site: &Site) -> Reply {
-    site.begin_synchronizing(false);
-    Reply::see("/")
-}
-
-pub(super) fn retry_stopped(site: &Site) -> Reply {
-    site.begin_synchronizing(true);
+pub(super) fn synchronize(site: &Site, retry_stopped: bool) -> Reply {
+    site.begin_synchronizing(retry_stopped);
     Reply::see("/")
 }

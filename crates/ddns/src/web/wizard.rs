@@ -28,7 +28,7 @@ use super::sent::{self, RedactedRequest};
 use super::site::{Ask, Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
-use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardMode};
+use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardForm, WizardMode};
 use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Want};
 use crate::inquiry;
@@ -144,9 +144,10 @@ fn service(request: &PageRequest, name: &str) -> Result<Recipe, Reply> {
 /// The page with the questions; `wrong` are names of fields and what is wrong with each.
 fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
     let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
-    let own = Family::ALL.map(own_address);
+    let (mode, token, own) = (mode(request), &request.token, Family::ALL.map(own_address));
+    let filled = WizardForm { mode, typed, wrong, problem: notice, token, own };
     if typed.name == OWN {
-        return page(request, status, &view::own(mode(request), typed, wrong, notice, &request.token, own));
+        return page(request, status, &view::own(&filled));
     }
     let recipe = match service(request, &typed.name) {
         Ok(recipe) => recipe,
@@ -156,7 +157,7 @@ fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice:
     let domains = parsed_domains(&recipe, typed).unwrap_or_default();
     let form = match Form::new(&recipe, domains) {
         Ok(form) => form,
-        Err(why) => return page(request, 404, &view::unknown(mode(request), &why)),
+        Err(why) => return page(request, 404, &view::unknown(mode, &why)),
     };
     let slots = form.unanswered();
     let asked = slots.iter().filter_map(|slot| {
@@ -174,7 +175,7 @@ fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice:
         })
     });
     let asked: Vec<QuestionView> = asked.collect();
-    page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
+    page(request, status, &view::questions(&filled, &recipe, &asked))
 }
 
 /// The items in the list of a family; what is wrong otherwise: the field and why.
@@ -467,14 +468,8 @@ async fn send_once(
         Ok(whole) => whole,
         Err(why) => return Responded::Unsent(secrets.mask(&why.to_string()).into_owned()),
     };
-    let how = How {
-        limit: entry.timeout,
-        want: Want::Body,
-        over: Over::Any,
-        proxies: &entry.proxies,
-        ssl: &entry.ssl,
-        from: None,
-    };
+    let (limit, proxies, ssl) = (entry.timeout, &entry.proxies, &entry.ssl);
+    let how = How { limit, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     match client.send(&whole, how).await {
         Err(failure) => Responded::Unanswered(secrets.mask(&failure.why).into_owned()),
         Ok(response) => {
