@@ -16,6 +16,7 @@ use ddns_core::service::{Manager, ServiceScope, configurations, log};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
+use super::status::NOT_RUNNING;
 use crate::cli::{CliSettings, Given};
 use crate::http::Client;
 use crate::load;
@@ -23,9 +24,6 @@ use crate::output::layout::{WIDE, broken, width_of};
 use crate::output::{Ended, complain, fail, print, say};
 
 use facts::{HostFacts, Installed};
-
-/// Where nothing is installed, or no service responds (I6).
-const NOT_RUNNING: u8 = 3;
 
 /// Which action takes which of the options.
 const TAKEN_BY: [(&str, &[&str]); 2] = [("print", &["install", "uninstall", "logs"]), ("follow", &["logs"])];

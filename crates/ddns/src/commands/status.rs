@@ -27,7 +27,7 @@ const MAX_ROWS: usize = 1000;
 const MAX_SOURCES: usize = 4;
 
 /// Exit status where no service responds (I6).
-const NOT_RUNNING: u8 = 3;
+pub(super) const NOT_RUNNING: u8 = 3;
 
 const NO_CONFIGURATION: &str =
     "No configuration was found either: `ddns status -c FILE` shows what the cache of one remembers.";
