@@ -31,7 +31,7 @@ use crate::journal::{JournalEvent, Last, What};
 use crate::net::family::Family;
 use crate::schedule::backoff::Backoff;
 use crate::schedule::lookups::Schedule;
-use crate::schedule::queue::{Lane, Queue, UpdateId};
+use crate::schedule::queue::{Lane, Queue, Stage, UpdateId};
 use crate::text::log_format::Level;
 use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
@@ -438,6 +438,11 @@ impl Engine {
     /// How many updates are to be sent or being sent.
     pub fn to_send(&self) -> usize {
         self.queue.open()
+    }
+
+    /// Whether an update stands in a line that is open.
+    pub fn is_queued(&self, id: UpdateId) -> bool {
+        matches!(self.queue.stage(id), Stage::Queued(_)) && self.queue.pause_of(id).is_none()
     }
 
     /// The plan that it works on.

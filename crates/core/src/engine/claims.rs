@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
@@ -32,6 +33,9 @@ pub(super) struct Before {
     /// The claims that its request replaces.
     replaced: Vec<ClaimKey>,
 }
+
+/// Other processes may have a longer `timeout`: at least so long is waited for them.
+const MIN_BELIEVED: Duration = Duration::from_secs(120);
 
 impl Engine {
     /// Whether it is known what the endpoint of an entry accepted before.
@@ -406,6 +410,28 @@ impl Engine {
                 self.unmark(*id, at, update);
             }
         }
+    }
+
+    /// Marks of others that end later than any request of this entry would are those of a clock that was ahead, or of this one
+    /// before it was set back: nobody waits for them. Whether there were any.
+    pub(super) fn end_impossible(&mut self, at: usize, batch: &Sendables<'_>) -> bool {
+        let latest = self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).timeout).as_secs();
+        let (store, mut is_any) = (self.plan.store_of(at), false);
+        for (_, update) in batch {
+            let Some(key) = self.key(at, update.domain, update.family) else { continue };
+            let (mut claim, mut hold) = (self.stores[store].state.entry(&key), self.stores[store].state.hold(&key));
+            if let Some(doubt) = claim.in_doubt.as_mut().filter(|doubt| doubt.by != self.own && doubt.until > latest) {
+                (doubt.by, doubt.until) = (0, 0);
+                self.set(store, key.clone(), claim);
+                is_any = true;
+            }
+            if hold.under_way.iter().any(|other| other.until > latest) {
+                hold.under_way.retain(|other| other.until <= latest);
+                self.set_hold(store, &key, hold);
+                is_any = true;
+            }
+        }
+        is_any
     }
 
     /// Forgets that services stopped updates.

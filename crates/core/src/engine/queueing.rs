@@ -48,6 +48,11 @@ pub(super) enum Task {
     ForgetStops,
 }
 
+/// Whether both addresses of a domain go in one request.
+fn goes_with_other(plan: &Plan, at: usize) -> bool {
+    plan.entry(at).callback.variables.combine().is_some_and(|combine| combine.families)
+}
+
 impl Engine {
     /// Does something once these stores have been read, or read again.
     pub(super) fn after_reading(&mut self, mut needs: Vec<StoreId>, task: Task) {
@@ -59,7 +64,13 @@ impl Engine {
                 self.out.effects.push_back(Effect::Read { store: *store });
             }
         }
-        if needs.is_empty() {
+        // In strict order what needs no file waits for what does.
+        let at = match task {
+            Task::Family { at, .. } | Task::Groups { at, .. } => Some(at),
+            Task::Know | Task::Again(_) | Task::ForgetStops => None,
+        };
+        let is_next = self.todos.is_empty() || !at.is_some_and(|at| self.plan.is_strict(at));
+        if needs.is_empty() && is_next {
             self.perform(task);
         } else {
             self.todos.push_back(Todo { needs, task });
@@ -160,7 +171,7 @@ impl Engine {
         let is_open = |family: &Family| {
             !plan.entry(at).domains_of(*family).is_empty() && self.observed(at, *family) == Observation::Off
         };
-        if Family::ALL.iter().any(is_open) {
+        if goes_with_other(plan, at) && Family::ALL.iter().any(is_open) {
             self.uncounted.insert((at, family));
             return;
         }
@@ -171,7 +182,8 @@ impl Engine {
 
     fn judge_groups(&mut self, plan: &Plan, at: usize, counted: &[Family], is_due: bool) {
         let mut failed = 0;
-        for id in plan.leaders(at) {
+        let is_meant = |id: &UpdateId| goes_with_other(plan, at) || counted.contains(&plan.about(*id).2);
+        for id in plan.leaders(at).into_iter().filter(is_meant) {
             if let Some((_, batch)) = self.batch(plan, id) {
                 self.queue_batch(plan, id, at, batch, is_due, counted);
                 continue;
@@ -282,7 +294,10 @@ impl Engine {
         let config = plan.config_of(at);
         let is_counted = |update: &Update<'_>| counted.contains(&update.family);
         self.unmark_outdated(at, &batch);
-        let (verdict, stopped) = self.judge_batch(at, &mut batch, is_due);
+        let (mut verdict, stopped) = self.judge_batch(at, &mut batch, is_due);
+        if matches!(verdict, Verdict::Wait(_)) && self.end_impossible(at, &batch) {
+            verdict = self.judge_batch(at, &mut batch, is_due).0;
+        }
         if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
             self.unhold(id);
         }

@@ -67,6 +67,7 @@ impl Engine {
             (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
                 Verdict::Stopped(why, _) => (UpdateState::Stopped, None, Some(why)),
                 Verdict::Held(until, by) => self.held_back(until, by),
+                Verdict::Send(_) if let Some((until, by)) = self.held_with_others(at, id) => self.held_back(until, by),
                 // What is too old is sent in the next round; until then nothing is wrong with it.
                 Verdict::UpToDate(_) | Verdict::Send(Reason::Old(_)) => (UpdateState::UpToDate, None, None),
                 // It is about to be sent: what held it back is over, for one.
@@ -103,6 +104,15 @@ impl Engine {
             last_ms: last.map(|last| last.took),
             is_expired: state == UpdateState::Accepted && !claim.accepted.is_some_and(counts),
             ..Row::default()
+        }
+    }
+
+    /// Until when the request of an update is held back for another one that goes along.
+    fn held_with_others(&self, at: usize, id: UpdateId) -> Option<(u64, HeldBy)> {
+        let (_, mut batch) = self.batch(&self.plan, id).filter(|(_, batch)| batch.len() > 1)?;
+        match self.judge_batch(at, &mut batch, false).0 {
+            Verdict::Held(until, by) => Some((until, by)),
+            _ => None,
         }
     }
 

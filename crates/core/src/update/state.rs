@@ -171,8 +171,10 @@ impl Claim {
     /// The same with what another process wrote of it meanwhile.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
         let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
+        // One that is to come is that of a wrong clock.
         let is_later = |theirs: &Accepted| {
-            self.accepted.is_none_or(|ours| (ours.at, false) < (theirs.at, self.in_doubt.is_some()))
+            let is_after = |ours: Accepted| (ours.at, false) < (theirs.at, self.in_doubt.is_some());
+            self.accepted.is_none_or(|ours| is_after(ours) && theirs.at <= now)
         };
         let accepted = theirs.accepted.filter(is_later).or(self.accepted);
         let in_doubt = match (self.in_doubt, theirs.in_doubt) {

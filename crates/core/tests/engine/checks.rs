@@ -14,7 +14,7 @@ use ddns_core::update::state::{Claim, ClaimKey, Fingerprint, State};
 
 use crate::endpoint::{Flight, Key, Name, Told};
 use crate::setup::EntryShape;
-use crate::world::{Process, What, World};
+use crate::world::{Health, Process, What, World};
 
 /// Where a process remembers something of an update: in a file, or in itself; with the path of its callback.
 type Memory = (Result<usize, (usize, u32)>, u32, Key);
@@ -24,6 +24,8 @@ type Memory = (Result<usize, (usize, u32)>, u32, Key);
 pub(crate) struct Heard {
     at: Duration,
     by: (usize, u32),
+    /// How wrong its clock was.
+    shift: i64,
     ip: Option<IpAddr>,
     /// Whether another process can know it.
     is_saved: bool,
@@ -39,7 +41,7 @@ pub(crate) struct Model {
     accepted: BTreeMap<Memory, Heard>,
     /// The flights of each update that has a `min_interval`, and when they were sent. It counts from the response, too, but that may not
     /// have been written.
-    sent: BTreeMap<Memory, Vec<(u64, Duration)>>,
+    sent: BTreeMap<Memory, Vec<(u64, Duration, i64)>>,
     journal: Vec<(Name, Family, IpAddr, bool)>,
     fingerprints: HashMap<Vec<u8>, (usize, HashMap<Fingerprint, usize>)>,
 }
@@ -48,7 +50,7 @@ fn memory(process: (usize, u32), entry: &EntryShape, key: Key) -> Memory {
     (entry.cache.ok_or(process), entry.path, key)
 }
 
-fn name_of(domain: &str) -> Name {
+pub(crate) fn name_of(domain: &str) -> Name {
     let number = |text: &str| text.get(1..).and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
     let mut labels = domain.split('.');
     let own = number(labels.next().unwrap_or_default());
@@ -115,6 +117,9 @@ impl World {
         if concurrency == Some(1) && all > 1 {
             self.fail(|| format!("S8: process {process} has {all} requests under way in strict order"));
         }
+        if concurrency == Some(1) && self.processes.len() == 1 {
+            self.check_file_order(process, members);
+        }
         if all > 768 || here > most {
             self.fail(|| format!("S9: {all} requests are under way, {here} of them to origin {}", shape.origin));
         }
@@ -126,7 +131,7 @@ impl World {
             && let Some(Ok(state)) = &self.files[file].content
         {
             is_marked = true;
-            let ends = Duration::from_secs(crate::world::BEGIN) + now + shape.timeout();
+            let ends = Duration::from_secs(clock) + shape.timeout();
             let mut wrong = None;
             for (key, ip) in members {
                 let (claim, claimed) = self.claim(process, entry, *key, state);
@@ -143,7 +148,7 @@ impl World {
                 is_marked &= is_right;
                 // Where a former file was put back since it was marked, nobody can know.
                 let is_put_back = self.files[file].lost.is_some_and(|lost| now < lost + Duration::from_secs(3));
-                if !is_right && claim.accepted.is_some() && !is_put_back {
+                if !is_right && claim.accepted.is_some() && !is_put_back && !self.has_several_clocks() {
                     wrong = Some(format!("{key:?} {ip:?} at {clock}: {claim:?}"));
                 }
             }
@@ -153,10 +158,47 @@ impl World {
         }
         // Before it was set, nobody noted it.
         for (key, _) in members.iter().filter(|(_, ip)| shape.min_interval > 0 && ip.is_some()) {
-            let number = self.next_flight();
-            self.memory.sent.entry(memory(who, shape, *key)).or_default().push((number, now));
+            let (number, shift) = (self.next_flight(), self.processes[process].shift);
+            self.memory.sent.entry(memory(who, shape, *key)).or_default().push((number, now, shift));
         }
         is_marked
+    }
+
+    /// S8: in the order of the file. What failed, was held back or changed meanwhile comes after the others.
+    fn check_file_order(&mut self, process: usize, members: &[(Key, Option<IpAddr>)]) {
+        let place = |(_, name, family): &Key| (name.0, family.index(), name.1);
+        let Some(own) = members.iter().map(|(key, _)| place(key)).min() else { return };
+        let who = self.who(process);
+        let is_again = self.flights.values().any(|flight| {
+            (flight.process, flight.life) == who && flight.members.iter().any(|(key, _)| place(key) == own)
+        });
+        let before = self.processes[process].last_place.replace(own);
+        if before.is_some_and(|before| before > own) && !is_again {
+            self.fail(|| format!("S8: process {process} sends {members:?} after {before:?}"));
+        }
+    }
+
+    /// S12: what may be sent is sent, whatever becomes of requests to other origins.
+    fn check_lanes(&mut self, process: usize) {
+        let known = &self.processes[process];
+        if known.engine.is_none() || known.closing.is_some() || known.shape.concurrency == Some(1) {
+            return;
+        }
+        let is_open = |origin: usize| {
+            known
+                .requests
+                .values()
+                .any(|number| self.flights.get(number).is_some_and(|flight| flight.entry.origin == origin))
+        };
+        let (Some(engine), plan) = (&known.engine, &known.plan) else { return };
+        let ids = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)).filter(|id| engine.is_queued(*id));
+        let mut held_up = ids.map(|id| plan.about(id)).filter(|(at, ..)| !is_open(known.shape.entries[*at].origin));
+        let held_up = held_up.next().map(|(_, domain, family)| format!("{domain} {family}"));
+        if let Some(update) = held_up {
+            self.fail(|| {
+                format!("S12: process {process} does not send {update}, and nothing is under way to its origin")
+            });
+        }
     }
 
     /// S1 and S4: what was begun is waited for.
@@ -175,6 +217,7 @@ impl World {
             let is_shared = flight.entry.cache.is_some()
                 && flight.entry.cache == shape.cache
                 && flight.entry.path == shape.path
+                && flight.shift == self.processes[process].shift
                 && flight.is_marked
                 && !self.is_lost(shape, flight.sent);
             if is_own || is_shared {
@@ -186,15 +229,26 @@ impl World {
         }
     }
 
+    /// Whether processes may have different times of day: each keeps that of its beginning. What they write for each other is then
+    /// not understood.
+    fn has_several_clocks(&self) -> bool {
+        self.processes.len() > 1 && self.counts.contains_key("clock set")
+    }
+
     /// S6: what a service said, and `min_interval`.
     fn check_holds(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
         let (who, now) = (self.who(process), self.now);
         let memory = memory(who, shape, key);
         // What is marked ahead, two seconds at most, is sent without another look at the file.
         let ahead = Duration::from_secs(3);
+        let shift = self.processes[process].shift;
         let is_heard = |heard: &Heard| {
-            (heard.by == who || heard.is_saved && heard.at + ahead < now) && !self.is_lost(shape, heard.at)
+            let is_read = heard.is_saved && heard.at + ahead < now && heard.shift == shift;
+            (heard.by == who || is_read) && !self.is_lost(shape, heard.at)
         };
+        if self.has_several_clocks() {
+            return;
+        }
         let mut wrong = None;
         if let Some((heard, until_address)) = self.memory.stopped.get(&memory)
             && is_heard(heard)
@@ -213,7 +267,8 @@ impl World {
             wrong = Some(format!("S6: {key:?} is sent although it was to wait until {until:?}: {heard:?}"));
         }
         let last = self.memory.sent.get(&memory).and_then(|sent| sent.last().copied());
-        if let Some((_, last)) = last
+        if let Some((_, last, of)) = last
+            && of == shift
             && shape.min_interval > 0
             && ip.is_some()
             && now + ahead < last + Duration::from_secs(shape.min_interval)
@@ -233,12 +288,15 @@ impl World {
         let max_age = Duration::from_secs(shape.max_age.saturating_sub(3));
         let started = self.processes[process].started;
         let is_later = |flight: &Flight| {
-            flight.members.iter().any(|(of, _)| *of == key) && (flight.sent >= heard.at || flight.may_arrive(heard.at))
+            let place = flight.members.iter().position(|(of, _)| *of == key);
+            let is_sent = |place: usize| flight.fate.told[place] != Told::Failed { reached: false };
+            place.is_some_and(|place| is_sent(place) || !flight.is_settled)
+                && (flight.sent >= heard.at || flight.may_arrive(heard.at))
         };
         // Two processes that send the same at once doubt each other's: one may come once more.
         self.processes.len() == 1
             && heard.ip == ip
-            && (heard.by == who || heard.is_saved && started > heard.at)
+            && (heard.by == who || heard.is_saved && started > heard.at && heard.shift == self.processes[process].shift)
             && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout()))
             && now < heard.at + max_age
             && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
@@ -315,7 +373,7 @@ impl World {
         }
         for ((key, ip), told) in members.into_iter().zip(told) {
             let memory_key = memory(who, &entry, key);
-            let heard = Heard { at: now, by: who, ip, is_saved: false };
+            let heard = Heard { at: now, by: who, shift: self.processes[process].shift, ip, is_saved: false };
             let model = &mut self.memory;
             if told != (Told::Failed { reached: false }) {
                 model.waits.remove(&memory_key);
@@ -331,7 +389,7 @@ impl World {
                 Told::Failed { reached: false } => {
                     // Nothing was sent.
                     if let Some(sent) = model.sent.get_mut(&memory_key) {
-                        sent.retain(|(flight, _)| *flight != number);
+                        sent.retain(|(flight, ..)| *flight != number);
                     }
                     continue;
                 }
@@ -378,6 +436,7 @@ impl World {
             if let Journal::Settled(settled) = what {
                 let is_unsent = matches!(&settled.outcome, Outcome::Failed(Why::NoResponse { why, .. }) if why.starts_with("not sent"));
                 if is_unsent {
+                    self.processes[process].last_place = None;
                     self.count("not sent because it could not be remembered");
                 }
                 self.memory.journal.push((
@@ -431,16 +490,6 @@ impl World {
         self.memory.stopped.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
         self.memory.waits.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
         self.memory.accepted.iter_mut().for_each(|(memory, heard)| save(memory, heard));
-        // What is marked for another address, and not sent after all, is in doubt.
-        let Some(Ok(state)) = &self.files[file].content else { return };
-        let mut doubted: BTreeMap<(Name, Family), IpAddr> = BTreeMap::new();
-        for key in state.keys() {
-            let doubt = state.entry(&key).in_doubt;
-            doubted.extend(doubt.map(|doubt| ((name_of(key.domain.as_str()), key.family), doubt.ip)));
-        }
-        self.memory.accepted.retain(|(of, _, (_, name, family)), heard| {
-            *of != Ok(file) || doubted.get(&(*name, *family)).is_none_or(|ip| heard.ip == Some(*ip))
-        });
     }
 
     /// Somebody asked a process to send what was stopped.
@@ -455,6 +504,10 @@ impl World {
 
     /// S3: a claim that counts names what the endpoint applied last.
     pub(crate) fn check_file(&mut self, file: usize) {
+        // What can be neither written nor removed says what was true before.
+        if self.files[file].health == Health::ReadOnly || self.has_several_clocks() {
+            return;
+        }
         let Some(Ok(state)) = &self.files[file].content else { return };
         let salt = state.salt().to_vec();
         let (count, known) = self.memory.fingerprints.entry(salt.clone()).or_default();
@@ -467,7 +520,7 @@ impl World {
             }
         }
         *count = self.all_shapes.len();
-        let now = crate::world::BEGIN + self.now.as_secs();
+        let now = (crate::world::BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
         let (begin, sites) = (Duration::from_secs(crate::world::BEGIN), self.shapes.len());
         let (mut wrong, mut healed, mut unsure) = (None, Vec::new(), Vec::new());
         for key in state.keys() {
@@ -500,7 +553,7 @@ impl World {
             if !is_right {
                 unsure.push(at);
             }
-            if !is_right && excused.is_none() {
+            if !is_right && excused.is_none() && !self.unruly.contains(&at) {
                 wrong = Some(format!("S3: file {file} says {at:?} {entry:?}, and it has {has:?}"));
             }
             let is_open = |since: Duration| {
@@ -540,6 +593,7 @@ impl World {
         {
             self.fail(|| format!("S14: process {process} does not end"));
         }
+        self.check_lanes(process);
     }
 
     pub(crate) fn check_closed(&mut self, process: usize) {
@@ -595,6 +649,7 @@ impl World {
                     // Who has an address does not wait for another process that has none and sends something in its place.
                     let is_missing = has.is_none() && entry.combine.is_some() && self.processes.len() > 1;
                     let is_excused = is_missing
+                        || self.unruly.contains(&key)
                         || entry.cache.is_some_and(|file| {
                             self.files[file].excused.contains_key(&key)
                                 || self.files[file].applied.get(&key).copied().flatten() != has
@@ -637,7 +692,9 @@ impl World {
                 let key = (entry.origin, name, family);
                 // As in S15.
                 let is_missing = entry.combine.is_some() && self.processes.len() > 1;
-                let is_excused = is_missing || self.files.iter().any(|file| file.excused.contains_key(&key));
+                let is_excused = is_missing
+                    || self.unruly.contains(&key)
+                    || self.files.iter().any(|file| file.excused.contains_key(&key));
                 if row.state == UpdateState::Stopped || is_excused {
                     continue;
                 }

@@ -30,6 +30,10 @@ pub(crate) enum Mood {
     TooMany(u64),
     Stops,
     Waits,
+    /// It takes in long after the time limit.
+    Late,
+    /// It takes in twice.
+    Twice,
     /// Anything of it.
     Any,
 }
@@ -49,6 +53,8 @@ pub(crate) enum Told {
 pub(crate) struct Fate {
     /// When it is applied, and to which of its updates.
     pub(crate) applied: Option<(Duration, Vec<bool>)>,
+    /// When it is applied once more.
+    pub(crate) again: Option<Duration>,
     /// When it ends.
     pub(crate) ends: Duration,
     pub(crate) facts: Facts,
@@ -62,6 +68,8 @@ pub(crate) struct Fate {
 pub(crate) struct Flight {
     pub(crate) process: usize,
     pub(crate) life: u32,
+    /// How wrong its clock was.
+    pub(crate) shift: i64,
     pub(crate) entry: EntryShape,
     /// The address of each update; `None`: another value stands in its place.
     pub(crate) members: Vec<(Key, Option<IpAddr>)>,
@@ -116,7 +124,7 @@ impl Origin {
         let brief = Duration::from_millis(1 + random.below(400));
         let ends = match mood {
             Mood::Slow => random.up_to(timeout - Duration::from_millis(1)),
-            Mood::Hangs => timeout,
+            Mood::Hangs | Mood::Late => timeout,
             _ => brief,
         };
         let at = random.up_to(ends);
@@ -127,14 +135,16 @@ impl Origin {
         let whole = |is: bool| is.then(|| (at, vec![true; members.len()]));
         let failed = |reached| Facts::Failed { why: "no response".to_owned(), reached };
         let (applied, facts, told, retry_after) = match mood {
-            Mood::Good | Mood::Slow | Mood::Any => {
+            Mood::Good | Mood::Slow | Mood::Twice | Mood::Any => {
                 let word = if has_all { "nochg" } else { "good" };
                 (whole(true), response(200, &lines(members, |_| word), None), same(Told::Accepted), None)
             }
             // It may have been taken all the same.
             Mood::Refuses => (whole(choice == 0), response(500, "", None), same(Told::Refused), None),
             Mood::Unreachable => (None, failed(false), same(Told::Failed { reached: false }), None),
-            Mood::Hangs | Mood::Breaks => (whole(half), failed(true), same(Told::Failed { reached: true }), None),
+            Mood::Hangs | Mood::Breaks | Mood::Late => {
+                (whole(half), failed(true), same(Told::Failed { reached: true }), None)
+            }
             Mood::TooMany(pause) => (None, response(429, "", Some(pause)), same(Told::Refused), Some(pause)),
             Mood::Stops => {
                 let stop = |until_address, all| Told::Stopped { until_address, all };
@@ -168,7 +178,13 @@ impl Origin {
                 Judging::Conditions => (None, response(200, "later", None), same(Told::Wait(40)), None),
             },
         };
-        Fate { applied, ends, facts, told, retry_after }
+        let late = ends + Duration::from_millis(1) + self.random.up_to(Duration::from_secs(60));
+        let (applied, again) = match mood {
+            Mood::Late => (Some((late, vec![true; members.len()])), None),
+            Mood::Twice => (applied, Some(late)),
+            _ => (applied, None),
+        };
+        Fate { applied, again, ends, facts, told, retry_after }
     }
 }
 

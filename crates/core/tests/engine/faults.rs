@@ -42,6 +42,8 @@ pub(crate) enum Fault {
     Damage(usize),
     Keep(usize),
     PutBack(usize),
+    /// The time of day is set, by so many seconds.
+    Clock(i64),
     Heal,
 }
 
@@ -89,8 +91,12 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
                     Mood::Stops,
                     Mood::Waits,
                     Mood::Any,
+                    Mood::Late,
+                    Mood::Twice,
                 ];
-                faults.push((begin, Fault::Mood(origin, moods[index(random, moods.len())])));
+                // Few of those: of what they take in nothing can be said any more.
+                let count = if random.below(8) == 0 { moods.len() } else { moods.len() - 2 };
+                faults.push((begin, Fault::Mood(origin, moods[index(random, count)])));
                 faults.push((end, Fault::Mood(origin, Mood::Good)));
                 // Often an address changes meanwhile.
                 if random.below(2) == 0 {
@@ -103,7 +109,8 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
                 faults.push((end, Fault::Return(family, is_told)));
             }
             13 => {
-                faults.push((begin, Fault::File(file, [Health::Full, Health::Locked][index(random, 2)])));
+                let health = [Health::Full, Health::Locked, Health::ReadOnly][index(random, 3)];
+                faults.push((begin, Fault::File(file, health)));
                 faults.push((end, Fault::File(file, Health::Good)));
             }
             14 => faults.push((begin, Fault::Damage(file))),
@@ -120,7 +127,12 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
                 faults.push((begin, Fault::Stop(process)));
                 faults.push((end, Fault::Start(process, random.below(3) == 0)));
             }
-            _ => faults.push((begin, Fault::Pause(process, end - begin))),
+            20 => faults.push((begin, Fault::Pause(process, end - begin))),
+            _ => {
+                let seconds = [5, 90, 600, 86_400][index(random, 4)];
+                let is_back = random.below(2) == 0;
+                faults.push((begin, Fault::Clock(if is_back { -seconds } else { seconds })));
+            }
         }
     }
     faults.sort_by_key(|(at, _)| *at);
@@ -195,7 +207,13 @@ impl World {
                 self.set_address(family, None, is_told);
             }
             Fault::Mood(origin, mood) => self.origins[origin].mood = mood,
-            Fault::File(file, health) => self.files[file].health = health,
+            Fault::File(file, health) => {
+                let before = std::mem::replace(&mut self.files[file].health, health);
+                // It says what was true when it could still be written.
+                if before == Health::ReadOnly {
+                    self.excuse(file);
+                }
+            }
             Fault::Damage(file) => {
                 let (known, now) = (&mut self.files[file], self.now);
                 if known.content.is_some() {
@@ -210,6 +228,10 @@ impl World {
                 }
             }
             Fault::PutBack(file) => self.put_back(file),
+            Fault::Clock(seconds) => {
+                self.shift += seconds;
+                self.count("clock set");
+            }
             Fault::Heal => self.heal(),
         }
     }
@@ -221,12 +243,17 @@ impl World {
         known.content = Some(Ok(kept));
         known.stamp += 1;
         known.lost = Some(now);
-        // Nobody can know which of its claims are wrong, unless a process lives that does.
+        self.excuse(file);
+        self.count("a former file put back");
+    }
+
+    /// Nobody can know which claims of a file are wrong, unless a process lives that does.
+    fn excuse(&mut self, file: usize) {
+        let now = self.now;
         for origin in 0..self.origins.len() {
             let keys: Vec<_> = self.origins[origin].has.keys().copied().collect();
             self.files[file].excused.extend(keys.into_iter().map(|(name, family)| ((origin, name, family), now)));
         }
-        self.count("a former file put back");
     }
 
     fn edit(&mut self, site: usize, edit: Edit) {
@@ -251,7 +278,9 @@ impl World {
 
     fn heal(&mut self) {
         self.origins.iter_mut().for_each(|origin| origin.mood = Mood::Good);
-        self.files.iter_mut().for_each(|file| file.health = Health::Good);
+        for file in 0..self.files.len() {
+            self.fault(Fault::File(file, Health::Good));
+        }
         for family in Family::ALL {
             if self.address[family.index()].is_none() {
                 let ip = self.fresh_address(family);

@@ -9,6 +9,7 @@
 mod checks;
 mod endpoint;
 mod faults;
+mod flaws;
 #[path = "../simulation/random.rs"]
 mod random;
 mod setup;
@@ -19,12 +20,13 @@ use std::env;
 use std::panic::catch_unwind;
 use std::rc::Rc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use faults::{Fault, Size};
+use flaws::Flaw;
 use random::Random;
 use setup::{EntryShape, Shape, index};
-use world::{Flaw, Process, What, World};
+use world::{Process, What, World};
 
 /// How long everything goes wrong.
 const TROUBLE: Duration = Duration::from_secs(20 * 60);
@@ -42,7 +44,7 @@ fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {
         processes: sites + index(&mut random, 3 - sites + 1),
         files: 1 + index(&mut random, 2),
         origins: 1 + index(&mut random, 3),
-        kinds: [8, 12, 14, 16, 21, 21, 21, 21][index(&mut random, 8)],
+        kinds: [8, 12, 14, 16, 21, 21, 22, 22][index(&mut random, 8)],
     };
     let mut shapes = Vec::new();
     let mut number = 0;
@@ -182,7 +184,9 @@ fn e3_e4_e4a_h5_h6_h7_in_every_schedule_what_is_promised_holds() {
     }
     let count = number("DDNS_TEST_SCHEDULES").unwrap_or(3000);
     let first = number("DDNS_TEST_FIRST").unwrap_or(0);
-    let (wrong, counts) = many(first..first + count, Flaw::None);
+    // Some that nobody has seen before.
+    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() << 20);
+    let (wrong, counts) = many((first..first + count).chain(fresh..fresh + count.div_ceil(10)), Flaw::None);
     let kinds: BTreeMap<String, usize> = wrong.iter().fold(BTreeMap::new(), |mut kinds, (_, text)| {
         let alone = if text.ends_with("alone") { " alone" } else { "" };
         *kinds.entry(format!("{}{alone}", text.split(": ").nth(1).unwrap_or_default())).or_default() += 1;
@@ -190,7 +194,7 @@ fn e3_e4_e4a_h5_h6_h7_in_every_schedule_what_is_promised_holds() {
     });
     let mut shown: Vec<&(u64, String)> = wrong.iter().collect();
     shown.sort_by_key(|(seed, text)| (!text.ends_with("alone"), *seed));
-    let list: Vec<String> = shown.iter().take(200).map(|(seed, text)| format!("{seed}: {text}")).collect();
+    let list: Vec<String> = shown.iter().take(20).map(|(seed, text)| format!("{seed}: {text}")).collect();
     assert!(
         wrong.is_empty(),
         "{} of {count} schedules: {kinds:?}\n{}\n{counts:#?}\nthe first:\n{}",
@@ -227,13 +231,23 @@ fn e4_mistakes_around_the_engine_are_found() {
         (Flaw::BelieveFailedWrite, &["S2", "S3", "S4"]),
         (Flaw::IgnoreForeign, &["S2", "S3", "S4", "S6"]),
         (Flaw::NeverReached, &["S3", "S6", "S15"]),
+        (Flaw::AlwaysReached, &["S5"]),
+        // Requests that were given up.
+        (Flaw::ForgetfulReload, &["S1", "S4"]),
+        // Pauses.
+        (Flaw::ForgetfulReload, &["S7"]),
+        (Flaw::MarkFirst, &["S2", "S3"]),
+        (Flaw::IntervalFromResponse, &["S6"]),
+        (Flaw::BelieveFormer, &["S3", "S15"]),
+        (Flaw::BelieveMissing, &["S3", "S15"]),
+        (Flaw::HungLane, &["S12"]),
     ];
     for (flaw, expected) in cases {
         let found = (0..1000).find_map(|seed| {
             let wrong = play(seed, flaw, &schedule(seed), false).wrong?;
             wrong.split(": ").nth(1).filter(|kind| expected.contains(kind)).map(str::to_owned)
         });
-        assert!(found.is_some(), "{flaw:?}");
+        assert!(found.is_some(), "{flaw:?} {expected:?}");
     }
 }
 

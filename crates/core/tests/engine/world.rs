@@ -16,27 +16,12 @@ use ddns_core::update::state::State;
 
 use crate::endpoint::{Flight, Key, Origin};
 use crate::faults::Fault;
+use crate::flaws::Flaw;
 use crate::random::Random;
 use crate::setup::Shape;
 
 /// The time of day at the beginning, in seconds since the epoch.
 pub(crate) const BEGIN: u64 = 1_763_170_000;
-
-/// A mistake that is made on purpose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flaw {
-    None,
-    /// Requests go out although their marks were not written.
-    SendBeforePersisted,
-    /// A file that must not be believed stays.
-    NoDiscard,
-    /// A file that could not be written counts as written.
-    BelieveFailedWrite,
-    /// What another process wrote is not taken in.
-    IgnoreForeign,
-    /// What may have reached the endpoint counts as not sent.
-    NeverReached,
-}
 
 /// What happens at a time.
 #[derive(Debug)]
@@ -63,6 +48,13 @@ pub(crate) enum What {
         flight: u64,
         request: RequestId,
     },
+    /// A request goes out only now.
+    SendLate {
+        to: (usize, u32),
+        request: RequestId,
+        entry: usize,
+        path: String,
+    },
     /// A single run ends.
     Finish {
         to: (usize, u32),
@@ -75,6 +67,8 @@ pub(crate) enum Health {
     Good,
     /// Nothing can be written to it; it can be removed.
     Full,
+    /// Nor can it be removed.
+    ReadOnly,
     /// Somebody holds its lock.
     Locked,
 }
@@ -109,6 +103,8 @@ pub(crate) struct Process {
     /// The stamps of the files that it knows.
     seen: Vec<Option<u64>>,
     pub(crate) offset: Duration,
+    /// How wrong the time of day was when it began: it does not look at it again.
+    pub(crate) shift: i64,
     paused_until: Duration,
     wake: Option<Duration>,
     /// It is killed after so many effects.
@@ -122,6 +118,8 @@ pub(crate) struct Process {
     pub(crate) used: BTreeMap<Key, BTreeSet<usize>>,
     /// Until when an origin wants no requests.
     pub(crate) pauses: BTreeMap<usize, Duration>,
+    /// In strict order: the place of what was sent last, as long as nothing but good news came since.
+    pub(crate) last_place: Option<(usize, usize, usize)>,
     /// How often it was woken in vain, one time after the other.
     idle_wakes: u32,
     pub(crate) wakes: u64,
@@ -144,6 +142,10 @@ pub(crate) struct World {
     /// What they were before.
     pub(crate) former: [Option<IpAddr>; 2],
     fresh: u32,
+    /// How wrong the time of day is.
+    pub(crate) shift: i64,
+    /// What endpoints took in long after its time, or twice: nobody can know what they have.
+    pub(crate) unruly: BTreeSet<Key>,
     pub(crate) shapes: Vec<Rc<Shape>>,
     /// Every configuration that there ever was.
     pub(crate) all_shapes: Vec<Rc<Plan>>,
@@ -181,6 +183,8 @@ impl World {
             address: [None, None],
             former: [None, None],
             fresh: 0,
+            shift: 0,
+            unruly: BTreeSet::new(),
             shapes: shapes.into_iter().map(Rc::new).collect(),
             all_shapes: Vec::new(),
             lookups: Random(seed ^ 0x1007),
@@ -240,7 +244,11 @@ impl World {
 
     fn happen(&mut self, what: What) {
         let to = match &what {
-            What::Wake { to } | What::Found { to, .. } | What::Changed { to, .. } | What::Finish { to } => Some(*to),
+            What::Wake { to }
+            | What::Found { to, .. }
+            | What::Changed { to, .. }
+            | What::SendLate { to, .. }
+            | What::Finish { to } => Some(*to),
             What::End { flight, .. } => self.flights.get(flight).map(|flight| (flight.process, flight.life)),
             What::Fault(_) | What::Apply { .. } => None,
         };
@@ -274,6 +282,7 @@ impl World {
                 self.kill(process);
             }
             What::End { flight, request } => self.end(flight, request),
+            What::SendLate { to: (process, _), request, entry, path } => self.send(process, request, entry, &path),
         }
     }
 
@@ -312,7 +321,8 @@ impl World {
 
     /// The time of a process.
     pub(crate) fn local(&self, process: usize) -> Now {
-        let day = Timestamp { seconds: BEGIN + self.now.as_secs(), micros: self.now.subsec_micros() };
+        let seconds = (BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
+        let day = Timestamp { seconds, micros: self.now.subsec_micros() };
         Now { steady: self.now + self.processes[process].offset, day }
     }
 
@@ -330,6 +340,7 @@ impl World {
             life: known.life + 1,
             plan: Rc::clone(&plan),
             offset,
+            shift: self.shift,
             started: self.now,
             seen: vec![None; files],
             ..Process::new(known.site, Rc::clone(&plan), shape)
@@ -407,6 +418,9 @@ impl World {
             return;
         }
         self.note(|| format!("{process} <- {event:?}"));
+        if !matches!(&event, Event::Settled { facts: Facts::Response(response), .. } if response.status == 200) {
+            self.processes[process].last_place = None;
+        }
         self.tell(process, event);
         self.carry_out(process);
         self.set_wake(process);
@@ -466,6 +480,7 @@ impl World {
                 Effect::Discard { store } => {
                     if let Some(file) = self.file_of(process, store)
                         && self.flaw != Flaw::NoDiscard
+                        && self.files[file].health != Health::ReadOnly
                     {
                         self.count("discarded");
                         let (known, now) = (&mut self.files[file], self.now);
@@ -475,7 +490,15 @@ impl World {
                         self.processes[process].seen[file] = None;
                     }
                 }
-                Effect::Send { request, entry, message, .. } => self.send(process, request, entry, &message.url.path),
+                Effect::Send { request, entry, message, .. } => {
+                    match self.hung_until(process, entry).filter(|_| self.flaw == Flaw::HungLane) {
+                        None => self.send(process, request, entry, &message.url.path),
+                        Some(until) => {
+                            let (to, path) = ((process, self.processes[process].life), message.url.path.clone());
+                            self.at(until, What::SendLate { to, request, entry, path });
+                        }
+                    }
+                }
                 Effect::Cancel => {
                     self.count("cancelled");
                     self.processes[process].requests.clear();
@@ -509,6 +532,11 @@ impl World {
                 // Files are read anew.
                 known.seen.fill(None);
                 self.count("reloaded");
+                if self.flaw == Flaw::ForgetfulReload {
+                    let (now, seed) = (self.local(process), self.seeds.number());
+                    let known = &mut self.processes[process];
+                    known.engine = Some(Engine::new(Rc::clone(&known.plan), known.mode, seed, now));
+                }
                 self.tell(process, Event::Begin);
             }
             None => self.kill(process),
@@ -536,7 +564,8 @@ impl World {
             Some(Ok(state)) => {
                 self.processes[process].seen[file] = Some(known.stamp);
                 let state = Box::new(state.clone());
-                let unwritable = (known.health == Health::Full).then(|| "full".to_owned());
+                let is_unwritable = matches!(known.health, Health::Full | Health::ReadOnly);
+                let unwritable = is_unwritable.then(|| "full".to_owned());
                 Stored::Known { state, unwritable }
             }
             Some(Err(())) => {
@@ -583,9 +612,12 @@ impl World {
         if self.flaw == Flaw::SendBeforePersisted && self.sequence % 2 == 0 {
             return Ok(());
         }
-        if known.health == Health::Full {
+        if known.health != Health::Good {
             return Err("full".to_owned());
         }
+        let before = known.content.take().and_then(Result::ok);
+        let text = self.flawed(process, before, text);
+        let (known, of) = (&mut self.files[file], &mut self.processes[process]);
         known.content = Some(State::from_text(&text).ok_or(()));
         known.stamp += 1;
         of.seen[file] = Some(known.stamp);
@@ -607,7 +639,7 @@ impl World {
         let fate = self.origins[shape.origin].decide(&shape, &members);
         self.last_flight += 1;
         let number = self.last_flight;
-        if let Some((at, _)) = fate.applied {
+        for at in fate.applied.iter().map(|(at, _)| *at).chain(fate.again) {
             self.at(self.now + at, What::Apply { flight: number });
         }
         self.at(self.now + fate.ends, What::End { flight: number, request });
@@ -617,10 +649,10 @@ impl World {
             known.used.entry(*key).or_default().extend(shape.cache);
         }
         known.requests.insert(request, number);
-        let sent = self.now;
+        let (sent, shift) = (self.now, known.shift);
         self.count("sent");
-        self.flights
-            .insert(number, Flight { process, life, entry: shape, members, sent, is_marked, is_settled: false, fate });
+        let flight = Flight { process, life, shift, entry: shape, members, sent, is_marked, is_settled: false, fate };
+        self.flights.insert(number, flight);
     }
 
     fn apply(&mut self, number: u64) {
@@ -634,6 +666,11 @@ impl World {
             self.count("applied after its process ended");
         } else if !self.processes[process].requests.values().any(|other| *other == number) {
             self.count("applied after it was given up");
+        }
+        let flight = &self.flights[&number];
+        if self.now > flight.sent + flight.fate.ends {
+            self.unruly.extend(taken.iter().map(|(key, _)| *key));
+            self.count("applied too late, or twice");
         }
         let flight_cache = self.flights[&number].entry.cache;
         let shape = &self.shapes[self.processes[process].site];
@@ -672,8 +709,10 @@ impl World {
         flight.is_settled = true;
         let none = Facts::Failed { why: String::new(), reached: false };
         let mut facts = std::mem::replace(&mut flight.fate.facts, none);
-        if let (Facts::Failed { reached, .. }, Flaw::NeverReached) = (&mut facts, self.flaw) {
-            *reached = false;
+        match (&mut facts, self.flaw) {
+            (Facts::Failed { reached, .. }, Flaw::NeverReached) => *reached = false,
+            (Facts::Failed { reached, .. }, Flaw::AlwaysReached) => *reached = true,
+            _ => {}
         }
         self.settled(process, number);
         self.feed(process, Event::Settled { request, facts });
@@ -689,6 +728,15 @@ impl World {
             self.processes[process].wake = Some(at);
             self.at(at, What::Wake { to });
         }
+    }
+
+    /// Until when another origin hangs, in a process that lets itself be held up by it.
+    fn hung_until(&self, process: usize, entry: usize) -> Option<Duration> {
+        let known = &self.processes[process];
+        let origin = known.shape.entries[entry].origin;
+        let open = known.requests.values().filter_map(|number| self.flights.get(number));
+        let hung = open.filter(|flight| flight.entry.origin != origin && flight.fate.ends >= flight.entry.timeout());
+        hung.map(|flight| flight.sent + flight.fate.ends).max()
     }
 
     /// Another address, or none. Services are told soon, or not at all.
@@ -724,6 +772,7 @@ impl Process {
             requests: BTreeMap::new(),
             seen: Vec::new(),
             offset: Duration::ZERO,
+            shift: 0,
             paused_until: Duration::ZERO,
             wake: None,
             kill_in: None,
@@ -732,6 +781,7 @@ impl Process {
             begun: BTreeMap::new(),
             used: BTreeMap::new(),
             pauses: BTreeMap::new(),
+            last_place: None,
             idle_wakes: 0,
             wakes: 0,
             ended: None,
