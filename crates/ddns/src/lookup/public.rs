@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn f3_at_least_five_services_a_family_and_all_of_them_https() {
-        for services in [SERVICES[0], SERVICES[1]] {
+        for services in SERVICES {
             assert!(services.len() >= 5);
             for service in services {
                 let url = ddns_core::net::url::Url::parse(service).expect("an address");
