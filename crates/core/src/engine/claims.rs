@@ -403,10 +403,14 @@ impl Engine {
     /// What is marked for an address that went away before it was sent is as it was.
     pub(super) fn unmark_outdated(&mut self, at: usize, batch: &Sendables<'_>) {
         let (own, now) = (self.own, self.clock());
-        for (id, update) in batch {
+        let mark = |(id, update): &(UpdateId, Sendable<'_>)| {
             let doubt = self.claim(at, update.domain, update.family).in_doubt;
-            let is_outdated = |doubt: InDoubt| doubt.by == own && doubt.ip != update.ip && doubt.until > now;
-            if doubt.is_some_and(is_outdated) && !self.is_under_way(*id) {
+            doubt.filter(|doubt| doubt.by == own && doubt.until > now && !self.is_under_way(*id)).map(|doubt| doubt.ip)
+        };
+        // What goes in one request was marked for it.
+        if batch.iter().any(|member| mark(member).is_some_and(|ip| ip != member.1.ip)) {
+            let marked: Sendables<'_> = batch.iter().filter(|member| mark(member).is_some()).copied().collect();
+            for (id, update) in &marked {
                 self.unmark(*id, at, update);
             }
         }

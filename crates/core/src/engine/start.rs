@@ -50,9 +50,12 @@ impl Engine {
                 self.queue.give_back(start);
                 continue;
             };
+            // An address may have returned that is not judged yet.
+            if plan.is_strict(at) {
+                self.unmark_outdated(at, &batch);
+            }
             let is_marked = batch.iter().all(|member| self.is_marked(at, member));
-            // A retry may come before its time; in strict order an address may have returned that is not judged yet. What is marked
-            // was judged when that was done.
+            // A retry may come before its time. What is marked was judged when that was done.
             if !is_marked
                 && (plan.entry(at).needs_memory() || plan.is_strict(at))
                 && self.judge_batch(at, &mut batch, true).0.is_futile()

@@ -102,10 +102,28 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
                 if random.below(2) == 0 {
                     faults.push((begin + random.up_to(end - begin), Fault::Address(family, is_told)));
                 }
+                // And returns.
+                if random.below(3) == 0 {
+                    faults.push((end, Fault::Return(family, is_told)));
+                }
+                // Or somebody tries another callback, and then another address comes.
+                if size.kinds > 16 && random.below(6) == 0 {
+                    let site = index(random, shapes.len());
+                    let at = begin + random.up_to(end - begin);
+                    let entry = index(random, shapes[site].entries.len());
+                    let path = u32::try_from(random.below(3)).unwrap_or(0);
+                    faults.push((at, Fault::Reload(site, Edit::Path(entry, path))));
+                    faults.push((at + random.up_to(Duration::from_secs(10)), Fault::Address(family, is_told)));
+                }
             }
             11 => faults.push((begin, Fault::Synchronize(process))),
             12 => {
                 faults.push((begin, Fault::NoAddress(family, is_told)));
+                // The other one changes meanwhile.
+                if random.below(2) == 0 {
+                    let other = Family::ALL[1 - family.index()];
+                    faults.push((begin + random.up_to(end - begin), Fault::Address(other, is_told)));
+                }
                 faults.push((end, Fault::Return(family, is_told)));
             }
             13 => {
