@@ -104,14 +104,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
     let mut is_first = true;
     while let Some(argument) = parser.next().map_err(mistakes::misread)? {
         match argument {
-            Arg::Value(word) => match fields::text(word) {
-                Ok(word) if is_first => match CommandSpec::typed(&word) {
-                    None => return Err(mistakes::unexpected(&word, true)),
-                    known => command = known,
-                },
-                Ok(word) => take_word(&mut given, command, word)?,
-                Err(error) => return Err(error),
-            },
+            Arg::Value(word) if is_first => {
+                let word = fields::text(word)?;
+                command = Some(CommandSpec::typed(&word).ok_or_else(|| mistakes::unexpected(&word, true))?);
+            }
+            Arg::Value(word) => take_word(&mut given, command, fields::text(word)?)?,
             Arg::Short('h') | Arg::Long("help") => {
                 return Ok(Invocation::Show(help::page(command, width_of(io::stdout()))));
             }

@@ -8,5 +8,5 @@ pub(crate) mod server;
 pub(crate) use body::Whole;
 pub(crate) use client::{
     BODY_LIMIT, Client, Failure, How, Over, Pem, ProbeStep, Response, Streaming, TlsTrust, WANTS_CERTIFICATE, Want,
-    read_ca,
+    certificates, private_key, read_ca,
 };

@@ -4,7 +4,6 @@
 mod command;
 mod default;
 mod interfaces;
-mod limits;
 mod public;
 mod quorum;
 pub(crate) mod report;
@@ -13,16 +12,16 @@ mod stun;
 mod url;
 
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ddns_core::address::lookup::Lookup;
 use ddns_core::address::source::Source;
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
+use ddns_core::net::ssl::Ssl;
 use futures_util::future::join_all;
 
 use crate::http::Client;
-use limits::Limits;
 
 pub(crate) use default::own_address;
 pub(crate) use interfaces::list as local_addresses;
@@ -32,13 +31,15 @@ pub(crate) use interfaces::list as local_addresses;
 pub(crate) struct Query<'a> {
     pub(crate) family: Family,
     sources: &'a [Source],
-    limits: Limits<'a>,
+    /// How long a request may take.
+    time: Duration,
+    /// How the server of a page is verified.
+    ssl: &'a Ssl,
 }
 
 impl<'a> Query<'a> {
     pub(crate) fn new(entry: &'a Entry, family: Family) -> Self {
-        let limits = Limits { time: entry.timeout, ssl: &entry.ssl };
-        Self { family, sources: entry.sources_of(family), limits }
+        Self { family, sources: entry.sources_of(family), time: entry.timeout, ssl: &entry.ssl }
     }
 
     /// None where the family has no domains or is switched off: there is nothing to look up.
@@ -69,7 +70,7 @@ pub(crate) async fn look_up_all(query: Query<'_>, client: &Client) -> Lookup {
 
 async fn ask(lookup: &mut Lookup, source: &Source, query: Query<'_>, client: &Client) -> bool {
     let start = Instant::now();
-    let result = quorum::ask(source, query.family, query.limits, client).await;
+    let result = quorum::ask(source, query, client).await;
     lookup.add(source, result, start.elapsed())
 }
 

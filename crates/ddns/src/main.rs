@@ -19,6 +19,7 @@ mod notify;
 mod open_file;
 mod output;
 mod platform;
+mod random;
 mod signals;
 mod store;
 mod watch;
@@ -30,12 +31,13 @@ use tokio::runtime::LocalOptions;
 
 use cli::table::Name;
 use cli::{Given, Invocation};
+use output::Ended;
 
 fn main() {
     let code = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Invocation::Synchronize(settings)) => wait_for(commands::run::run(settings)),
         Ok(Invocation::Command(name, given)) => command(name, given),
-        Ok(Invocation::Template(given)) => commands::init::template(&given),
+        Ok(Invocation::Template(given)) => commands::init::template(&given).unwrap_or_else(|code| code),
         Ok(Invocation::Show(text)) => output::print(&text),
         Err(error) => output::complain(&[error]),
     };
@@ -67,7 +69,7 @@ fn command(name: Name, given: Given) -> u8 {
 }
 
 /// Runs one task to its end, on this thread.
-fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
+fn wait_for(task: impl Future<Output = Ended> + 'static) -> u8 {
     if environment::spare_files().is_err() {
         let most = environment::max_open_files();
         return output::fail(&format!(
@@ -83,7 +85,7 @@ fn wait_for(task: impl Future<Output = u8> + 'static) -> u8 {
             let code = runtime.block_on(async { tokio::task::spawn_local(task).await });
             // Not taken apart: the system takes everything back, and a name lookup that hangs is not waited for.
             std::mem::forget(runtime);
-            code.unwrap_or(1)
+            code.map_or(1, |ended| ended.unwrap_or_else(|code| code))
         }
         Err(error) => output::fail(&format!("the system gives no means to wait for the network ({error})")),
     }

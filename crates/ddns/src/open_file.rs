@@ -1,7 +1,7 @@
 //! Opening files: regular ones only, and without waiting. A pipe in the place of a file would stop the service.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -15,6 +15,17 @@ pub(crate) fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<Fil
 /// Opens a file to read it, wherever it is.
 pub(crate) fn open_any(path: &Path) -> io::Result<File> {
     open(path, OpenOptions::new().read(true), OFlags::empty())
+}
+
+/// Writes a new file that nobody else can read, and the folders above it; never takes the place of one.
+pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    // Half a file is none, and this one is ours.
+    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 fn open(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {

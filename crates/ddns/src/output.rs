@@ -14,6 +14,9 @@ use serde::Serialize;
 /// Exit status: the configuration or the command line is wrong; nothing was sent (E7).
 pub(crate) const USAGE: u8 = 2;
 
+/// How a command ended: its exit status. Where it could not do its work, the reason was printed.
+pub(crate) type Ended = Result<u8, u8>;
+
 /// Writes to standard output at once. Whatever came from outside is harmless behind this gate.
 pub(crate) fn put(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();

@@ -32,7 +32,7 @@ use crate::http::Client;
 use crate::load;
 use crate::notify::Notifier;
 use crate::output::log::Log;
-use crate::output::{complain, fail};
+use crate::output::{Ended, complain, fail};
 
 use events::Events;
 use metrics::Metrics;
@@ -43,27 +43,27 @@ pub(crate) use control::Command;
 pub(crate) use services::{Services, closed_folder, meant, name, note_closed_folder, request, services};
 
 /// Runs until a signal stops it. 0 then; 1 where another service uses its cache; 2 for a wrong configuration.
-pub(crate) async fn run(settings: CliSettings) -> u8 {
+pub(crate) async fn run(settings: CliSettings) -> Ended {
     let (environment, client) = (Environment::read(), Client::default());
     if let Some(target) = load::set_up_target(&settings, &environment) {
         return set_up::run(settings, environment, client, target).await;
     }
-    match load::load(settings.clone(), &environment, &client).await {
-        Ok(configs) => serve(settings, configs, environment, client).await,
-        Err(wrong) => complain(&wrong),
-    }
+    let configs = load::load(settings.clone(), &environment, &client).await.map_err(|wrong| complain(&wrong))?;
+    serve(settings, configs, environment, client).await
 }
 
 /// The same with configurations that are loaded already.
-pub(crate) async fn serve(settings: CliSettings, configs: Vec<Valid>, environment: Environment, client: Client) -> u8 {
-    match Events::new() {
-        Ok(events) => serve_with(events, settings, configs, environment, client).await,
-        Err(error) => no_events(&error),
-    }
+pub(crate) async fn serve(
+    settings: CliSettings,
+    configs: Vec<Valid>,
+    environment: Environment,
+    client: Client,
+) -> Ended {
+    serve_with(events()?, settings, configs, environment, client).await
 }
 
-fn no_events(error: &std::io::Error) -> u8 {
-    fail(&format!("timers and signals cannot be set up ({error})"))
+fn events() -> Result<(Events, Option<std::io::Error>), u8> {
+    Events::new().map_err(|error| fail(&format!("timers and signals cannot be set up ({error})")))
 }
 
 async fn serve_with(
@@ -72,33 +72,24 @@ async fn serve_with(
     configs: Vec<Valid>,
     environment: Environment,
     client: Client,
-) -> u8 {
+) -> Ended {
     let mut service = Service::new(settings, &environment, &client, no_notifications);
-    if let Err(wrong) = page::wanted(&configs) {
-        return complain(&wrong);
-    }
-    match group::enter(&configs, &mut events).await {
-        Ok(entered) => service.is_new_group = entered.is_other,
-        Err(wrong) => return complain(&wrong),
-    }
-    if let Err(why) = service.lock(&configs) {
-        return fail(&why);
-    }
+    page::wanted(&configs).map_err(|wrong| complain(&wrong))?;
+    let entered = group::enter(&configs, &mut events).await.map_err(|wrong| complain(&wrong))?;
+    service.is_new_group = entered.is_other;
+    service.lock(&configs).map_err(|why| fail(&why))?;
     // The page may still look at them when others have taken their place.
     let mut configs = Rc::new(configs);
     let mut plan = compose::plan(&configs, &environment);
     loop {
         match serve_once(&mut service, &configs, &plan, &mut events).await {
-            End::Stop(code) => return code,
+            End::Stop(code) => return Ok(code),
             End::Reload(fresh, next) => {
-                let entered = match group::enter(&fresh, &mut events).await {
-                    Ok(entered) => entered,
-                    Err(wrong) => return complain(&wrong),
-                };
+                let entered = group::enter(&fresh, &mut events).await.map_err(|wrong| complain(&wrong))?;
                 if entered.is_stopped {
                     service.systemd.stopping();
                     Log::of_service(&fresh[0], service.environment).info("stopped");
-                    return 0;
+                    return Ok(0);
                 }
                 service.is_new_group = entered.is_other;
                 (configs, plan) = (fresh, next);

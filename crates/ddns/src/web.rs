@@ -25,4 +25,4 @@ mod visitor;
 mod wizard;
 
 pub(crate) use server::PageServer;
-pub(crate) use site::{Ask, Configured};
+pub(crate) use site::{Ask, Configured, answer};

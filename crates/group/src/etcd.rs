@@ -93,7 +93,7 @@ pub enum Operation {
     Get(Range, u32),
 }
 
-/// What is done at once, or not at all.
+/// What is done at once, or not at all. It may be sent again where it is not known if it was done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transaction {
     /// All of these must be so.
@@ -102,8 +102,6 @@ pub struct Transaction {
     pub then: Vec<Operation>,
     /// What is done otherwise; at most [`MAX_OPERATIONS`].
     pub otherwise: Vec<Operation>,
-    /// Whether it may be sent again where it is not known if it was done.
-    pub is_repeatable: bool,
 }
 
 /// Which store responds, and how far it is.

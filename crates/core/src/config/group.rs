@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::fields::{Field, Key, part};
 use super::files::FileContents;
 use super::read::SettingReader;
+use super::value::digits;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value};
@@ -140,7 +141,7 @@ impl<'a> GroupReader<'a, '_, '_> {
         let name = self.name("name", "the same on all hosts of the group");
         let lease = self.lease();
         let member = self.name("member", "another on each host");
-        let number = |node: &Node| digits(node)?.parse().ok().filter(|number| *number <= MAX_PREFER);
+        let number = |node: &Node| digits(&node.value)?.parse().ok().filter(|number| *number <= MAX_PREFER);
         let must = &format!("a whole number from 0 to {MAX_PREFER}");
         let prefer = self.part("prefer", number, [must, "the host with the highest one sends as long as it can"]);
         let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
@@ -220,7 +221,7 @@ impl<'a> GroupReader<'a, '_, '_> {
 
     fn lease(&mut self) -> Duration {
         let Some(node) = self.get("lease") else { return DEFAULT_LEASE };
-        let lease = digits(node).and_then(duration::parse);
+        let lease = digits(&node.value).and_then(duration::parse);
         let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
         let shown = lease.map(duration::duration).unwrap_or_default();
         match lease {
@@ -282,14 +283,6 @@ impl<'a> GroupReader<'a, '_, '_> {
             let message = "`group`: with `etcd://` the password of the store is sent unencrypted";
             self.reader.warn_whole(Key::Group, message, "write `etcds://` in `store`, if the store has TLS");
         }
-    }
-}
-
-/// A number, or a text that may be one.
-fn digits(node: &Node) -> Option<&str> {
-    match &node.value {
-        Value::Number(text) | Value::String(text) => Some(text.trim()),
-        _ => None,
     }
 }
 

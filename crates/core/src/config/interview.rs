@@ -97,13 +97,11 @@ impl Interview {
 
     /// The next question; `None` if everything is known.
     pub fn question(&mut self) -> Option<InterviewQuestion> {
-        while let Some(subject) = self.left.first() {
-            if self.applies(*subject) {
-                return Some(self.about(*subject));
-            }
-            self.left.remove(0);
-        }
-        None
+        // Where an address comes from matters only for a family with domains.
+        let is_needless = |subject: &QuestionSubject| matches!(subject, QuestionSubject::Source(family) if self.domains(*family).is_none());
+        let needless = self.left.iter().take_while(|subject| is_needless(subject)).count();
+        self.left.drain(..needless);
+        self.left.first().map(|subject| self.about(*subject))
     }
 
     /// Takes the answer to the next question; an empty one is what was suggested. Gives the warnings about it, or why
@@ -126,14 +124,6 @@ impl Interview {
     /// Asks again where an address comes from, because it gave none. The last answer is suggested.
     pub fn reconsider(&mut self, family: Family) {
         self.left.insert(0, QuestionSubject::Source(family));
-    }
-
-    /// Whether a question makes sense after the answers so far.
-    fn applies(&self, subject: QuestionSubject) -> bool {
-        match subject {
-            QuestionSubject::Source(family) => self.domains(family).is_some(),
-            _ => true,
-        }
     }
 
     fn about(&self, subject: QuestionSubject) -> InterviewQuestion {

@@ -186,14 +186,13 @@ pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
 
     use super::super::raw::{Document, read};
     use super::super::validate::validate;
     use super::*;
 
     fn warnings(text: &str) -> Vec<String> {
-        let document = Rc::new(Document { name: "c.json".to_owned(), text: text.to_owned(), fetched: false });
+        let document = Document::local("c.json", text);
         let around = Surroundings::default();
         let written = || read(&document).expect("JSON");
         let (config, _) = validate("c.json", Some(written()), &around).expect("valid");

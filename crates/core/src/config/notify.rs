@@ -7,6 +7,7 @@ use super::fields::{FIELDS, Field, FieldUse, Key, RequestPart, names, used, used
 use super::layers::{Layers, Surroundings};
 use super::raw::{Origin, Raw, Setting, Start};
 use super::read::{SettingReader, did_you_mean};
+use super::value::digits;
 use super::{Cache, Entry, Notification};
 use crate::notify::{DEFAULT_AFTER, NotifyEvent, NotifyEvents};
 use crate::text::diagnostic::{Severity, nearest};
@@ -134,12 +135,11 @@ fn read_on(reader: &mut SettingReader<'_>, node: &Node) -> Option<NotifyEvents> 
 }
 
 fn read_after(reader: &mut SettingReader<'_>, node: &Node) -> Option<u32> {
-    let text = match &node.value {
-        Value::Null => return None,
-        Value::Number(text) | Value::String(text) => text.trim(),
-        _ => "",
-    };
-    let number = text.parse().ok().filter(|number| (1..=MAX_FAILURES).contains(number));
+    if node.value == Value::Null {
+        return None;
+    }
+    let number =
+        digits(&node.value).and_then(|text| text.parse().ok()).filter(|number| (1..=MAX_FAILURES).contains(number));
     if number.is_none() {
         let message = format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
         reader.wrong(Key::Notify, node.span, message, "it counts failures in a row");

@@ -19,6 +19,13 @@ pub struct Document {
     pub fetched: bool,
 }
 
+impl Document {
+    /// A text of this host.
+    pub fn local(name: &str, text: &str) -> Rc<Self> {
+        Rc::new(Self { name: name.to_owned(), text: text.to_owned(), fetched: false })
+    }
+}
+
 /// Where a setting was made.
 #[derive(Clone)]
 pub enum Origin {

@@ -300,18 +300,7 @@ impl<'a> SettingReader<'a> {
     /// Objects, one of them, or a string that holds either. Each comes with its place.
     pub(super) fn objects(&mut self, key: Key) -> Vec<Node> {
         let Some(setting) = self.given(key) else { return Vec::new() };
-        let node = match &setting.node.value {
-            Value::String(text) => match parse(text, Dialect::IN_TEXT) {
-                Ok(node) => node.at(setting.node.span),
-                Err(error) => {
-                    let (name, at) = (Field::of(key).name, error.span.start + 1);
-                    let message = format!("`{name}` is not JSON: at character {at}, {}", error.message);
-                    self.wrong(key, setting.node.span, message, "");
-                    return Vec::new();
-                }
-            },
-            _ => setting.node.clone(),
-        };
+        let Some(node) = self.json(key, &setting.node) else { return Vec::new() };
         let items = match node.value {
             Value::Array(items) => items,
             value => vec![Node { span: node.span, value }],
@@ -327,24 +316,22 @@ impl<'a> SettingReader<'a> {
     /// An object, or a string that holds one.
     pub(super) fn object(&mut self, key: Key) -> Option<Node> {
         let setting = self.given(key)?;
-        let name = Field::of(key).name;
-        let parsed = match &setting.node.value {
-            Value::Object(_) => return Some(setting.node.clone()),
-            Value::String(text) => parse(text, Dialect::IN_TEXT),
-            _ => {
-                self.wrong_type(key, &setting.node);
-                return None;
-            }
-        };
-        match parsed {
-            Ok(node) if node.value.members().is_some() => Some(node.at(setting.node.span)),
-            Ok(_) => {
-                self.wrong_type(key, &setting.node);
-                None
-            }
+        let node = self.json(key, &setting.node)?;
+        if node.value.members().is_none() {
+            self.wrong_type(key, &setting.node);
+            return None;
+        }
+        Some(node)
+    }
+
+    /// What a string holds, or the value itself.
+    fn json(&mut self, key: Key, node: &Node) -> Option<Node> {
+        let Value::String(text) = &node.value else { return Some(node.clone()) };
+        match parse(text, Dialect::IN_TEXT) {
+            Ok(inside) => Some(inside.at(node.span)),
             Err(error) => {
-                let message = format!("`{name}` is not JSON: at character {}, {}", error.span.start + 1, error.message);
-                self.wrong(key, setting.node.span, message, "");
+                let (name, at) = (Field::of(key).name, error.span.start + 1);
+                self.wrong(key, node.span, format!("`{name}` is not JSON: at character {at}, {}", error.message), "");
                 None
             }
         }

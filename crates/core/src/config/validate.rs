@@ -8,7 +8,7 @@ use super::fields::{Field, Key};
 use super::files::{named, named_in};
 use super::group::group;
 use super::notify::notify;
-use super::raw::{FileLayers, Raw, Start};
+use super::raw::{self, Document, FileLayers, Raw, Start};
 use super::read::SettingReader;
 use super::value::is_auto;
 use super::web::web;
@@ -78,6 +78,12 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
     }
 }
 
+/// The same of a text of this host that nothing surrounds.
+pub fn validate_text(name: &str, text: &str) -> Result<Valid, Vec<Diagnostic>> {
+    let written = raw::read(&Document::local(name, text)).map_err(|error| vec![error])?;
+    validate(name, Some(written), &Surroundings::default())
+}
+
 /// How something is fetched that no entry says the way to, a configuration or an id for a recipe: with `proxy` and `ssl` of options
 /// and environment, and of the file where there is one. Fails with what is wrong with them; the warnings come with those about
 /// the file.
@@ -124,7 +130,7 @@ fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
 
 fn level(reader: &mut SettingReader<'_>) -> Option<Level> {
     let name = reader.digits(Key::LogLevel)?;
-    reader.or_wrong(Key::LogLevel, name, Level::parse(name))
+    reader.or_wrong(Key::LogLevel, name, Level::read(name))
 }
 
 fn concurrency(reader: &mut SettingReader<'_>) -> Option<Concurrency> {

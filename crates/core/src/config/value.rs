@@ -20,7 +20,7 @@ pub fn flag(word: &str) -> Option<bool> {
 }
 
 /// Whether a value of `index4` or `index6` switches the family off. (`0` is the first interface, and `no` may be one's name.)
-pub(super) fn is_off(value: &Value) -> bool {
+pub(crate) fn is_off(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => !flag,
         Value::String(text) => ["false", "none"].iter().any(|word| text.trim().eq_ignore_ascii_case(word)),
@@ -32,6 +32,14 @@ pub(super) fn is_off(value: &Value) -> bool {
 pub(super) fn whole(number: &str) -> &str {
     let is_zero = |fraction: &str| !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
     number.split_once('.').filter(|(_, fraction)| is_zero(fraction)).map_or(number, |(whole, _)| whole)
+}
+
+/// A number, or a text that may be one.
+pub(super) fn digits(value: &Value) -> Option<&str> {
+    match value {
+        Value::Number(text) | Value::String(text) => Some(text.trim()),
+        _ => None,
+    }
 }
 
 /// Whether the program is to decide: `auto`, in any case.

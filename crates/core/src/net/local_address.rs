@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Serialize, Serializer};
 
+use crate::text::vocabulary::vocabulary;
+
 /// One address of one interface, as the system describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalAddress {
@@ -25,19 +27,21 @@ pub struct LocalAddress {
     pub preferred: Lifetime,
 }
 
-/// How far an address is valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Everywhere.
-    Global,
-    /// Within a site.
-    Site,
-    /// On its link.
-    Link,
-    /// On its host.
-    Host,
-    /// The system does not report it.
-    Unknown,
+vocabulary! {
+    /// How far an address is valid.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Scope {
+        /// Everywhere.
+        Global = "global",
+        /// Within a site.
+        Site = "site",
+        /// On its link.
+        Link = "link",
+        /// On its host.
+        Host = "host",
+        /// The system does not report it.
+        Unknown = "unknown",
+    }
 }
 
 /// The flags that the system gives an address. All false on other systems than Linux, which report none.

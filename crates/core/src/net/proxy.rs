@@ -16,40 +16,26 @@ use crate::net::url::{
     Url, bracketed, credential_secrets, is_local_host, read_port, shown_scheme, split_credentials, split_host,
     split_scheme,
 };
+use crate::text::vocabulary::vocabulary;
 
 pub use no_proxy::NoProxy;
 
-/// The protocol of a proxy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// HTTP in the clear.
-    Http,
-    /// HTTP over TLS.
-    Https,
-    /// SOCKS5; names are looked up here.
-    Socks5,
-    /// SOCKS5; names are looked up by the proxy.
-    Socks5h,
+vocabulary! {
+    /// The protocol of a proxy; its key is written before `://`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Scheme {
+        /// HTTP in the clear.
+        Http = "http",
+        /// HTTP over TLS.
+        Https = "https",
+        /// SOCKS5; names are looked up here.
+        Socks5 = "socks5",
+        /// SOCKS5; names are looked up by the proxy.
+        Socks5h = "socks5h",
+    }
 }
 
 impl Scheme {
-    const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Socks5, Self::Socks5h];
-
-    /// What is written before `://`. GNOME exports `socks://` for SOCKS5.
-    fn parse(text: &str) -> Option<Self> {
-        let text = if text.eq_ignore_ascii_case("socks") { "socks5" } else { text };
-        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-            Self::Socks5 => "socks5",
-            Self::Socks5h => "socks5h",
-        }
-    }
-
     /// The port where none is written. (curl takes 1080 for http too; who leaves the port out means the scheme's own.)
     fn port(self) -> u16 {
         match self {
@@ -85,7 +71,9 @@ impl Server {
         let text = text.trim();
         let (scheme, rest) = match split_scheme(text) {
             Some((scheme, rest)) => {
-                (Scheme::parse(scheme).ok_or_else(|| ProxyError::Scheme(shown_scheme(scheme)))?, rest)
+                // GNOME exports `socks://` for SOCKS5.
+                let known = if scheme.eq_ignore_ascii_case("socks") { "socks5" } else { scheme };
+                (Scheme::parse(known).ok_or_else(|| ProxyError::Scheme(shown_scheme(scheme)))?, rest)
             }
             None if text.contains("://") => return Err(ProxyError::Host),
             None => (Scheme::Http, text),
@@ -134,7 +122,7 @@ impl Server {
 /// `http://proxy.example.com:3128`
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}:{}", self.scheme.name(), bracketed(&self.host), self.port)
+        write!(f, "{}://{}:{}", self.scheme.key(), bracketed(&self.host), self.port)
     }
 }
 
@@ -197,7 +185,7 @@ pub enum ProxyItem {
     /// `SYSTEM`, `DEFAULT`
     System,
     /// A proxy.
-    Server(Server),
+    Server(Arc<Server>),
 }
 
 impl ProxyItem {
@@ -207,7 +195,7 @@ impl ProxyItem {
             "" => Err(ProxyError::Empty),
             "DIRECT" | "NONE" => Ok(Self::Direct),
             "SYSTEM" | "DEFAULT" => Ok(Self::System),
-            _ => Server::parse(text).map(Self::Server),
+            _ => Server::parse(text).map(|server| Self::Server(Arc::new(server))),
         }
     }
 }
@@ -272,14 +260,9 @@ impl System {
 /// The routes that the requests of one entry may take, in order. Empty: the direct one alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
-    ways: Vec<Way>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Way {
-    Direct,
-    System(Arc<System>),
-    Server(Arc<Server>),
+    items: Vec<ProxyItem>,
+    /// The environment's, where it names some.
+    system: Option<Arc<System>>,
 }
 
 /// One route to an address.
@@ -308,7 +291,7 @@ impl Route<'_> {
 
 impl Proxies {
     /// No proxy, whatever the environment says: for lookups, which would find the proxy's address.
-    pub const DIRECT: &'static Self = &Self { ways: Vec::new() };
+    pub const DIRECT: &'static Self = &Self { items: Vec::new(), system: None };
 
     /// The environment's proxies.
     pub fn system(system: &Arc<System>) -> Self {
@@ -317,30 +300,32 @@ impl Proxies {
 
     /// The items of `proxy` in their order.
     pub fn new(items: impl IntoIterator<Item = ProxyItem>, system: &Arc<System>) -> Self {
-        let has_system = system.named.iter().any(Option::is_some);
-        let mut ways: Vec<Way> = Vec::new();
-        for item in items {
-            ways.push(match item {
-                ProxyItem::System if has_system => Way::System(system.clone()),
-                ProxyItem::System | ProxyItem::Direct => Way::Direct,
-                ProxyItem::Server(server) => Way::Server(Arc::new(server)),
-            });
+        let items: Vec<ProxyItem> = items.into_iter().collect();
+        let has_system = items.contains(&ProxyItem::System) && system.named.iter().any(Option::is_some);
+        let has_server = items.iter().any(|item| matches!(item, ProxyItem::Server(_)));
+        if !has_system && !has_server {
+            return Self::default();
         }
-        if ways.iter().all(|way| *way == Way::Direct) {
-            ways = Vec::new();
-        }
-        Self { ways }
+        Self { items, system: has_system.then(|| system.clone()) }
     }
 
     /// The routes to an address, in order, each once; at least one.
     pub fn routes<'a>(&'a self, url: &'a Url) -> impl Iterator<Item = Route<'a>> + Clone {
-        let alone = self.ways.is_empty().then_some(Route::Direct);
-        let all = (0..self.ways.len()).filter_map(move |at| {
-            let route = self.ways[at].route(url);
-            let is_new = !self.ways[..at].iter().any(|before| before.route(url) == route);
+        let alone = self.items.is_empty().then_some(Route::Direct);
+        let all = (0..self.items.len()).filter_map(move |at| {
+            let route = self.route(&self.items[at], url);
+            let is_new = !self.items[..at].iter().any(|before| self.route(before, url) == route);
             is_new.then_some(route)
         });
         alone.into_iter().chain(all)
+    }
+
+    fn route<'a>(&'a self, item: &'a ProxyItem, url: &Url) -> Route<'a> {
+        match (item, &self.system) {
+            (ProxyItem::Server(server), _) => Route::Via(server),
+            (ProxyItem::System, Some(system)) => system.route(url),
+            _ => Route::Direct,
+        }
     }
 
     /// The routes to an address in words that follow it; empty where there is only the direct one.
@@ -351,24 +336,13 @@ impl Proxies {
 
     /// The secrets in them.
     pub fn secrets(&self) -> Vec<String> {
-        let servers = self.ways.iter().flat_map(|way| match way {
-            Way::Direct => Vec::new(),
-            Way::Server(server) => vec![server],
-            Way::System(system) => {
-                system.named.iter().flatten().filter_map(|named| named.server.as_ref().ok()).collect()
-            }
+        let named = self.system.iter().flat_map(|system| system.named.iter().flatten());
+        let servers = self.items.iter().filter_map(|item| match item {
+            ProxyItem::Server(server) => Some(server),
+            _ => None,
         });
+        let servers = servers.chain(named.filter_map(|named| named.server.as_ref().ok()));
         servers.flat_map(|server| server.secrets()).collect()
-    }
-}
-
-impl Way {
-    fn route(&self, url: &Url) -> Route<'_> {
-        match self {
-            Self::Direct => Route::Direct,
-            Self::Server(server) => Route::Via(server),
-            Self::System(system) => system.route(url),
-        }
     }
 }
 

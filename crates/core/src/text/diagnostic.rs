@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::text::json::{Excerpt, Span, excerpt};
 use crate::text::screen;
+use crate::text::vocabulary::vocabulary;
 
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,22 +51,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// Nothing is run.
-    Error,
-    /// It is run all the same.
-    Warning,
-}
-
-impl Severity {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
+vocabulary! {
+    /// How bad it is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Severity {
+        /// Nothing is run.
+        Error = "error",
+        /// It is run all the same.
+        Warning = "warning",
     }
 }
 
@@ -121,7 +114,7 @@ impl Diagnostic {
 
     /// All of it for a terminal: place, sentence, the line with a caret, the hint.
     pub fn shown(&self) -> String {
-        let severity = self.severity.name();
+        let severity = self.severity.key();
         let place = self.place.to_string();
         let mut text = format!("{}{severity}: {}", screen::line(&place), screen::lines(&self.message));
         if let Place::File { excerpt: Some(at), .. } = &self.place {
@@ -167,7 +160,7 @@ pub fn without_repeats(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// What tells one from another.
 pub(super) fn hashed(severity: Severity, span: Span, message: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (severity.name(), span.start, span.end, message).hash(&mut hasher);
+    (severity.key(), span.start, span.end, message).hash(&mut hasher);
     hasher.finish()
 }
 

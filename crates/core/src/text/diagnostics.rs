@@ -59,11 +59,11 @@ impl Diagnostics {
     /// Those that are shown. The last ones say how many are not; `place` is what they are about.
     pub fn into_vec(mut self, place: &Place) -> Vec<Diagnostic> {
         let is_full = self.known.len() >= MAX_COUNTED;
-        for severity in [Severity::Error, Severity::Warning] {
+        for severity in Severity::ALL {
             let count = self.count(severity).different.saturating_sub(MAX_SHOWN);
             if count > 0 {
                 let than = if is_full { "more than " } else { "" };
-                let (number, name) = (grouped(count), severity.name());
+                let (number, name) = (grouped(count), severity.key());
                 let plural = if count == 1 { " is" } else { "s are" };
                 let message = format!("{than}{number} more {name}{plural} not shown");
                 self.shown.push(Diagnostic { severity, place: place.clone(), message, hint: None, count });

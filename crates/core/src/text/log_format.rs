@@ -4,63 +4,41 @@ use std::borrow::Cow;
 
 use crate::object;
 use crate::text::own_json::line;
+use crate::text::vocabulary::vocabulary;
 
-/// How important a line of the log is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Everything that helps to find a fault.
-    Debug,
-    /// What happened.
-    Info,
-    /// What may be wrong.
-    Warning,
-    /// What went wrong.
-    Error,
-    /// Nothing of this program's: silence.
-    Critical,
+vocabulary! {
+    /// How important a line of the log is; its key is as logs have it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Level {
+        /// Everything that helps to find a fault.
+        Debug = "DEBUG",
+        /// What happened.
+        Info = "INFO",
+        /// What may be wrong.
+        Warning = "WARNING",
+        /// What went wrong.
+        Error = "ERROR",
+        /// Nothing of this program's: silence.
+        Critical = "CRITICAL",
+    }
 }
 
 impl Level {
-    /// The name in capitals, as logs have it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "DEBUG",
-            Self::Info => "INFO",
-            Self::Warning => "WARNING",
-            Self::Error => "ERROR",
-            Self::Critical => "CRITICAL",
-        }
+    /// The number that Python has for it: 10 is DEBUG, 50 CRITICAL.
+    fn number(self) -> u16 {
+        10 * (self as u16 + 1)
     }
 
-    /// The number that Python has for it.
-    pub fn number(self) -> u8 {
-        match self {
-            Self::Debug => 10,
-            Self::Info => 20,
-            Self::Warning => 30,
-            Self::Error => 40,
-            Self::Critical => 50,
-        }
-    }
-
-    /// Reads a name, in any case, with its usual other forms, or one of Python's numbers: 10 is DEBUG, 50 CRITICAL.
-    pub fn parse(name: &str) -> Option<Self> {
+    /// Reads a name, in any case, with its usual other forms, or a number: the level that Python has for it, or the next one.
+    pub fn read(name: &str) -> Option<Self> {
         if let Ok(number) = name.trim().parse::<u16>() {
-            return Some(match number {
-                0..=10 => Self::Debug,
-                11..=20 => Self::Info,
-                21..=30 => Self::Warning,
-                31..=40 => Self::Error,
-                _ => Self::Critical,
-            });
+            return Some(Self::ALL.into_iter().find(|level| number <= level.number()).unwrap_or(Self::Critical));
         }
         match name.trim().to_ascii_uppercase().as_str() {
-            "DEBUG" | "NOTSET" => Some(Self::Debug),
-            "INFO" => Some(Self::Info),
-            "WARNING" | "WARN" => Some(Self::Warning),
-            "ERROR" => Some(Self::Error),
-            "CRITICAL" | "FATAL" => Some(Self::Critical),
-            _ => None,
+            "NOTSET" => Some(Self::Debug),
+            "WARN" => Some(Self::Warning),
+            "FATAL" => Some(Self::Critical),
+            name => Self::parse(name),
         }
     }
 }
@@ -201,8 +179,8 @@ impl LogFormat {
     pub fn line(&self, time: LogTime<'_>, level: Level, message: &str) -> String {
         match self {
             Self::Short if level == Level::Info => message.to_owned(),
-            Self::Short => format!("{}: {message}", level.as_str().to_ascii_lowercase()),
-            Self::Json => line(&object! { time: time.text, level: level.as_str(), name: NAME, message: message }),
+            Self::Short => format!("{}: {message}", level.key().to_ascii_lowercase()),
+            Self::Json => line(&object! { time: time.text, level: level.key(), name: NAME, message: message }),
             Self::Pieces(pieces) => {
                 let mut line = String::new();
                 for piece in pieces {
@@ -211,7 +189,7 @@ impl LogFormat {
                         LogPiece::Part(part, pad) => {
                             let text = match part {
                                 LogPart::Time => time.text.into(),
-                                LogPart::Level => level.as_str().into(),
+                                LogPart::Level => level.key().into(),
                                 LogPart::Name => NAME.into(),
                                 LogPart::Message => message.into(),
                                 LogPart::Millis => Cow::Owned(time.millis.to_string()),
@@ -280,11 +258,11 @@ mod tests {
     #[test]
     fn b11_levels_have_names_and_numbers() {
         for (number, name) in [("0", "notset"), ("10", "DEBUG"), ("20", "Info"), ("30", "WARN"), ("40", "error")] {
-            assert_eq!(Level::parse(number), Level::parse(name), "{number}");
+            assert_eq!(Level::read(number), Level::read(name), "{number}");
         }
-        assert_eq!((Level::parse("25"), Level::parse(" 50 ")), (Some(Level::Warning), Some(Level::Critical)));
+        assert_eq!((Level::read("25"), Level::read(" 50 ")), (Some(Level::Warning), Some(Level::Critical)));
         for wrong in ["", "-1", "1.5", "LOUD", "70000"] {
-            assert_eq!(Level::parse(wrong), None, "{wrong}");
+            assert_eq!(Level::read(wrong), None, "{wrong}");
         }
     }
 

@@ -1,8 +1,6 @@
 //! What the forms of the page add to the configuration (I2): one more entry in a file, or the first file. The new entry alone is
 //! checked; of the file nothing is changed but what must move.
 
-use std::rc::Rc;
-
 use super::check::{Finding, check};
 use crate::address::source::Source;
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, RequestPart};
@@ -67,8 +65,7 @@ fn valid(text: &str, around: &Surroundings) -> Result<Config, String> {
 }
 
 fn read(text: &str) -> Result<FileLayers, String> {
-    let document = Document { name: String::new(), text: text.to_owned(), fetched: false };
-    raw::read(&Rc::new(document)).map_err(|wrong| wrong.message)
+    raw::read(&Document::local("", text)).map_err(|wrong| wrong.message)
 }
 
 /// Refuses entries that would inherit what shapes their requests: nobody gets a secret that was meant for somebody else.

@@ -13,7 +13,7 @@ use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
 use crate::object;
 use crate::text::diagnostic::{Diagnostic, Place, Severity, without_repeats};
-use crate::text::json::{Dialect, Member, Span, Value, parse};
+use crate::text::json::{Dialect, Excerpt, Member, Span, Value, parse};
 
 /// What stands in for a file that the text names: right for a value of `extra` and for a secret of `sign`.
 const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -47,16 +47,8 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// The place of a span.
-    pub fn of(text: &str, span: Span) -> Self {
-        let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let start = floor(span.start);
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-        let end = floor(span.end).clamp(start, line_end);
-        let column = text[line_start..start].trim_start_matches('\u{feff}').chars().count() + 1;
-        let line = text[..start].matches('\n').count() + 1;
-        Self { line, column, length: text[start..end].chars().count().max(1), span: Span { start, end } }
+    fn of(text: &str, &Excerpt { line, column, span, .. }: &Excerpt) -> Self {
+        Self { line, column, length: text[span.start..span.end].chars().count().max(1), span }
     }
 }
 
@@ -64,7 +56,7 @@ impl Finding {
     /// For the API.
     pub fn json(&self) -> impl Serialize {
         object! {
-            severity: self.severity.name(),
+            severity: self.severity.key(),
             line: self.spot.map(|spot| spot.line),
             column: self.spot.map(|spot| spot.column),
             length: self.spot.map(|spot| spot.length),
@@ -84,7 +76,7 @@ pub fn has_errors(findings: &[Finding]) -> bool {
 /// Everything that is wrong with a text, in the order of its lines; with what it means, where it can be used. `around` is what the
 /// text is layered with; the files of it are not looked at.
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
-    let document = Rc::new(Document { name: name.to_owned(), text: text.to_owned(), fetched: false });
+    let document = Document::local(name, text);
     let (config, diagnostics) = judged(&document, around);
     let fields = FieldSpans::of(text);
     let mut findings: Vec<Finding> =
@@ -124,7 +116,7 @@ fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
 fn finding(diagnostic: Diagnostic, text: &str, fields: &FieldSpans) -> Finding {
     let Diagnostic { severity, place, message, hint, .. } = diagnostic;
     let (spot, message) = match place {
-        Place::File { excerpt: Some(excerpt), .. } => (Some(Spot::of(text, excerpt.span)), message),
+        Place::File { excerpt: Some(excerpt), .. } => (Some(Spot::of(text, &excerpt)), message),
         Place::File { .. } | Place::Nowhere => (None, message),
         outside => (None, format!("{outside}{message}")),
     };

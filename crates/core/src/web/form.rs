@@ -1,41 +1,24 @@
 //! Forms and queries, `a=b&c=d`, as browsers send them.
 
-use std::borrow::Cow;
+use crate::net::url::percent_decode;
 
 /// Names and values, in order.
 pub fn fields(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
-    pairs(text).map(|(name, value)| (decoded(name).into_owned(), decoded(value).into_owned()))
+    pairs(text).map(|(name, value)| (decoded(name), decoded(value)))
 }
 
 /// The first value of a name; `None` if it is not there.
 pub fn value(text: &str, name: &str) -> Option<String> {
-    pairs(text).find(|(known, _)| decoded(known) == name).map(|(_, value)| decoded(value).into_owned())
+    pairs(text).find(|(known, _)| decoded(known) == name).map(|(_, value)| decoded(value))
 }
 
 fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    text.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
 /// A text of a form without its escapes.
-fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains(['+', '%']) {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let hex = |byte: u8| char::from(byte).to_digit(16);
-        let mut after = rest.clone();
-        match (byte, after.next().and_then(hex), after.next().and_then(hex)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.extend(u8::try_from(high * 16 + low));
-                rest = after;
-            }
-            (b'+', ..) => bytes.push(b' '),
-            _ => bytes.push(byte),
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+fn decoded(text: &str) -> String {
+    percent_decode(&text.replace('+', " "))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Moments in words, as the page shows them: `3 minutes ago`, `yesterday 21:14`, `12 Nov`.
 
-const DAY: i64 = 86_400;
-
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 
 /// What is needed to say when something was.
 #[derive(Clone, Copy)]
@@ -24,55 +24,19 @@ pub struct When {
     pub exact: String,
 }
 
-/// A moment as a clock on the wall and a calendar show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wall {
-    /// Days since 1 January 1970.
-    pub days: i64,
-    /// The year.
-    pub year: i64,
-    /// 1 to 12.
-    pub month: u8,
-    /// 1 to 31.
-    pub day: u8,
-    /// Seconds since midnight.
-    pub seconds: u32,
-}
-
-impl Wall {
-    /// `offset` is that of local time, in seconds.
-    pub fn of(at: u64, offset: i32) -> Self {
+impl Clock<'_> {
+    /// A moment as a clock on the wall and a calendar show it.
+    fn wall(&self, at: u64) -> DateTime {
         // A time that no calendar shows is one of a file that was written by something else.
-        let local = i64::try_from(at).unwrap_or(0).min(253_402_214_400).saturating_add(offset.into());
-        let (days, seconds) = (local.div_euclid(DAY), local.rem_euclid(DAY));
-        // Years that begin in March end with the leap day; 146,097 days are 400 years.
-        let shifted = days + 719_468;
-        let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * from_march + 2) / 5 + 1;
-        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        let small = |number: i64| u8::try_from(number).unwrap_or(1);
-        Self { days, year, month: small(month), day: small(day), seconds: u32::try_from(seconds).unwrap_or(0) }
+        let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_second(at).ok());
+        Offset::from_seconds((self.offset)(at))
+            .unwrap_or(Offset::UTC)
+            .to_datetime(moment.unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
     /// `12 Nov`
-    pub fn date(&self) -> String {
-        format!("{} {}", self.day, MONTHS[usize::from(self.month - 1) % 12])
-    }
-
-    /// `21:14`
-    pub fn time(&self) -> String {
-        format!("{:02}:{:02}", self.seconds / 3600, self.seconds / 60 % 60)
-    }
-}
-
-impl Clock<'_> {
-    /// A moment on the wall.
-    pub fn wall(&self, at: u64) -> Wall {
-        Wall::of(at, (self.offset)(at))
+    pub fn date(&self, at: u64) -> String {
+        self.wall(at).strftime("%-d %b").to_string()
     }
 
     /// A moment as it is shown.
@@ -90,28 +54,21 @@ impl Clock<'_> {
             Some(ago) => return plural(ago / 60, "minute"),
             None => {}
         }
-        match today.days - then.days {
-            0 => format!("today {}", then.time()),
-            1 => format!("yesterday {}", then.time()),
-            -1 => format!("tomorrow {}", then.time()),
-            _ if then.year == today.year => format!("{} {}", then.date(), then.time()),
-            _ => format!("{} {}", then.date(), then.year),
-        }
+        let form = match (today.date() - then.date()).get_days() {
+            0 => "today %H:%M",
+            1 => "yesterday %H:%M",
+            -1 => "tomorrow %H:%M",
+            _ if then.year() == today.year() => "%-d %b %H:%M",
+            _ => "%-d %b %Y",
+        };
+        then.strftime(form).to_string()
     }
 
     fn exact(&self, at: u64) -> String {
-        let (then, offset) = (self.wall(at), (self.offset)(at));
+        let offset = (self.offset)(at);
         let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs() / 60);
-        format!(
-            "{:04}-{:02}-{:02}T{}:{:02}{sign}{:02}:{:02}",
-            then.year,
-            then.month,
-            then.day,
-            then.time(),
-            then.seconds % 60,
-            minutes / 60,
-            minutes % 60
-        )
+        let then = self.wall(at).strftime("%Y-%m-%dT%H:%M:%S");
+        format!("{then}{sign}{:02}:{:02}", minutes / 60, minutes % 60)
     }
 }
 

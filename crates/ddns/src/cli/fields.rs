@@ -48,7 +48,7 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
 /// `--quiet`: the level of the log, whatever a file says.
 pub(super) fn quiet(options: &mut Raw) {
     let origin = || Origin::Option(format!("--{}", QUIET.1.name));
-    options.set(Key::LogLevel, Node::synthetic(Value::string(Level::Warning.as_str())), origin());
+    options.set(Key::LogLevel, Node::synthetic(Value::string(Level::Warning.key())), origin());
     options.set(Key::Debug, Node::synthetic(Value::Bool(false)), origin());
 }
 

@@ -116,14 +116,13 @@ const FILES: [&str; 9] = ["json", "jsonc", "json5", "yaml", "yml", "toml", "conf
 pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
     let ending = value.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_file = FILES.contains(&ending.as_str());
+    let name_first = format!("name a file before {option}, or with -c: a list takes every word up to the next option");
     let (message, hint) = if value.contains("://") {
         ("a URL is not a domain name".to_owned(), "pass the URL of the callback with --id".to_owned())
     } else if is_file {
-        let hint = format!("name a file before {option}, or with -c: a list takes every word up to the next option");
-        (format!("`{value}` is a file, not a domain name"), hint)
+        (format!("`{value}` is a file, not a domain name"), name_first)
     } else if value.contains('/') {
-        let hint = format!("name a file before {option}, or with -c: a list takes every word up to the next option");
-        ("a path is not a domain name".to_owned(), hint)
+        ("a path is not a domain name".to_owned(), name_first)
     } else if CommandSpec::typed(value).is_some() {
         (
             format!("`{value}` is a command, not a domain name"),

@@ -77,6 +77,11 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     OptionSpec { name, value, help }
 }
 
+/// A word that may be left out, and that the command itself checks.
+const fn word(name: &'static str, help: &'static str) -> Word {
+    Word { name, help, one_of: &[], is_required: false, next: None }
+}
+
 /// For commands that print a report.
 const JSON: OptionSpec = flag("json", "Print JSON, for programs");
 /// For commands that print a report.
@@ -117,13 +122,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
             flag("offline", "Look nothing up at the service: ask for ids instead"),
         ],
-        word: Some(Word {
-            name: "FILE",
-            help: "The file to write; config.json by default",
-            one_of: &[],
-            is_required: false,
-            next: None,
-        }),
+        word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",
     },
     CommandSpec {
@@ -168,13 +167,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             JSON,
             WIDE,
         ],
-        word: Some(Word {
-            name: "DOMAIN",
-            help: "A domain of the configuration",
-            one_of: &[],
-            is_required: false,
-            next: None,
-        }),
+        word: Some(word("DOMAIN", "A domain of the configuration")),
         example: "ddns history home.example.com --since 7d",
     },
     CommandSpec {
@@ -205,11 +198,9 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             option("manager", "NAME", "systemd, procd or cron, instead of what is found here"),
         ],
         word: Some(Word {
-            name: "ACTION",
-            help: "install, uninstall, status or logs",
             one_of: &["install", "uninstall", "status", "logs"],
             is_required: true,
-            next: None,
+            ..word("ACTION", "install, uninstall, status or logs")
         }),
         example: "ddns service install --user -c config.json",
     },
@@ -242,13 +233,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             flag("json", "Print one JSON object per line, for programs"),
             WIDE,
         ],
-        word: Some(Word {
-            name: "ADDRESS",
-            help: "Where to listen: an address of this host, a port, or both",
-            one_of: &[],
-            is_required: false,
-            next: None,
-        }),
+        word: Some(word("ADDRESS", "Where to listen: an address of this host, a port, or both")),
         example: "ddns listen --status 503 --then 204",
     },
     CommandSpec {
@@ -279,11 +264,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             flag("curl", "Print the requests as curl commands"),
             flag("show-secrets", "Do not mask secrets; in a terminal, or with --yes"),
             flag("yes", "Allow --show-secrets when the output is not a terminal"),
-            OptionSpec {
-                name: "ip",
-                value: "ADDRESS",
-                help: "Show the requests with this address, as an example; once per family",
-            },
+            option("ip", "ADDRESS", "Show the requests with this address, as an example; once per family"),
             JSON,
             WIDE,
         ],
@@ -311,11 +292,8 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         configured: true,
         options: &[],
         word: Some(Word {
-            name: "EVENT",
-            help: "changed, failed, recovered, stopped, synchronized, took-over or lost",
             one_of: &["changed", "failed", "recovered", "stopped", "synchronized", "took-over", "lost"],
-            is_required: false,
-            next: None,
+            ..word("EVENT", "changed, failed, recovered, stopped, synchronized, took-over or lost")
         }),
         example: "ddns notify failed",
     },
@@ -328,17 +306,8 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         configured: false,
         options: &[JSON],
         word: Some(Word {
-            name: "WORD",
-            help: "A part of a name or description; or `show` and the NAME of a recipe",
-            one_of: &[],
-            is_required: false,
-            next: Some(&Word {
-                name: "NAME",
-                help: "The recipe to show, or a file that holds one",
-                one_of: &[],
-                is_required: false,
-                next: None,
-            }),
+            next: Some(&word("NAME", "The recipe to show, or a file that holds one")),
+            ..word("WORD", "A part of a name or description; or `show` and the NAME of a recipe")
         }),
         example: "ddns recipes show duckdns",
     },
@@ -360,13 +329,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         about: "The script contains everything: ddns is not run while you type.",
         configured: false,
         options: &[],
-        word: Some(Word {
-            name: "SHELL",
-            help: "bash, zsh or fish",
-            one_of: &["bash", "zsh", "fish"],
-            is_required: true,
-            next: None,
-        }),
+        word: Some(Word { one_of: &["bash", "zsh", "fish"], is_required: true, ..word("SHELL", "bash, zsh or fish") }),
         example: "ddns completions bash > ~/.local/share/bash-completion/completions/ddns",
     },
     CommandSpec {
@@ -386,32 +349,21 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         about: "Without a TOPIC, prints the same as `ddns --help`.",
         configured: false,
         options: &[],
-        word: Some(Word {
-            name: "TOPIC",
-            help: "A command, or one of options, config, placeholders, sources, exit-codes",
-            one_of: &[],
-            is_required: false,
-            next: None,
-        }),
+        word: Some(word("TOPIC", "A command, or one of options, config, placeholders, sources, exit-codes")),
         example: "ddns help placeholders",
     },
 ];
 
 /// Options that set no field and that every synchronization takes: letter, name, value, help.
-pub(crate) const CONFIG: (char, OptionSpec) = (
-    'c',
-    OptionSpec { name: "config", value: "FILE…", help: "Configuration files, or http(s) URLs; all of them are run" },
-);
+pub(crate) const CONFIG: (char, OptionSpec) =
+    ('c', option("config", "FILE…", "Configuration files, or http(s) URLs; all of them are run"));
 /// The option for timers: sets the level of the log.
 pub(crate) const QUIET: (char, OptionSpec) = ('q', flag("quiet", "Log warnings and errors only"));
 /// For commands that show something that goes on.
 pub(crate) const FOLLOW: (char, OptionSpec) = ('f', flag("follow", "Go on: show new lines of the log as they come"));
 /// The option that writes a template and does nothing else; its value may be left out.
-pub(crate) const NEW_CONFIG: OptionSpec = OptionSpec {
-    name: "new-config",
-    value: "[FILE]",
-    help: "Write a commented configuration and exit; config.json by default",
-};
+pub(crate) const NEW_CONFIG: OptionSpec =
+    option("new-config", "[FILE]", "Write a commented configuration and exit; config.json by default");
 /// For commands that ask a service.
 const ALL: OptionSpec = flag("all", "Every service of this user");
 /// The option that sends what services refused for good; `sync` has it too.

@@ -14,10 +14,10 @@ use crate::http::Client;
 use crate::load;
 use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 use crate::output::layout::broken;
-use crate::output::{complain, json, print, say};
+use crate::output::{Ended, complain, json, print, say};
 
 /// Looks, asks and shows. 0 whatever was found; 2 for a wrong configuration.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
     let mut settings = given.settings;
     let environment = Environment::read();
@@ -26,10 +26,7 @@ pub(crate) async fn run(given: Given) -> u8 {
     if !is_configured {
         complete(&mut settings, &environment);
     }
-    let configs = match load::load(settings, &environment, &client).await {
-        Ok(configs) => configs,
-        Err(wrong) => return complain(&wrong),
-    };
+    let configs = load::load(settings, &environment, &client).await.map_err(|wrong| complain(&wrong))?;
     let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
     let mut report = LookupReport::make(&configs, &client).await;
     if let Err(why) = &report.local {
@@ -40,7 +37,7 @@ pub(crate) async fn run(given: Given) -> u8 {
             list.domains.clear();
         }
     }
-    print(&if form.json { json(&report.json()) } else { text(&report, form.width) })
+    Ok(print(&if form.json { json(&report.json()) } else { text(&report, form.width) }))
 }
 
 /// Sources can be tried without a configuration: what else one needs is filled in, and not used.

@@ -28,9 +28,7 @@ use crate::http::{Client, How, Over, ProbeStep, Want};
 use crate::load::{self, Examined};
 use crate::lookup::{self, LookupPair};
 use crate::notify;
-use crate::output::USAGE;
-use crate::output::complain;
-use crate::output::print;
+use crate::output::{Ended, USAGE, complain, print};
 use crate::watch;
 
 /// How many endpoints of one entry are tried if a placeholder makes many of it.
@@ -54,12 +52,12 @@ struct Online {
 }
 
 /// Loads, looks and shows. 2 where something is wrong, 1 where something fails online, else 0.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let (form, all, online) = (given.form(), given.has("all"), given.has("online"));
     let (environment, client) = (Environment::read(), Client::default());
     let Examined { documents, around, result } = load::examine(given.settings, &environment, &client).await;
     if result.as_ref().is_ok_and(Vec::is_empty) {
-        return complain(&[load::no_configuration(&environment)]);
+        return Err(complain(&[load::no_configuration(&environment)]));
     }
     let mut report = CheckReport::default();
     let texts: Vec<Option<FileLayers>> = documents.iter().map(|document| raw::read(document).ok()).collect();
@@ -89,8 +87,8 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     report.diagnostics = without_repeats(report.diagnostics);
     match print(&if form.json { report.json() } else { report.text(form.width) }) {
-        0 => report.exit_code(),
-        code => code,
+        0 => Ok(report.exit_code()),
+        code => Err(code),
     }
 }
 

@@ -229,31 +229,27 @@ fn zsh_option(offer: &Offer) -> String {
     rows.flat_map(|row| ["        ".to_owned(), row, "\n".to_owned()]).collect()
 }
 
+const FISH_ABOVE: &str = "# Completion of ddns for fish. To keep it:
+#   ddns completions fish > ~/.config/fish/completions/ddns.fish
+
+complete -c ddns -f
+";
+
 fn fish() -> String {
-    let mut script = "# Completion of ddns for fish. To keep it:\n#   ddns completions fish > \
-                      ~/.config/fish/completions/ddns.fish\n\ncomplete -c ddns -f\n"
-        .to_owned();
+    let mut script = FISH_ABOVE.to_owned();
     for command in COMMANDS {
         let help = fish_quoted(command.summary);
         script += &format!("complete -c ddns -n __fish_use_subcommand -a {} -d {help}\n", command.name);
     }
     let without: Vec<&str> = COMMANDS.iter().filter(|row| !row.configured).map(|row| row.name).collect();
     let condition = format!("-n 'not __fish_seen_subcommand_from {}'", without.join(" "));
-    for offer in configured() {
-        script += &fish_option(&condition, &offer);
-    }
+    script.extend(configured().iter().map(|offer| fish_option(&condition, offer)));
     let no_command = format!("-n 'not __fish_seen_subcommand_from {}'", names().join(" "));
-    for offer in alone() {
-        script += &fish_option(&no_command, &offer);
-    }
-    for offer in everywhere() {
-        script += &fish_option("", &offer);
-    }
+    script.extend(alone().iter().map(|offer| fish_option(&no_command, offer)));
+    script.extend(everywhere().iter().map(|offer| fish_option("", offer)));
     for command in COMMANDS {
         let condition = format!("-n '__fish_seen_subcommand_from {}'", command.name);
-        for offer in own(command) {
-            script += &fish_option(&condition, &offer);
-        }
+        script.extend(own(command).iter().map(|offer| fish_option(&condition, offer)));
         let words = words(command);
         if !words.is_empty() {
             script += &format!("complete -c ddns {condition} -a {}\n", fish_quoted(&words.join(" ")));

@@ -8,8 +8,7 @@ use std::rc::Rc;
 
 use ddns_core::callback::USER_AGENT;
 use ddns_core::config;
-use ddns_core::config::raw::{self, Document};
-use ddns_core::config::validate::{Surroundings, Valid, validate};
+use ddns_core::config::validate::{Valid, validate_text};
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Event, Mode};
 use ddns_core::journal::{JournalEvent, What};
@@ -26,9 +25,9 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::http::server::{Reaction, ReceiverResponse, serve};
 use crate::lookup::own_address;
-use crate::output::fail;
 use crate::output::layout::{broken, fitted, folded, width_of};
 use crate::output::log::Log;
+use crate::output::{Ended, fail};
 
 /// Sent where the host has no address of its own, and what the address changes to: reserved for documentation.
 const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
@@ -36,12 +35,13 @@ const SPARE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 
 const CHANGED_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 23));
 
 /// Runs the demonstration. Ends with 0, or with 1 where something did not work.
-pub(crate) async fn run() -> u8 {
+pub(crate) async fn run() -> Ended {
     match show(&mut io::stdout().lock()).await {
-        Ok(()) => 0,
         // The reader of a pipe has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-        Err(error) => fail(&format!("the demonstration cannot be shown: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(fail(&format!("the demonstration cannot be shown: {error}")))
+        }
+        _ => Ok(0),
     }
 }
 
@@ -122,10 +122,8 @@ fn configuration(origin: &str) -> String {
 }
 
 fn load(text: &str) -> io::Result<Valid> {
-    let document = Document { name: "config.json".to_owned(), text: text.to_owned(), fetched: false };
-    let written = raw::read(&Rc::new(document)).map_err(|error| vec![error]);
-    let valid = written.and_then(|written| validate("config.json", Some(written), &Surroundings::default()));
-    valid.map_err(|wrong| io::Error::other(wrong.iter().map(Diagnostic::shown).collect::<String>()))
+    validate_text("config.json", text)
+        .map_err(|wrong| io::Error::other(wrong.iter().map(Diagnostic::shown).collect::<String>()))
 }
 
 /// One synchronization with these addresses, shown as it goes out and as it arrives.

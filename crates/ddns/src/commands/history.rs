@@ -21,33 +21,26 @@ use crate::history::{beside, records};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{complain, fail, json, print};
+use crate::output::{Ended, complain, fail, json, print};
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.
-pub(crate) async fn run(given: Given) -> u8 {
-    let filter = match filter(&given) {
-        Ok(filter) => filter,
-        Err(wrong) => return complain(&[wrong]),
-    };
+pub(crate) async fn run(given: Given) -> Ended {
+    let filter = filter(&given).map_err(|wrong| complain(&[wrong]))?;
     let form = given.form();
     let environment = Environment::read();
     let is_all = given.has("all");
-    let kept = match kept(given, &environment).await {
-        Ok(kept) => kept,
-        Err(code) => return code,
-    };
+    let kept = kept(given, &environment).await?;
     let shown = match kept.as_slice() {
         [(_, paths)] if paths.is_empty() => {
-            return fail("no history is kept: `cache` is off, and the history stands beside the cache");
+            return Err(fail("no history is kept: `cache` is off, and the history stands beside the cache"));
         }
         [(service, paths)] if !is_all || service.process.is_none() && !form.json => show(paths, &filter, form),
         all => show_all(all, &filter, form),
     };
     match shown {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => 0,
-        Err(error) => fail(&format!("the history cannot be shown ({error})")),
-        Ok(code) => code,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
+        shown => shown.map_err(|error| fail(&format!("the history cannot be shown ({error})"))),
     }
 }
 
@@ -70,10 +63,8 @@ async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHist
     if all.iter().all(|(_, paths)| paths.is_empty()) {
         let client = Client::default();
         let mut paths = Vec::new();
-        let configs = match load::examine(given.settings, environment, &client).await.result {
-            Ok(configs) => configs,
-            Err(wrong) => return Err(complain(&wrong)),
-        };
+        let examined = load::examine(given.settings, environment, &client).await;
+        let configs = examined.result.map_err(|wrong| complain(&wrong))?;
         let entries = configs.iter().flat_map(|(config, _)| &config.entries);
         paths.extend(entries.filter_map(|entry| Some(beside(&cache_path(entry, environment)?))));
         if configs.is_empty() {

@@ -4,11 +4,10 @@
 
 mod recipe;
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::fs;
+use std::io::{self, BufRead as _, IsTerminal as _};
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::doubtful;
@@ -17,11 +16,13 @@ use ddns_core::callback::Batch;
 use ddns_core::callback::USER_AGENT;
 use ddns_core::config::fields::Key;
 use ddns_core::config::interview::{Interview, QuestionSubject};
-use ddns_core::config::raw::Origin;
+use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::json::{Node, Value};
+use ddns_core::text::shell;
 use ddns_core::update::Update;
 
 use crate::cli::Given;
@@ -30,8 +31,9 @@ use crate::environment::Environment;
 use crate::hidden_prompt;
 use crate::http::Client;
 use crate::lookup::{Query, look_up, own_address};
+use crate::open_file::create;
 use crate::output::layout::{broken, width_of};
-use crate::output::{complain, fail, print, put, say};
+use crate::output::{Ended, complain, fail, print, put, say};
 
 /// Shown where no address was found: addresses for documentation.
 const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
@@ -66,65 +68,60 @@ struct OutputFile {
 
 /// Asks, looks, writes and shows. 2 where an answer is missing or wrong or the file is there already; 1 where the
 /// conversation was broken off or the file cannot be written.
-pub(crate) async fn run(given: Given) -> u8 {
-    let environment = Environment::read();
-    let target = match OutputFile::of(&given, &environment) {
-        Ok(target) => target,
-        Err(error) => return complain(&[error]),
-    };
+pub(crate) async fn run(given: Given) -> Ended {
+    let target = OutputFile::of(&given)?;
     let may_ask = !given.has("yes") && io::stdin().is_terminal() && io::stdout().is_terminal();
     if let Some(name) = given.value("recipe") {
-        return recipe::run(name, &given, &target, may_ask).await;
+        return recipe::run(name, &given, &target, may_ask).await.map(|text| print(&text));
     }
     let is_alone = |option: &&'static str| given.has(option) && (*option != "set" || !given.has("notify-recipe"));
     if let Some(option) = ["set", "secrets", "offline"].into_iter().find(is_alone) {
         let message = format!("--{option} belongs to a recipe");
-        return complain(&[
-            Diagnostic::error(Place::Nowhere, message).hint("add --recipe NAME; `ddns recipes` lists them")
-        ]);
+        return Err(wrong(&message, "add --recipe NAME; `ddns recipes` lists them"));
     }
     let takes_suggestions = given.has("yes");
-    let notify = match notify(&given, may_ask) {
-        Ok(notify) => notify,
-        Err(code) => return code,
-    };
+    let notify = notify(&given, may_ask)?;
     let mut settings = given.settings.options;
     if let Some(value) = notify {
         settings.set(Key::Notify, Node::synthetic(value), Origin::Option("--notify-recipe".to_owned()));
     }
     let missing = starter::missing(&settings);
-    if let Err(wrong) = starter::checked(&settings) {
-        return complain(&wrong);
-    }
+    checked(&settings)?;
     if !missing.is_empty() && !may_ask {
-        return complain(&[unanswered(&missing, takes_suggestions)]);
+        return Err(unanswered(&missing, takes_suggestions));
     }
     let client = Client::default();
     let mut interview = Interview::new(settings, Family::ALL.map(own_address));
     let mut looked: [Looked; 2] = Default::default();
     if !missing.is_empty() {
-        if let Err(why) = converse(&mut interview, &mut looked, &client, INTRO).await {
-            say("\n");
-            return fail(&format!("{why}: nothing was written"));
-        }
+        converse(&mut interview, &mut looked, &client, INTRO).await?;
     } else if takes_suggestions {
         interview.take_suggestions();
     }
-    let (config, warnings) = match starter::checked(interview.settings()) {
-        Ok(valid) => valid,
-        Err(wrong) => return complain(&wrong),
-    };
+    let valid = checked(interview.settings())?;
+    look_all(&valid, &mut looked, &client).await;
+    target.write(&starter::text(interview.settings()))?;
+    Ok(print(&shown(&target, &valid.0, &looked)))
+}
+
+/// What the settings mean. Fails, having printed why, with the exit status.
+fn checked(settings: &Raw) -> Result<Valid, u8> {
+    starter::checked(settings).map_err(|wrong| complain(&wrong))
+}
+
+fn wrong(message: &str, hint: &str) -> u8 {
+    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
+}
+
+/// Shows the warnings about a configuration, and looks up what it needs.
+async fn look_all((config, warnings): &Valid, looked: &mut [Looked; 2], client: &Client) {
     for warning in warnings {
         say(&(warning.shown() + "\n"));
     }
     for entry in &config.entries {
         for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
-            look(entry, family, &mut looked[family.index()], &client).await;
+            look(entry, family, &mut looked[family.index()], client).await;
         }
-    }
-    match target.write(&starter::text(interview.settings())) {
-        Ok(()) => print(&shown(&target, &config, &looked)),
-        Err(code) => code,
     }
 }
 
@@ -136,42 +133,26 @@ fn notify(given: &Given, may_ask: bool) -> Result<Option<Value>, u8> {
 }
 
 /// `--new-config`: a commented template, with the values of the options in it.
-pub(crate) fn template(given: &Given) -> u8 {
-    let target = match OutputFile::of(given, &Environment::read()) {
-        Ok(target) => target,
-        Err(error) => return complain(&[error]),
-    };
-    if let Err(wrong) = starter::checked(&given.settings.options) {
-        return complain(&wrong);
-    }
-    match target.write(&starter::text(&given.settings.options)) {
-        Ok(()) => {
-            let next = if starter::missing(&given.settings.options).is_empty() {
-                ""
-            } else {
-                " Put your own address and domains into it."
-            };
-            print(&format!("Wrote {}: only you can read it.{next}\n", target.name))
-        }
-        Err(code) => code,
-    }
+pub(crate) fn template(given: &Given) -> Ended {
+    let target = OutputFile::of(given)?;
+    let settings = &given.settings.options;
+    checked(settings)?;
+    target.write(&starter::text(settings))?;
+    let is_whole = starter::missing(settings).is_empty();
+    let next = if is_whole { "" } else { " Put your own address and domains into it." };
+    Ok(print(&format!("Wrote {}: only you can read it.{next}\n", target.name)))
 }
 
 /// The error where an option is missing and questions cannot be asked.
-fn unanswered(missing: &[&str], takes_suggestions: bool) -> Diagnostic {
+fn unanswered(missing: &[&str], takes_suggestions: bool) -> u8 {
     let why = if takes_suggestions { "there is no suggestion for it" } else { "there is no terminal to ask on" };
     let message = format!("`ddns init` needs {}: {why}", missing.join(" and "));
     let example = "ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
-    Diagnostic::error(Place::Nowhere, message).hint(format!("e.g. {example}"))
+    wrong(&message, &format!("e.g. {example}"))
 }
 
 /// Asks what is left to ask. Fails where the answers end.
-async fn converse(
-    interview: &mut Interview,
-    looked: &mut [Looked; 2],
-    client: &Client,
-    intro: &str,
-) -> Result<(), String> {
+async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &Client, intro: &str) -> Result<(), u8> {
     let width = width_of(io::stdout());
     show(&broken(intro, 0, width));
     while let Some(question) = interview.question() {
@@ -201,23 +182,28 @@ fn show(text: &str) {
 }
 
 /// Reads an answer; fails at the end of the input.
-fn line() -> Result<String, String> {
+fn line() -> Result<String, u8> {
     let mut bytes = Vec::new();
-    match io::stdin().lock().read_until(b'\n', &mut bytes) {
-        Ok(0) => Err("the input ended before the last question".to_owned()),
-        // What is not text is refused: the control character makes it a wrong answer.
-        Ok(_) => Ok(String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned())),
-        Err(error) => Err(format!("the answer cannot be read ({error})")),
-    }
+    let read = io::stdin().lock().read_until(b'\n', &mut bytes);
+    // What is not text is refused: the control character makes it a wrong answer.
+    let text = String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned());
+    answered(read.map(|length| (length > 0).then_some(text)))
 }
 
 /// Asks for an answer that must not be seen.
-fn secret_line(question: &str) -> Result<String, String> {
-    match hidden_prompt::line(|| show(question)) {
-        Ok(Some(line)) => Ok(line),
-        Ok(None) => Err("the input ended before the last question".to_owned()),
-        Err(error) => Err(format!("the answer cannot be read ({error})")),
-    }
+fn secret_line(question: &str) -> Result<String, u8> {
+    answered(hidden_prompt::line(|| show(question)))
+}
+
+/// An answer that was read. The end of the input ends the conversation.
+fn answered(read: io::Result<Option<String>>) -> Result<String, u8> {
+    let why = match read {
+        Ok(Some(line)) => return Ok(line),
+        Ok(None) => "the input ended before the last question".to_owned(),
+        Err(error) => format!("the answer cannot be read ({error})"),
+    };
+    say("\n");
+    Err(fail(&format!("{why}: nothing was written")))
 }
 
 /// Looks up the address of a family and shows the result; not again for sources that were tried before.
@@ -246,22 +232,21 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
 
 impl OutputFile {
     /// The file behind the command, or behind `-c`; none that is there already.
-    fn of(given: &Given, environment: &Environment) -> Result<Self, Diagnostic> {
-        let wrong = |message: &str, hint: &str| Err(Diagnostic::error(Place::Nowhere, message).hint(hint));
+    fn of(given: &Given) -> Result<Self, u8> {
         let name = match (given.word(), given.settings.files.as_slice()) {
             (Some(name), []) => name,
             (None, [name]) => name.as_str(),
             (None, []) => "config.json",
-            _ => return wrong("only one file is written, but several are named", "name one: `ddns init FILE`"),
+            _ => return Err(wrong("only one file is written, but several are named", "name one: `ddns init FILE`")),
         };
         if name.contains("://") {
-            return wrong("the file to write cannot be an address", "pass the address of the endpoint with --id");
+            return Err(wrong("the file to write cannot be an address", "pass the address of the endpoint with --id"));
         }
-        let path = environment.path(name);
+        let path = Environment::read().path(name);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {
                 let hint = format!("name a file in it: {}", path.join("config.json").display());
-                wrong(&format!("{name} is a folder"), &hint)
+                Err(wrong(&format!("{name} is a folder"), &hint))
             }
             Ok(_) => Err(taken(name)),
             Err(_) => Ok(Self { name: name.to_owned(), path }),
@@ -271,29 +256,15 @@ impl OutputFile {
     /// Writes a new file that nobody else can read; never takes the place of one. Fails, having printed why, with the exit
     /// status.
     fn write(&self, text: &str) -> Result<(), u8> {
-        let folder = self.path.parent().filter(|folder| *folder != Path::new(""));
-        let made = folder.map_or(Ok(()), fs::create_dir_all);
-        let opened = made.and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path));
-        let written = opened.and_then(|mut file| {
-            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-            if written.is_err() {
-                // Half a configuration is none, and this one is ours.
-                let _ = fs::remove_file(&self.path);
-            }
-            written
-        });
-        written.map_err(|error| {
-            if error.kind() == io::ErrorKind::AlreadyExists {
-                return complain(&[taken(&self.name)]);
-            }
-            fail(&format!("{} cannot be written ({error}): there is no new file", self.name))
+        create(&self.path, text).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => taken(&self.name),
+            _ => fail(&format!("{} cannot be written ({error}): there is no new file", self.name)),
         })
     }
 }
 
-fn taken(name: &str) -> Diagnostic {
-    let message = format!("{name} already exists and is not overwritten");
-    Diagnostic::error(Place::Nowhere, message).hint("name another file, or move this one away")
+fn taken(name: &str) -> u8 {
+    wrong(&format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
 }
 
 /// What was written, what it sends, and how to go on.
@@ -324,7 +295,7 @@ fn shown(target: &OutputFile, config: &Config, looked: &[Looked; 2]) -> String {
             }
         }
     }
-    let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", quoted(&target.name)) };
+    let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", shell::quote(&target.name)) };
     for family in Family::ALL.into_iter().filter(|family| looked[family.index()].is_missing()) {
         let (index, sources) = (["index4", "index6"][family.index()], looked[family.index()].named());
         let note = format!("No {family} address was found. The file still says {sources} (`{index}`): try it with");
@@ -356,10 +327,4 @@ fn sent(entry: &Entry, updates: &[Update<'_>]) -> String {
         text += "\nThe address is not part of it: neither `id` nor `token` contains __IP__.\n";
     }
     text.replace("    \n", "\n")
-}
-
-/// A name as a shell takes it.
-fn quoted(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+~".contains(letter);
-    if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }

@@ -16,35 +16,29 @@ use tokio::net::TcpListener;
 
 use crate::cli::{Given, ReportFormat};
 use crate::http::server::{InvalidRequest, Reaction, Received, not_listening, serve};
-use crate::output::{complain, put, say};
+use crate::output::{Ended, complain, put, say};
 use crate::signals::{SIGINT, SIGTERM, Signals};
 use options::ListenOptions;
 
 /// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.
-pub(crate) async fn run(given: Given) -> u8 {
-    let options = match ListenOptions::read(&given) {
-        Ok(options) => options,
-        Err(error) => return complain(&[error]),
-    };
-    let bound = TcpListener::bind(options.address).await;
-    let (listener, address) = match bound.and_then(|listener| listener.local_addr().map(|address| (listener, address)))
-    {
-        Ok(bound) => bound,
-        Err(error) => return refused(options.address, &error),
-    };
+pub(crate) async fn run(given: Given) -> Ended {
+    let options = ListenOptions::read(&given).map_err(|error| complain(&[error]))?;
+    let refused = |error: io::Error| refused(options.address, &error);
+    let listener = TcpListener::bind(options.address).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
     if !address.ip().is_loopback() {
         let ip = address.ip();
         say(&format!("warning: {ip} can be reached by other hosts, and whatever they send is shown\n"));
     }
     let form = given.form();
     if !printed(&show::beginning(address, &options, form)) {
-        return 0;
+        return Ok(0);
     }
     let receiver = RefCell::new(Receiver { options, form, count: 0 });
     let interrupted = pin!(interrupted());
     let served = pin!(serve(listener, |heard| receiver.borrow_mut().hear(heard)));
     select(served, interrupted).await;
-    0
+    Ok(0)
 }
 
 /// How many requests came so far, and how to respond to them.

@@ -9,12 +9,11 @@ use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
-use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::notify::{example, how, judged, moment};
 use crate::output::layout::{beside, width_of};
-use crate::output::{complain, print};
+use crate::output::{Ended, complain, print};
 
 /// As much of a response is shown.
 const SHOWN: usize = 200;
@@ -23,13 +22,9 @@ const SHOWN: usize = 200;
 const COLUMN: usize = 4;
 
 /// 0 where every notification arrived, 1 where one did not, 2 where there is none.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let event = given.word().and_then(NotifyEvent::parse);
-    let (environment, client) = (Environment::read(), Client::default());
-    let configs = match load::load(given.settings, &environment, &client).await {
-        Ok(configs) => configs,
-        Err(wrong) => return complain(&wrong),
-    };
+    let (configs, _, client) = load::begin(given.settings).await?;
     let mut count = 0;
     let mut code = 0;
     for (config, _) in &configs {
@@ -43,7 +38,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         }
     }
     if count > 0 {
-        return code;
+        return Ok(code);
     }
     let message = match event {
         Some(event) if configs.iter().any(|(config, _)| !config.notify.is_empty()) => {
@@ -52,7 +47,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         _ => "the configuration has no `notify`".to_owned(),
     };
     let hint = "e.g. \"notify\": {\"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\"}";
-    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
+    Err(complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)]))
 }
 
 /// Sends one, and says what came back.

@@ -17,12 +17,10 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
 use crate::compose;
-use crate::environment::Environment;
-use crate::http::Client;
 use crate::load;
 use crate::lookup;
 use crate::notify::{example, moment};
-use crate::output::{complain, print, say};
+use crate::output::{Ended, complain, print, say};
 
 use show::LookResult;
 
@@ -48,22 +46,13 @@ fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
 }
 
 /// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.
-pub(crate) async fn run(given: Given) -> u8 {
-    let options = match show::PreviewOptions::of(&given, io::stdout().is_terminal()) {
-        Ok(options) => options,
-        Err(error) => return complain(&[error]),
-    };
-    let addresses = match given_addresses(given.values("ip")) {
-        Ok(addresses) => addresses,
-        Err(error) => return complain(&[error]),
-    };
-    let (environment, client) = (Environment::read(), Client::default());
-    let configs = match load::load(given.settings, &environment, &client).await {
-        Ok(configs) => configs,
-        Err(wrong) => return complain(&wrong),
-    };
+pub(crate) async fn run(given: Given) -> Ended {
+    let wrong = |error: Diagnostic| complain(&[error]);
+    let options = show::PreviewOptions::of(&given, io::stdout().is_terminal()).map_err(wrong)?;
+    let addresses = given_addresses(given.values("ip")).map_err(wrong)?;
+    let (configs, environment, client) = load::begin(given.settings).await?;
     for warning in configs.iter().flat_map(|(_, warnings)| warnings) {
-        warn(&warning.shown());
+        say(&format!("{}\n", warning.shown()));
     }
     let plan = compose::plan(&Rc::new(configs), &environment);
     let configs: Vec<&Config> = plan.configs().iter().map(|(config, _)| config).collect();
@@ -74,11 +63,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         notices.filter_map(|(config, number)| sample(config, number, options.reveal)).collect();
     let (text, has_all) =
         show::text(&LookResult { engine: &engine, plan: &plan, lookups: &lookups }, &notices, &options);
-    match print(&text) {
-        0 if has_all => 0,
-        0 => 1,
-        code => code,
-    }
+    Ok(print(&text).max(u8::from(!has_all)))
 }
 
 /// The addresses of `--ip`, by [`Family::index`].
@@ -96,8 +81,4 @@ fn given_addresses<'a>(texts: impl Iterator<Item = &'a str>) -> Result<[Option<I
         }
     }
     Ok(addresses)
-}
-
-fn warn(text: &str) {
-    say(&format!("{text}\n"));
 }

@@ -22,22 +22,16 @@ use crate::load;
 use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::output::progress::Progress;
-use crate::output::{complain, fail};
+use crate::output::{Ended, complain, fail};
 use crate::watch;
 
-pub(crate) async fn run(settings: CliSettings) -> u8 {
-    let (configs, environment, client) = match load::begin(settings.clone()).await {
-        Ok(begun) => begun,
-        Err(code) => return code,
-    };
+pub(crate) async fn run(settings: CliSettings) -> Ended {
+    let (configs, environment, client) = load::begin(settings.clone()).await?;
     if configs.iter().any(|(config, _)| config.interval.is_some()) {
         return Box::pin(watch::serve(settings, configs, environment, client)).await;
     }
-    let mut joined = match group::wanted(&configs).map(|group| group.map(group::join).transpose()) {
-        Ok(Ok(joined)) => joined,
-        Ok(Err(why)) => return fail(&why),
-        Err(wrong) => return complain(&wrong),
-    };
+    let group = group::wanted(&configs).map_err(|wrong| complain(&wrong))?;
+    let mut joined = group.map(group::join).transpose().map_err(|why| fail(&why))?;
     // Not taken apart, nor is the driver: the process ends with this run.
     let begun = ManuallyDrop::new((Rc::new(configs), environment, client));
     let (configs, environment, client) = &*begun;
@@ -110,7 +104,7 @@ pub(crate) async fn run(settings: CliSettings) -> u8 {
         Box::pin(leave(joined)).await;
     }
     mem::forget(notifier);
-    code
+    Ok(code)
 }
 
 /// What comes next, of the engine or of the group.

@@ -16,45 +16,38 @@ use ddns_core::service::{Manager, ServiceScope, configurations, log};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
+use super::status::NOT_RUNNING;
 use crate::cli::{CliSettings, Given};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
-use crate::output::{complain, fail, print, say};
+use crate::output::{Ended, complain, fail, print, say};
 
 use facts::{HostFacts, Installed};
-
-/// Where nothing is installed, or no service responds (I6).
-const NOT_RUNNING: u8 = 3;
 
 /// Which action takes which of the options.
 const TAKEN_BY: [(&str, &[&str]); 2] = [("print", &["install", "uninstall", "logs"]), ("follow", &["logs"])];
 
 /// 2 where something is wrong with the configuration or the command line: nothing is done then. 1 where a step fails.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let action = given.word().unwrap_or_default().to_owned();
     let stray = TAKEN_BY.iter().find(|(option, actions)| given.has(option) && !actions.contains(&action.as_str()));
     if let Some((option, actions)) = stray {
-        return complain(&[wrong(
-            format!("`ddns service {action}` has no option --{option}"),
-            format!("it is for {}", actions.join(", ")),
-        )]);
+        let message = format!("`ddns service {action}` has no option --{option}");
+        return Err(complain(&[wrong(message, format!("it is for {}", actions.join(", ")))]));
     }
     if action != "install" && !given.settings.files.is_empty() {
         let message =
             format!("`ddns service {action}` takes no configuration: it is about the service that is installed");
-        return complain(&[wrong(message, "leave out -c")]);
+        return Err(complain(&[wrong(message, "leave out -c")]));
     }
-    let facts = match HostFacts::find(&given) {
-        Ok(facts) => facts,
-        Err(error) => return complain(&[error]),
-    };
-    match action.as_str() {
+    let facts = HostFacts::find(&given).map_err(|error| complain(&[error]))?;
+    Ok(match action.as_str() {
         "install" => install::run(&given, &facts).await,
         "uninstall" => uninstall::run(&facts, given.has("print")),
         "status" => status::run(facts.where_installed()).await,
         _ => logs(&facts.where_installed(), given.has("follow"), given.has("print")).await,
-    }
+    })
 }
 
 fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{complain, fail, json, print};
+use crate::output::{Ended, complain, fail, json, print};
 use crate::watch::{Services, meant, name, note_closed_folder};
 
 /// How many rows that are up to date are shown; the rest is counted.
@@ -27,25 +27,22 @@ const MAX_ROWS: usize = 1000;
 const MAX_SOURCES: usize = 4;
 
 /// Exit status where no service responds (I6).
-const NOT_RUNNING: u8 = 3;
+pub(super) const NOT_RUNNING: u8 = 3;
 
 const NO_CONFIGURATION: &str =
     "No configuration was found either: `ddns status -c FILE` shows what the cache of one remembers.";
 
 /// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration, 3 where no service responds, or
 /// one does not.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
     let environment = Environment::read();
-    let services = match meant(&given, &environment).await {
-        Ok(services) => services,
-        Err(code) => return code,
-    };
+    let services = meant(&given, &environment).await?;
     if services.running.is_empty() {
         note_closed_folder(&environment, "status");
     }
     if given.has("alive") {
-        return alive(&services);
+        return Ok(alive(&services));
     }
     let is_all = given.has("all") && !services.running.is_empty();
     let silence = services.silence();
@@ -57,10 +54,10 @@ pub(crate) async fn run(given: Given) -> u8 {
     }
     if !is_running {
         let client = Client::default();
-        match load::examine(given.settings, &environment, &client).await.result {
-            Ok(configs) if configs.is_empty() => {}
-            Ok(configs) => all.push(from_caches(configs, &environment)),
-            Err(wrong) => return complain(&wrong),
+        let examined = load::examine(given.settings, &environment, &client).await;
+        let configs = examined.result.map_err(|wrong| complain(&wrong))?;
+        if !configs.is_empty() {
+            all.push(from_caches(configs, &environment));
         }
     }
     let is_good = all.iter().all(Status::is_good);
@@ -75,7 +72,7 @@ pub(crate) async fn run(given: Given) -> u8 {
         all.iter().map(|status| head(status) + &shown(status, &silence, form)).collect::<Vec<_>>().join("\n")
     };
     let code = if is_running && !has_silent { u8::from(!is_good) } else { NOT_RUNNING };
-    print(&text).max(code)
+    Ok(print(&text).max(code))
 }
 
 /// Whether every service responds: for health checks, which must not restart it because an endpoint is down.

@@ -8,22 +8,18 @@ use ddns_core::text::screen;
 
 use crate::cli::Given;
 use crate::environment::Environment;
-use crate::output::fail;
-use crate::output::print;
+use crate::output::{Ended, fail, print};
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// 0 where everything was accepted or up to date, 1 where not, or where no service runs.
-pub(crate) async fn run(given: Given) -> u8 {
+pub(crate) async fn run(given: Given) -> Ended {
     let environment = Environment::read();
     let mut code = 0;
-    let services = match meant(&given, &environment).await {
-        Ok(services) => services,
-        Err(code) => return code,
-    };
+    let services = meant(&given, &environment).await?;
     if services.running.is_empty() {
         note_closed_folder(&environment, "sync");
         let way = if services.silent.is_empty() { " `ddns` without a command synchronizes once." } else { "" };
-        return fail(&(services.silence() + way));
+        return Err(fail(&(services.silence() + way)));
     }
     if !services.silent.is_empty() {
         code = fail(&services.silence());
@@ -40,5 +36,5 @@ pub(crate) async fn run(given: Given) -> u8 {
         let head = if given.has("all") { format!("{}: ", name(&status)) } else { String::new() };
         code = code.max(u8::from(!good)).max(print(&format!("{head}{}\n", screen::line(&text))));
     }
-    code
+    Ok(code)
 }

@@ -40,12 +40,8 @@ pub(super) async fn answer(store: &Etcd, keys: &Keys, settings: &Settings, call:
         }
         Call::Resign(lease, created) => {
             let own = Own { created: *created, text: Holder::text(&settings.member, *lease) };
-            let transaction = Transaction {
-                compares: own.compares(keys),
-                then: vec![Operation::Delete(Range::key(&keys.holder()))],
-                otherwise: Vec::new(),
-                is_repeatable: true,
-            };
+            let then = vec![Operation::Delete(Range::key(&keys.holder()))];
+            let transaction = Transaction { compares: own.compares(keys), then, ..Transaction::default() };
             store.transaction(&transaction, limit).await?;
             Answer::Resigned(*created)
         }
@@ -69,7 +65,6 @@ async fn register(
         compares: vec![Compare::absent(keys.version())],
         then: vec![Operation::Put(keys.version(), VERSION.to_owned(), None), own.clone()],
         otherwise: vec![own],
-        is_repeatable: true,
     };
     Ok(with_lease(store.transaction(&transaction, limit).await)?.map(|done| done.revision))
 }
@@ -85,7 +80,6 @@ async fn campaign(
         compares: vec![Compare::absent(keys.holder())],
         then: vec![Operation::Put(keys.holder(), Holder::text(member, lease), Some(lease))],
         otherwise: vec![Operation::Get(Range::key(&keys.holder()), 1)],
-        is_repeatable: true,
     };
     let Some(done) = with_lease(store.transaction(&transaction, limit).await)? else { return Ok(None) };
     if done.succeeded {
@@ -124,7 +118,7 @@ async fn watched(
     let ranges =
         [Range::between(prefix, &keys.state()), Range::between(&format!("{prefix}state0"), &format!("{end}0"))];
     let reading = ranges.iter().map(|range| Operation::Get(range.clone(), MAX_MEMBERS));
-    let transaction = Transaction { then: reading.collect(), is_repeatable: true, ..Transaction::default() };
+    let transaction = Transaction { then: reading.collect(), ..Transaction::default() };
     let done = store.transaction(&transaction, limit).await?;
     let found: Vec<KeyValue> = done.found.into_iter().flatten().collect();
     let mut view = View::new(keys, done.revision, &found);
@@ -160,12 +154,8 @@ pub(super) async fn load(
     let is_new = known.is_none();
     let mut state = State::from_pairs(known.unwrap_or_else(new_salt), pairs);
     if is_new {
-        let transaction = Transaction {
-            compares: own.compares(keys),
-            then: vec![Operation::Put(salt(keys), state.salt_text(), None)],
-            otherwise: Vec::new(),
-            is_repeatable: true,
-        };
+        let then = vec![Operation::Put(salt(keys), state.salt_text(), None)];
+        let transaction = Transaction { compares: own.compares(keys), then, ..Transaction::default() };
         store.transaction(&transaction, limit).await?;
     }
     let mut last = text(&written(keys)).map(str::to_owned);

@@ -72,13 +72,13 @@ impl Etcd {
     /// A lease of so many seconds. The store may grant a longer one.
     pub(crate) async fn grant(&self, seconds: u64, limit: Duration) -> Result<Grant, Error> {
         // One that nobody knows of ends by itself.
-        self.call(path::GRANT, &etcd::grant_body(seconds), (limit, true), etcd::grant).await
+        self.call(path::GRANT, &etcd::grant_body(seconds), limit, etcd::grant).await
     }
 
     /// Renews a lease: how many seconds it lasts from now on; none where it is gone.
     pub(crate) async fn renew(&self, lease: LeaseId, limit: Duration) -> Result<Option<u64>, Error> {
         let (body, known) = (etcd::lease_body(lease), self.seen.get());
-        self.attempt(limit, true, async |at, limit| {
+        self.attempt(limit, async |at, limit| {
             let response = self.ask(at, path::RENEW, &body, limit).await?;
             let renewed = self.read(at, etcd::renewal(&response))?;
             let (seconds, stamp) = renewed.map_err(|problem| self.refused(at, &problem))?;
@@ -95,18 +95,17 @@ impl Etcd {
     /// Gives a lease back, and with it the keys that are attached to it. One that is gone already is no failure.
     pub(crate) async fn revoke(&self, lease: LeaseId, limit: Duration) -> Result<(), Error> {
         let body = etcd::lease_body(lease);
-        match self.attempt(limit, true, async |at, limit| self.ask(at, path::REVOKE, &body, limit).await).await {
+        match self.attempt(limit, async |at, limit| self.ask(at, path::REVOKE, &body, limit).await).await {
             Ok(_) | Err(Error::LeaseGone) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Does all of a transaction or nothing. At most [`MAX_OPERATIONS`] in each branch. Where the response is lost, the
-    /// error says that it may have been done, or, if it is repeatable, it is sent again.
+    /// Does all of a transaction or nothing. At most [`MAX_OPERATIONS`] in each branch. Where the response is lost, it
+    /// is sent again.
     pub(crate) async fn transaction(&self, transaction: &Transaction, limit: Duration) -> Result<Done, Error> {
         debug_assert!(transaction.then.len().max(transaction.otherwise.len()) <= MAX_OPERATIONS, "etcd refuses more");
-        let how = (limit, transaction.is_repeatable);
-        self.call(path::TRANSACTION, &etcd::transaction_body(transaction), how, etcd::transaction).await
+        self.call(path::TRANSACTION, &etcd::transaction_body(transaction), limit, etcd::transaction).await
     }
 
     /// All keys of a range at one revision, in their order, and that revision.
@@ -128,7 +127,7 @@ impl Etcd {
         loop {
             let limit = end.saturating_duration_since(Instant::now());
             let body = etcd::range_body(&rest, PAGE, begun);
-            let page = self.call(path::RANGE, &body, (limit, true), etcd::page).await?;
+            let page = self.call(path::RANGE, &body, limit, etcd::page).await?;
             found.extend(page.found);
             let revision = *begun.get_or_insert(page.revision);
             let Some(last) = page.last else { return Ok((found, revision)) };
@@ -150,11 +149,11 @@ impl Etcd {
         &self,
         path: &str,
         body: &str,
-        (limit, is_repeatable): (Duration, bool),
+        limit: Duration,
         read: impl Fn(&[u8]) -> Result<(T, StoreStamp), Malformed>,
     ) -> Result<T, Error> {
         let known = self.seen.get();
-        let asked = self.attempt(limit, is_repeatable, async |at, limit| {
+        let asked = self.attempt(limit, async |at, limit| {
             let response = self.ask(at, path, body, limit).await?;
             self.read(at, read(&response))
         });
@@ -172,7 +171,6 @@ impl Etcd {
     async fn attempt<T>(
         &self,
         limit: Duration,
-        is_repeatable: bool,
         ask: impl AsyncFn(usize, Duration) -> Result<T, Refusal>,
     ) -> Result<T, Error> {
         let (end, first, count) = (Instant::now() + limit, self.at.get(), self.endpoints.len());
@@ -194,13 +192,10 @@ impl Etcd {
                     if !failures.contains(&why) {
                         failures.push(why);
                     }
-                    if may_be_done && !is_repeatable {
-                        break;
-                    }
                 }
             }
         }
-        Err(Error::Unreachable { why: failures.join("; "), may_be_done })
+        Err(Error::Unreachable(failures.join("; ")))
     }
 
     /// An endpoint did not respond: the next call begins with the next one, and watches on this one end.

@@ -99,7 +99,6 @@ impl Write {
             compares: [self.own.compares(keys), vec![before]].concat(),
             then,
             otherwise: vec![Operation::Get(Range::key(&keys.holder()), 1), Operation::Get(Range::key(&place), 1)],
-            is_repeatable: true,
         }
     }
 }

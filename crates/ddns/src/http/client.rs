@@ -41,7 +41,7 @@ use pool::{Idle, PROOF, Purpose, Room};
 pub(crate) use probe::ProbeStep;
 use stream::{Connection, Spoken};
 pub(crate) use streaming::Streaming;
-pub(crate) use tls::{Pem, TlsTrust, WANTS_CERTIFICATE, read_ca};
+pub(crate) use tls::{Pem, TlsTrust, WANTS_CERTIFICATE, certificates, private_key, read_ca};
 
 use crate::clock::steady_time;
 
@@ -130,7 +130,7 @@ impl Client {
         let mut result = timeout_at(deadline.min(begun + SLOW), exchanges.as_mut()).await;
         if result.is_err() && begun + SLOW < deadline {
             // In a group all connections are so.
-            sending.is_slow.set(!self.connector.limits_unsent());
+            sending.is_slow.set(self.connector.dialer.unsent_limit.get().is_none());
             result = timeout_at(deadline, exchanges).await;
         }
         let result = result.unwrap_or_else(|_| Err(sending.late()));
@@ -252,7 +252,7 @@ impl Client {
     /// From now on nothing of a request is delivered later than this, nor after it was given up, whatever the system still
     /// has of it (J3); none: as the system does it.
     pub(crate) fn limit_unsent(&self, limit: Option<Duration>) {
-        self.connector.limit_unsent(limit);
+        self.connector.dialer.unsent_limit.set(limit);
     }
 
     /// Closes what is kept: nothing will be sent for a while.
@@ -268,7 +268,7 @@ impl Client {
 
     /// The addresses of a host that is not asked by HTTP (STUN).
     pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        self.connector.look_up(host, over).await
+        self.connector.dialer.names.look_up(host, over).await
     }
 
     /// Notes a warning, once for all requests. What is no update does not count: a source reports no warnings.

@@ -4,45 +4,42 @@
 use std::time::Duration;
 
 use ddns_core::address::observation::{Choice, Trust, unusable};
-use ddns_core::net::family::Family;
 
-use super::limits::Limits;
+use super::Query;
 use super::url::page;
 use crate::http::{Client, Over};
 
-/// Run by different people, so that one that is gone or wrong does not matter.
-const SERVICES_V4: [&str; 6] = [
-    "https://api.ipify.org/",
-    "https://ipv4.icanhazip.com/",
-    "https://checkip.amazonaws.com/",
-    "https://v4.ident.me/",
-    "https://ip4.me/api/",
-    "https://ipv4.seeip.org/",
-];
-
-/// The same for IPv6.
-const SERVICES_V6: [&str; 6] = [
-    "https://api6.ipify.org/",
-    "https://ipv6.icanhazip.com/",
-    "https://v6.ident.me/",
-    "https://ip6.me/api/",
-    "https://ipv6.seeip.org/",
-    "https://6.ifcfg.me/",
+/// By [`Family::index`](ddns_core::net::family::Family::index). Run by different people, so that one that is gone or wrong does
+/// not matter.
+const SERVICES: [[&str; 6]; 2] = [
+    [
+        "https://api.ipify.org/",
+        "https://ipv4.icanhazip.com/",
+        "https://checkip.amazonaws.com/",
+        "https://v4.ident.me/",
+        "https://ip4.me/api/",
+        "https://ipv4.seeip.org/",
+    ],
+    [
+        "https://api6.ipify.org/",
+        "https://ipv6.icanhazip.com/",
+        "https://v6.ident.me/",
+        "https://ip6.me/api/",
+        "https://ipv6.seeip.org/",
+        "https://6.ifcfg.me/",
+    ],
 ];
 
 /// One service may take so long; then the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) async fn ask(family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
-    let services = match family {
-        Family::V4 => SERVICES_V4,
-        Family::V6 => SERVICES_V6,
-    };
-    let limits = Limits { time: limits.time.min(PATIENCE), ..limits };
+pub(super) async fn ask(query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let services = SERVICES[query.family.index()];
+    let query = Query { time: query.time.min(PATIENCE), ..query };
     // One reason is enough: where none can be reached, it is the same for all.
     let mut first = None;
     for service in services {
-        match page(service, family, limits, Over::Only(family), client).await {
+        match page(service, query, Over::Only(query.family), client).await {
             Ok(ip) => match unusable(ip, Trust::Own) {
                 None => return Ok(Choice { ip, why: format!("{service} saw it") }),
                 Some(why) => first.get_or_insert(format!("{service} saw {ip}, but {why}")),
@@ -59,7 +56,7 @@ mod tests {
 
     #[test]
     fn f3_at_least_five_services_a_family_and_all_of_them_https() {
-        for services in [SERVICES_V4, SERVICES_V6] {
+        for services in SERVICES {
             assert!(services.len() >= 5);
             for service in services {
                 let url = ddns_core::net::url::Url::parse(service).expect("an address");

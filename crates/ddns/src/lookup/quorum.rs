@@ -5,29 +5,20 @@ use std::time::Duration;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::quorum::{agreed, agreement};
 use ddns_core::address::source::Source;
-use ddns_core::net::family::Family;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::{Instant, timeout_at};
 
-use super::limits::Limits;
-use super::source;
+use super::{Query, source};
 use crate::http::Client;
 
 /// Once enough sources agree, the others have this long left: what they give is shown beside it.
 const GRACE: Duration = Duration::from_millis(500);
 
-pub(super) async fn ask(
-    source: &Source,
-    family: Family,
-    limits: Limits<'_>,
-    client: &Client,
-) -> Result<Choice, String> {
-    let Source::Quorum(need, sources) = source else { return source::ask(source, family, limits, client).await };
-    let mut pending: FuturesUnordered<_> = sources
-        .iter()
-        .enumerate()
-        .map(async |(at, source)| (at, source::ask(source, family, limits, client).await))
-        .collect();
+pub(super) async fn ask(source: &Source, query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let Source::Quorum(need, sources) = source else { return source::ask(source, query, client).await };
+    let asked = sources.iter().enumerate();
+    let mut pending: FuturesUnordered<_> =
+        asked.map(async |(at, source)| (at, source::ask(source, query, client).await)).collect();
     let late = || Err("no response in time".to_owned());
     let mut results: Vec<(String, Result<Choice, String>)> =
         sources.iter().map(|source| (source.to_string(), late())).collect();

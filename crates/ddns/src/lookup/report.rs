@@ -5,7 +5,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::doubtful;
 use ddns_core::config::Config;
 use ddns_core::net::family::Family;
-use ddns_core::net::local_address::{Lifetime, LocalAddress, Scope};
+use ddns_core::net::local_address::{Lifetime, LocalAddress};
 use ddns_core::object;
 use ddns_core::text::duration::seconds;
 use serde::Serialize;
@@ -53,7 +53,7 @@ impl LookupReport {
                 interface: &address.interface,
                 ip: address.ip,
                 prefix: address.prefix,
-                scope: scope(address.scope),
+                scope: address.scope.key(),
                 flags: flags(address),
                 valid: address.valid,
                 preferred: address.preferred,
@@ -137,7 +137,7 @@ pub(crate) fn verdict(row: &LocalAddress) -> String {
 
 /// Scope, flags and lifetimes in words.
 pub(crate) fn described(row: &LocalAddress) -> String {
-    let mut words = vec![format!("scope {}", scope(row.scope))];
+    let mut words = vec![format!("scope {}", row.scope.key())];
     words.extend(flags(row).into_iter().filter(|flag| *flag != "permanent").map(str::to_owned));
     words.push(match (row.valid, row.preferred) {
         (Lifetime::Forever, _) => "forever".to_owned(),
@@ -148,16 +148,6 @@ pub(crate) fn described(row: &LocalAddress) -> String {
         (Lifetime::Seconds(valid), _) => format!("valid {}", seconds(valid.into())),
     });
     words.join(", ")
-}
-
-fn scope(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Global => "global",
-        Scope::Site => "site",
-        Scope::Link => "link",
-        Scope::Host => "host",
-        Scope::Unknown => "unknown",
-    }
 }
 
 fn flags(row: &LocalAddress) -> Vec<&'static str> {

@@ -3,23 +3,17 @@
 use ddns_core::address::local;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
-use ddns_core::net::family::Family;
 
-use super::limits::Limits;
-use super::{command, default, interfaces, public, stun, url};
+use super::{Query, command, default, interfaces, public, stun, url};
 use crate::http::Client;
 
 /// An address of the family with the reason for it, or why there is none.
-pub(super) async fn ask(
-    source: &Source,
-    family: Family,
-    limits: Limits<'_>,
-    client: &Client,
-) -> Result<Choice, String> {
+pub(super) async fn ask(source: &Source, query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let family = query.family;
     match source {
         Source::Default => default::ask(family),
-        Source::Public => Box::pin(public::ask(family, limits, client)).await,
-        Source::Url(address) => url::ask(address, family, limits, client).await,
+        Source::Public => Box::pin(public::ask(query, client)).await,
+        Source::Url(address) => url::ask(address, query, client).await,
         Source::Number(number) => local::nth_interface(*number, family, &interfaces::list()?),
         Source::Interface(name) => local::of_interface(name, family, &interfaces::list()?),
         Source::Pattern(pattern) => local::matching(pattern.regex(), family, &interfaces::list()?),
@@ -28,7 +22,7 @@ pub(super) async fn ask(
             let words = ["sh".to_owned(), "-c".to_owned(), line.clone()];
             Box::pin(command::ask(&words, family)).await
         }
-        Source::Stun(host, port) => Box::pin(stun::ask((host, *port), family, limits.time, client)).await,
+        Source::Stun(host, port) => Box::pin(stun::ask((host, *port), query, client)).await,
         Source::Quorum(..) => Err("a quorum cannot contain another quorum".to_owned()),
     }
 }

@@ -11,8 +11,10 @@ use ddns_core::text::duration::duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
+use super::Query;
 use super::default::stable_source;
 use crate::http::{Client, Over};
+use crate::random::random;
 
 /// Packets get lost: how long each try is waited for.
 const TRIES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
@@ -23,14 +25,9 @@ const MAX_RESPONSE_BYTES: usize = 1500;
 /// How many addresses of a server are asked.
 const MAX_SERVERS: usize = 3;
 
-pub(super) async fn ask(
-    (host, port): (&str, u16),
-    family: Family,
-    limit: Duration,
-    client: &Client,
-) -> Result<Choice, String> {
-    let result = timeout(limit, ask_within(host, port, family, client)).await;
-    result.unwrap_or_else(|_| Err(format!("no response within {}", duration(limit))))
+pub(super) async fn ask((host, port): (&str, u16), query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let result = timeout(query.time, ask_within(host, port, query.family, client)).await;
+    result.unwrap_or_else(|_| Err(format!("no response within {}", duration(query.time))))
 }
 
 async fn ask_within(host: &str, port: u16, family: Family, client: &Client) -> Result<Choice, String> {
@@ -60,8 +57,7 @@ async fn exchange(server: SocketAddr, own: Option<IpAddr>) -> io::Result<StunRes
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
     socket.connect(server).await?;
-    let mut id: TransactionId = [0; 12];
-    getrandom::fill(&mut id).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    let id: TransactionId = random()?;
     for patience in TRIES {
         socket.send(&request(&id)).await?;
         if let Ok(response) = timeout(patience, receive(&socket, &id)).await {

@@ -10,29 +10,25 @@ use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::url::Url;
 
+use super::Query;
 use super::default::own_address;
-use super::limits::Limits;
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use ddns_core::net::status::with_reason;
 
-pub(super) async fn ask(address: &str, family: Family, limits: Limits<'_>, client: &Client) -> Result<Choice, String> {
-    let ip = page(address, family, limits, Over::Prefer(family), client).await?;
+pub(super) async fn ask(address: &str, query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let family = query.family;
+    let ip = page(address, query, Over::Prefer(family), client).await?;
     Ok(Choice { ip, why: format!("the first {family} address in its response") })
 }
 
 /// The first address in a page whose status is 200 to 299.
-pub(super) async fn page(
-    address: &str,
-    family: Family,
-    limits: Limits<'_>,
-    over: Over,
-    client: &Client,
-) -> Result<IpAddr, String> {
+pub(super) async fn page(address: &str, query: Query<'_>, over: Over, client: &Client) -> Result<IpAddr, String> {
+    let Query { family, time: limit, ssl, .. } = query;
     let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
     let request = Request::new(url, None);
     // A server that is asked over IPv6 shall see the stable address.
     let from = if family == Family::V6 { own_address(family) } else { None };
-    let how = How { limit: limits.time, want: Want::Body, over, proxies: Proxies::DIRECT, ssl: limits.ssl, from };
+    let how = How { limit, want: Want::Body, over, proxies: Proxies::DIRECT, ssl, from };
     let response = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if !(200..300).contains(&response.status) {
         return Err(format!("it responded with {}", with_reason(response.status)));

@@ -35,6 +35,14 @@ const LONGEST: u64 = 64;
 /// So many clients may be connected at once.
 const MOST: usize = 32;
 
+/// The line that each command is, in the order of [`Command`].
+const COMMANDS: [(Command, &str); 4] = [
+    (Command::Status, "status"),
+    (Command::History, "history"),
+    (Command::Synchronize, "sync"),
+    (Command::RetryStopped, "sync retry-stopped"),
+];
+
 /// What a client can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
@@ -50,12 +58,7 @@ pub(crate) enum Command {
 
 impl Command {
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::History => "history",
-            Self::Synchronize => "sync",
-            Self::RetryStopped => "sync retry-stopped",
-        }
+        COMMANDS[self as usize].1
     }
 }
 
@@ -173,10 +176,8 @@ async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
     let mut reader = BufReader::new(stream.take(LONGEST));
     let mut line = String::new();
     reader.read_line(&mut line).await.ok()?;
-    let command = [Command::Status, Command::History, Command::Synchronize, Command::RetryStopped]
-        .into_iter()
-        .find(|known| known.word() == line.trim())?;
-    Some((command, reader.into_inner().into_inner()))
+    let (command, _) = COMMANDS.iter().find(|(_, word)| *word == line.trim())?;
+    Some((*command, reader.into_inner().into_inner()))
 }
 
 /// Whether this is a folder of ours or of root, and nobody else may write to it.

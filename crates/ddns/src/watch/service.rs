@@ -28,6 +28,7 @@ use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
 use crate::output::log::Log;
+use crate::web::answer;
 
 pub(super) struct Service<'a> {
     pub(super) settings: CliSettings,
@@ -70,9 +71,7 @@ impl Waiting {
     pub(super) fn respond(self, result: SyncResult) {
         match self {
             Self::Control(request) => request.respond(indented(&result)),
-            Self::Page(done) => {
-                let _ = done.send(result);
-            }
+            Self::Page(done) => answer(done, result),
         }
     }
 }
@@ -91,20 +90,17 @@ impl<'a> Service<'a> {
         client: &'a Client,
         no_notifications: Option<io::Error>,
     ) -> Self {
-        let systemd = Systemd::new(environment);
-        let (locks, handover) = (Vec::new(), Handover::default());
-        let read_at = environment.read_at;
         Self {
             settings,
             environment,
             client,
-            systemd,
+            systemd: Systemd::new(environment),
             no_notifications,
-            locks,
-            handover,
+            locks: Vec::new(),
+            handover: Handover::default(),
             member: None,
             is_new_group: false,
-            read_at,
+            read_at: environment.read_at,
         }
     }
 

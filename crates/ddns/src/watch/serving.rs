@@ -28,6 +28,7 @@ use crate::group::GroupMember;
 use crate::history::History;
 use crate::notify::Notifier;
 use crate::output::log::Log;
+use crate::web::answer;
 
 /// What comes next.
 enum Next {
@@ -218,7 +219,7 @@ impl<'a, 's> Serving<'a, 's> {
         let decision = self.reload.decide(loaded, self.configs, self.service, self.log);
         for done in std::mem::take(&mut self.reloading) {
             let is_rejected = matches!(decision, Decision::Rejected);
-            let _ = done.send(if is_rejected { self.reload.errors.clone() } else { Vec::new() });
+            answer(done, if is_rejected { self.reload.errors.clone() } else { Vec::new() });
         }
         match decision {
             Decision::Use(fresh) => return Some(fresh),

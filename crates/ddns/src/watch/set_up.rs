@@ -5,37 +5,29 @@ use std::path::{Path, PathBuf};
 use ddns_core::journal::Status;
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::events::{Events, ServiceEvent};
+use super::events::ServiceEvent;
 use super::page;
+use super::serve_with;
 use super::systemd::Systemd;
-use super::{no_events, serve_with};
 use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load::{self, before_set_up, surroundings};
-use crate::output::complain;
 use crate::output::log::Log;
-use crate::web::{Ask, Configured};
+use crate::output::{Ended, complain};
+use crate::web::{Ask, Configured, answer};
 
 /// Waits until a configuration is written to `target`, then serves it. 2 where the page may not be opened, 1 where it cannot be.
-pub(super) async fn run(settings: CliSettings, environment: Environment, client: Client, target: PathBuf) -> u8 {
-    let mut all = match Events::new() {
-        Ok(all) => all,
-        Err(error) => return no_events(&error),
-    };
-    let example = match before_set_up(&settings, &environment) {
-        Ok(example) => example,
-        Err(wrong) => return complain(&wrong),
-    };
-    if let Err(wrong) = page::wanted(&example) {
-        return complain(&wrong);
-    }
-    let Some(first) = example.first() else { return 1 };
+pub(super) async fn run(settings: CliSettings, environment: Environment, client: Client, target: PathBuf) -> Ended {
+    let mut all = super::events()?;
+    let example = before_set_up(&settings, &environment).map_err(|wrong| complain(&wrong))?;
+    page::wanted(&example).map_err(|wrong| complain(&wrong))?;
+    let Some(first) = example.first() else { return Err(1) };
     let log = Log::of_service(first, &environment);
     let (events, _) = &mut all;
     page::open(&example, events, &log);
     if events.web.is_none() {
-        return 1;
+        return Err(1);
     }
     events.files.watch([target.clone()]);
     log.info(format!("there is no configuration: the page asks for one, which will be {}", target.display()));
@@ -52,16 +44,14 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
         match events.next(None).await {
             ServiceEvent::Stop => {
                 log.info("stopped");
-                return 0;
+                return Ok(0);
             }
             ServiceEvent::Web(Ask::Reload(done)) => match load::load(settings.clone(), &environment, &client).await {
                 Ok(configs) => {
-                    let _ = done.send(Vec::new());
+                    answer(done, Vec::new());
                     break configs;
                 }
-                Err(wrong) => {
-                    let _ = done.send(wrong.iter().map(Diagnostic::one_line).collect());
-                }
+                Err(wrong) => answer(done, wrong.iter().map(Diagnostic::one_line).collect()),
             },
             ServiceEvent::Web(ask) => respond(ask, &settings, &environment, &target, &log),
             ServiceEvent::Files => is_there = target.exists(),
@@ -76,23 +66,14 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
 /// What can be said without a configuration. Who asks for more is told that the service has none.
 fn respond(ask: Ask, settings: &CliSettings, environment: &Environment, target: &Path, log: &Log<'_>) {
     match ask {
-        Ask::Status(respond) => {
-            let _ = respond.send(Status { process: Some(std::process::id()), ..Status::default() });
-        }
+        Ask::Status(respond) => answer(respond, Status { process: Some(std::process::id()), ..Status::default() }),
         Ask::Configured(respond) => {
-            let _ = respond.send(Configured {
-                names: Vec::new(),
-                around: surroundings(settings, environment),
-                set_up: Some(target.display().to_string()),
-            });
+            let (around, set_up) = (surroundings(settings, environment), Some(target.display().to_string()));
+            answer(respond, Configured { names: Vec::new(), around, set_up });
         }
         Ask::Warn(text) => log.warning(text),
-        Ask::Alive(respond) => {
-            let _ = respond.send(());
-        }
-        Ask::Ready(respond) => {
-            let _ = respond.send(Some("there is no configuration yet".to_owned()));
-        }
+        Ask::Alive(respond) => answer(respond, ()),
+        Ask::Ready(respond) => answer(respond, Some("there is no configuration yet".to_owned())),
         _ => {}
     }
 }

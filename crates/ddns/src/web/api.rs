@@ -9,7 +9,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER};
 
 use super::history_queries;
 use super::reply::{PageRequest, Reply};
-use super::site::{Site, Wanted};
+use super::site::{Ask, Site, Wanted};
 use crate::clock::unix_time;
 
 /// How many items an answer has, if no other number is asked for; and how many at most.
@@ -31,7 +31,7 @@ pub(super) fn description() -> Reply {
 }
 
 pub(super) async fn status(site: &Site) -> Reply {
-    match site.status().await {
+    match site.ask(Ask::Status).await {
         // As `ddns status --json` has it: a list of services.
         Some(status) => Reply::json(200, &[status]),
         None => gone(),
@@ -44,19 +44,15 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
         Some("true") => true,
         Some(_) => return error(400, "`retry_stopped` is `true` or `false`"),
     };
-    match site.synchronize(retry_stopped).await {
+    match site.ask(|done| Ask::Synchronize { retry_stopped, done }).await {
         Some(result) => Reply::json(200, &result),
         None => gone(),
     }
 }
 
 pub(super) async fn addresses(site: &Site) -> Reply {
-    let Some(configs) = site.configs().await else { return gone() };
-    let known = match site.sources.known() {
-        Some(known) => Some(known),
-        None => site.sources.ask(configs).await,
-    };
-    match known {
+    let Some(configs) = site.ask(Ask::Configs).await else { return gone() };
+    match site.sources.current(configs).await {
         Some((_, report)) => Reply::json(200, &report.json()),
         None => {
             error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, HeaderValue::from_static("2"))
@@ -71,7 +67,10 @@ pub(super) async fn preview(site: &Site, request: &PageRequest) -> Reply {
         Err(reply) => return reply,
     };
     let filter = ListFilter { search: request.queried("domain").unwrap_or_default(), ..ListFilter::default() };
-    let Some(previews) = site.previews(Wanted { filter, update: None, skip, take }).await else { return gone() };
+    let Some(previews) = site.ask(|respond| Ask::Previews(Wanted { filter, update: None, skip, take }, respond)).await
+    else {
+        return gone();
+    };
     let now = unix_time().seconds;
     Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>())
 }
@@ -98,7 +97,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
 
 /// Every file of the configuration on this host, without its secrets.
 pub(super) async fn config(site: &Site) -> Reply {
-    let Some(configured) = site.configured().await else { return gone() };
+    let Some(configured) = site.ask(Ask::Configured).await else { return gone() };
     let mut files = Vec::new();
     for number in 0..configured.names.len() {
         let Some(name) = configured.local_file(number) else { continue };

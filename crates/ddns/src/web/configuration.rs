@@ -2,13 +2,13 @@
 
 use super::pages::{GONE, frame};
 use super::reply::{PageRequest, Reply};
-use super::site::Site;
+use super::site::{Ask, Site};
 use super::views::configuration::page;
 use super::views::layout::Tab;
 
 /// Shows a file, or says why it cannot be shown.
 pub(super) async fn show(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
     let number = request.queried("file").and_then(|text| text.parse().ok()).unwrap_or(0);
     let text = match configured.file(number) {
         None => Err("It is set by options and variables of the environment: there is no file to show.".to_owned()),

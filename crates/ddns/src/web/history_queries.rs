@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ddns_core::journal::{DAYS, Day, Days, EventKind, Filter, Record, Row};
 use ddns_core::net::family::Family;
 
-use super::site::Site;
+use super::site::{Ask, Site};
 use crate::clock::local_offset;
 use crate::history;
 
@@ -69,7 +69,7 @@ async fn on_files<T: Send + 'static>(
     site: &Site,
     work: impl FnOnce(&[PathBuf]) -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let paths = site.histories().await.unwrap_or_default();
+    let paths = site.ask(Ask::Histories).await.unwrap_or_default();
     let named = |error: io::Error, path: Option<&Path>| match path {
         Some(path) => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
         None => error,

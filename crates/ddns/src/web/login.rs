@@ -13,10 +13,11 @@ use maud::Render as _;
 use super::pages::frame;
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::{PageRequest, Reply};
-use super::site::{Site, random};
+use super::site::Site;
 use super::views::login::LoginForm;
 use super::visitor::cookie;
 use crate::clock::steady_time;
+use crate::random::random;
 
 /// The page that asks for the password.
 pub(super) fn page(request: &PageRequest) -> Reply {

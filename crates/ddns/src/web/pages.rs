@@ -1,5 +1,7 @@
 //! The pages: each handler asks the service for what its view shows.
 
+use std::rc::Rc;
+
 use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::{self, OverviewQuery};
@@ -8,7 +10,7 @@ use maud::Render as _;
 
 use super::history_queries;
 use super::reply::{PageRequest, Reply};
-use super::site::{Site, Wanted};
+use super::site::{Ask, Site, Wanted};
 use super::view_models;
 use super::views;
 use super::views::layout::{Frame, Tab};
@@ -37,7 +39,7 @@ fn clock() -> Clock<'static> {
 }
 
 pub(super) async fn overview(site: &Site, request: &PageRequest) -> Reply {
-    let Some(status) = site.status().await else { return Reply::text(503, GONE) };
+    let Some(status) = site.ask(Ask::Status).await else { return Reply::text(503, GONE) };
     if status.configs.is_empty() {
         return without_answer(site).await;
     }
@@ -65,7 +67,9 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
         skip: 0,
         take: MAX_ALIKE,
     };
-    let (Some(status), Some(previews)) = (site.status().await, site.previews(wanted).await) else {
+    let (Some(status), Some(previews)) =
+        (site.ask(Ask::Status).await, site.ask(|respond| Ask::Previews(wanted, respond)).await)
+    else {
         return without_answer(site).await;
     };
     let mut alike = status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
@@ -93,7 +97,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
 
 /// Where the service does not say what a page needs: there is no configuration yet, or it ends.
 async fn without_answer(site: &Site) -> Reply {
-    let is_set_up = site.configured().await.is_some_and(|configured| configured.set_up.is_some());
+    let is_set_up = site.ask(Ask::Configured).await.is_some_and(|configured| configured.set_up.is_some());
     if is_set_up { Reply::see("/setup") } else { Reply::text(503, GONE) }
 }
 
@@ -107,23 +111,18 @@ pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
 }
 
 pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configs) = site.configs().await else { return without_answer(site).await };
-    let known = match site.sources.known() {
-        Some(known) => Some(known),
-        None => site.sources.ask(configs).await,
-    };
+    let Some(configs) = site.ask(Ask::Configs).await else { return without_answer(site).await };
+    let known = site.sources.current(configs).await;
     let frame = frame(request, "Addresses", Some(Tab::Addresses));
-    let clock = clock();
-    let model = match &known {
-        Some((at, report)) => view_models::addresses(report, Some(clock.when(*at)), frame.token),
-        None => view_models::addresses(&LookupReport::of_host(), None, frame.token),
-    };
+    let (asked, report) =
+        known.map_or_else(|| (None, Rc::new(LookupReport::of_host())), |(at, report)| (Some(clock().when(at)), report));
+    let model = views::addresses::AddressesModel { report: &report, asked, token: frame.token };
     Reply::page(200, frame.around(&model.render()))
 }
 
 /// Asks the sources again.
 pub(super) async fn ask_sources(site: &Site) -> Reply {
-    let Some(configs) = site.configs().await else { return without_answer(site).await };
+    let Some(configs) = site.ask(Ask::Configs).await else { return without_answer(site).await };
     site.sources.ask(configs).await;
     Reply::see("/addresses")
 }
@@ -133,7 +132,9 @@ pub(super) async fn requests(site: &Site, request: &PageRequest) -> Reply {
     let per_page = views::requests::PER_PAGE;
     let skip = (filter.page - 1).saturating_mul(per_page);
     let wanted = Wanted { filter: filter.clone(), update: None, skip, take: per_page };
-    let Some(previews) = site.previews(wanted).await else { return without_answer(site).await };
+    let Some(previews) = site.ask(|respond| Ask::Previews(wanted, respond)).await else {
+        return without_answer(site).await;
+    };
     let frame = frame(request, "Requests", Some(Tab::Requests));
     let now = clock().now;
     let model = views::requests::RequestsModel {
@@ -161,12 +162,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     Reply::page(200, frame.around(&model.render()))
 }
 
-pub(super) fn synchronize(site: &Site) -> Reply {
-    site.begin_synchronizing(false);
-    Reply::see("/")
-}
-
-pub(super) fn retry_stopped(site: &Site) -> Reply {
-    site.begin_synchronizing(true);
+pub(super) fn synchronize(site: &Site, retry_stopped: bool) -> Reply {
+    site.begin_synchronizing(retry_stopped);
     Reply::see("/")
 }

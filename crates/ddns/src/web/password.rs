@@ -5,6 +5,8 @@ use std::io;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 
+use crate::random::random;
+
 /// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for an attacker who guesses.
 const MEMORY: u32 = 12 * 1024;
 const PASSES: u32 = 3;
@@ -19,14 +21,11 @@ pub(crate) const MAX_PASSWORD_BYTES: usize = 1024;
 
 /// The hash of a new password.
 pub(crate) fn hash(password: &str) -> io::Result<String> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
-    let made = Params::new(MEMORY, PASSES, 1, None).ok().zip(SaltString::encode_b64(&random).ok()).and_then(
-        |(params, salt)| {
-            let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-            argon.hash_password(password.as_bytes(), &salt).ok().map(|hash| hash.to_string())
-        },
-    );
+    let salt = SaltString::encode_b64(&random::<16>()?);
+    let made = Params::new(MEMORY, PASSES, 1, None).ok().zip(salt.ok()).and_then(|(params, salt)| {
+        let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        argon.hash_password(password.as_bytes(), &salt).ok().map(|hash| hash.to_string())
+    });
     made.ok_or_else(|| io::Error::other("the password cannot be hashed"))
 }
 

@@ -2,14 +2,12 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::own_json::indented;
 use ddns_core::web::form;
 use ddns_core::web::visit::{Turned, Visit};
-use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::body::{Body, Bytes};
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -52,11 +50,11 @@ impl PageRequest {
         is_secured: bool,
         site: &Site,
     ) -> Option<Result<Self, Turned>> {
-        let Parts { method, uri, version, headers, .. } = head;
-        let visit = match arrive(&headers, version, &uri, peer, is_secured, site) {
+        let visit = match arrive(&head, peer, is_secured, site) {
             Ok(visit) => visit,
             Err(turned) => return Some(Err(turned)),
         };
+        let Parts { method, uri, headers, .. } = head;
         let visitor = recognize(&headers, site)?;
         Some(Ok(Self {
             method,
@@ -97,49 +95,20 @@ pub(super) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: ReplyBody,
+    /// Whether it has no end.
+    pub(super) is_endless: bool,
 }
 
-/// The body of a reply.
-pub(super) enum ReplyBody {
-    Whole(Whole),
-    Events(Box<EventStream>),
-}
-
-impl Body for ReplyBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
-            Self::Whole(whole) => Pin::new(whole).poll_frame(context),
-            Self::Events(stream) => Pin::new(&mut **stream).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(whole) => whole.is_end_stream(),
-            Self::Events(_) => false,
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(whole) => whole.size_hint(),
-            Self::Events(_) => SizeHint::default(),
-        }
-    }
-}
+/// The body of a reply: whole, or events.
+pub(super) type ReplyBody = Box<dyn Body<Data = Bytes, Error = Infallible> + Unpin>;
 
 impl Reply {
     fn new(status: u16, content_type: &'static str, body: Bytes) -> Self {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
-            body: ReplyBody::Whole(Whole::of(body)),
+            body: Box::new(Whole::of(body)),
+            is_endless: false,
         }
     }
 
@@ -177,12 +146,7 @@ impl Reply {
     /// Events, as long as somebody listens.
     pub(super) fn events(stream: EventStream) -> Self {
         let reply = Self::new(200, "text/event-stream", Bytes::new());
-        Self { body: ReplyBody::Events(Box::new(stream)), ..reply }.last()
-    }
-
-    /// Whether it has no end.
-    pub(super) fn is_endless(&self) -> bool {
-        matches!(self.body, ReplyBody::Events(_))
+        Self { body: Box::new(stream), is_endless: true, ..reply }.last()
     }
 
     /// Closes the connection behind it.

@@ -58,8 +58,8 @@ const ROUTES: &[WebRoute] = {
         row(People, POST, "/addresses", |site, _| Box::pin(pages::ask_sources(site))),
         row(People, GET, "/requests", |site, request| Box::pin(pages::requests(site, request))),
         row(People, GET, "/history", |site, request| Box::pin(pages::history(site, request))),
-        row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site)))),
-        row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::retry_stopped(site)))),
+        row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site, false)))),
+        row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::synchronize(site, true)))),
         row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),
         row(People, GET, "/recipes", |site, request| Box::pin(wizard::begin(site, request))),
         row(People, POST, "/recipes", |site, request| Box::pin(wizard::go_on(site, request))),
@@ -68,7 +68,9 @@ const ROUTES: &[WebRoute] = {
         row(Anybody, GET, "/login", |_, request| Box::pin(ready(login::page(request)))),
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
-        row(People, GET, "/events", |site, request| Box::pin(ready(events(site, request)))),
+        row(People, GET, "/events", |site, request| {
+            Box::pin(ready(Reply::events(EventStream::new(site, &request.visitor.id))))
+        }),
         row(Checks, GET, HEALTH, |site, _| Box::pin(health::alive(site))),
         row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
         row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
@@ -87,28 +89,25 @@ const ROUTES: &[WebRoute] = {
 pub(super) async fn respond(site: &Rc<Site>, request: Result<PageRequest, Turned>) -> Reply {
     let mut request = match request {
         Ok(request) => request,
-        Err(Turned::Host) => {
-            return Reply::text(421, "the page does not have this name: name it in `web.hosts`");
-        }
-        Err(Turned::Nobody) => {
-            return Reply::text(
-                400,
-                "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
-            );
-        }
-        Err(Turned::Proxy) => {
-            return Reply::text(
-                403,
-                "this came through a proxy, and the page has no password: see `web.password_file`",
-            );
+        Err(turned) => {
+            let (status, why) = match turned {
+                Turned::Host => (421, "the page does not have this name: name it in `web.hosts`"),
+                Turned::Nobody => (
+                    400,
+                    "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
+                ),
+                Turned::Proxy => {
+                    (403, "this came through a proxy, and the page has no password: see `web.password_file`")
+                }
+            };
+            return Reply::text(status, why);
         }
     };
     if guard::is_taken(&request) {
         return Reply::text(403, "another site may not use the page");
     }
     if let Some(asset) = Asset::at(&request.path) {
-        let is_safe = guard::is_safe(&request.method);
-        return if is_safe {
+        return if guard::is_safe(&request.method) {
             Reply::file(asset.content(), asset.content_type)
         } else {
             Reply::not_allowed("GET, HEAD")
@@ -179,10 +178,6 @@ fn refuse(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Option<Re
 
 fn unauthorized(why: &str) -> Reply {
     api::error(401, why).with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
-}
-
-fn events(site: &Rc<Site>, request: &PageRequest) -> Reply {
-    Reply::events(EventStream::new(site, &request.visitor.id))
 }
 
 #[cfg(test)]

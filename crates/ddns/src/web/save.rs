@@ -10,6 +10,8 @@ use rustix::fs::{Gid, Uid, XattrFlags, fgetxattr, flistxattr, fremovexattr, fset
 use rustix::io::Errno;
 
 use crate::load::read_text;
+use crate::open_file;
+use crate::random::random;
 
 /// The longest list of extended attributes, and the longest value of one, in bytes, on Linux.
 const MAX_XATTR_BYTES: usize = 64 * 1024;
@@ -74,10 +76,8 @@ pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Refuse
 
 /// A name in the same folder that nobody else has.
 fn beside(path: &Path) -> io::Result<PathBuf> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random))))
+    Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random()?))))
 }
 
 fn write(new: &Path, (path, before): (&Path, &Metadata), text: &str) -> io::Result<()> {
@@ -133,15 +133,7 @@ fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
 
 /// Writes a new file that nobody else can read; never takes the place of one. Fails with a phrase that follows its name.
 pub(super) fn create(path: &Path, text: &str) -> Result<(), String> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let made = folder.map_or(Ok(()), fs::create_dir_all);
-    let opened = made.and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path));
-    let written = opened.and_then(|mut file| {
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        // Half a configuration is none, and this one is ours.
-        written.inspect_err(|_| drop(fs::remove_file(path)))
-    });
-    written.map_err(|error| match error.kind() {
+    open_file::create(path, text).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => "exists already and is not overwritten".to_owned(),
         _ => format!("cannot be written ({error})"),
     })

@@ -129,7 +129,7 @@ async fn respond(
     site: &Rc<Site>,
     activity: &Activity,
     is_secured: bool,
-) -> Result<hyper::Response<ReplyBody>, io::Error> {
+) -> io::Result<hyper::Response<ReplyBody>> {
     activity.enter(ConnectionPhase::Reading);
     let (head, body) = request.into_parts();
     let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
@@ -144,6 +144,6 @@ async fn respond(
         Err((Some(status), why)) => Reply::text(status, &why).last(),
         Err((None, why)) => return Err(io::Error::other(why)),
     };
-    activity.enter(if reply.is_endless() { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
+    activity.enter(if reply.is_endless { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
     Ok(reply.outgoing())
 }

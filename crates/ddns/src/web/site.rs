@@ -26,6 +26,7 @@ use super::save;
 use super::sources::Sources;
 use crate::clock::steady_time;
 use crate::load::OUTSIDE;
+use crate::random::random;
 use ddns_core::engine::Previews;
 
 /// What the page asks of the service. The visitor may be gone when the response comes.
@@ -52,6 +53,11 @@ pub(crate) enum Ask {
     Configured(oneshot::Sender<Configured>),
     /// To load the configuration now; the response is what is wrong with it.
     Reload(oneshot::Sender<Vec<String>>),
+}
+
+/// Answers. Whoever asked may be gone.
+pub(crate) fn answer<T>(respond: oneshot::Sender<T>, value: T) {
+    let _ = respond.send(value);
 }
 
 /// Which updates are wanted.
@@ -169,35 +175,10 @@ impl Site {
         token(&web).ok().flatten().map(|token| self.key.is_same(token, given))
     }
 
-    /// How every update stands; `None` if the service ends.
-    pub(super) async fn status(&self) -> Option<Status> {
-        self.ask(Ask::Status).await
-    }
-
-    /// Updates with their requests; `None` if the service ends.
-    pub(super) async fn previews(&self, wanted: Wanted) -> Option<Previews> {
-        self.ask(|respond| Ask::Previews(wanted, respond)).await
-    }
-
-    /// The files of the histories; `None` if the service ends.
-    pub(super) async fn histories(&self) -> Option<Vec<PathBuf>> {
-        self.ask(Ask::Histories).await
-    }
-
-    /// The configurations that the service runs on; `None` if it ends.
-    pub(super) async fn configs(&self) -> Option<Rc<Vec<Valid>>> {
-        self.ask(Ask::Configs).await
-    }
-
     /// Begins a synchronization and does not wait for its end.
     pub(super) fn begin_synchronizing(&self, retry_stopped: bool) {
         let (done, _) = oneshot::channel();
         let _ = self.asks.send(Ask::Synchronize { retry_stopped, done });
-    }
-
-    /// Synchronizes; how it ended.
-    pub(super) async fn synchronize(&self, retry_stopped: bool) -> Option<SyncResult> {
-        self.ask(|done| Ask::Synchronize { retry_stopped, done }).await
     }
 
     /// Does what may take long beside the event loop: one thing at a time, also where nobody waits for it any more. None where
@@ -222,41 +203,10 @@ impl Site {
         let _ = self.asks.send(Ask::Warn(text));
     }
 
-    /// What the service runs on; `None` if it ends.
-    pub(super) async fn configured(&self) -> Option<Configured> {
-        self.ask(Ask::Configured).await
-    }
-
-    /// Loads the configuration; what is wrong with it.
-    pub(super) async fn reload(&self) -> Option<Vec<String>> {
-        self.ask(Ask::Reload).await
-    }
-
-    /// Whether the event loop responds.
-    pub(super) async fn is_alive(&self) -> bool {
-        self.ask(Ask::Alive).await.is_some()
-    }
-
-    /// Why the service is not ready; `None` if the service ends.
-    pub(super) async fn readiness(&self) -> Option<Result<(), String>> {
-        self.ask(Ask::Ready).await.map(|objection| objection.map_or(Ok(()), Err))
-    }
-
-    /// The text for Prometheus.
-    pub(super) async fn metrics(&self) -> Option<String> {
-        self.ask(Ask::Metrics).await
-    }
-
-    async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+    /// What the service responds; `None` if it ends.
+    pub(super) async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
         let (respond, response) = oneshot::channel();
         self.asks.send(ask(respond)).ok()?;
         response.await.ok()
     }
-}
-
-/// Random bytes, from the system alone.
-pub(super) fn random() -> io::Result<[u8; 32]> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
-    Ok(bytes)
 }

@@ -27,8 +27,15 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// What was said not long ago.
-    pub(super) fn known(&self) -> Option<(u64, Rc<LookupReport>)> {
+    /// What was said not long ago, or what they say now; `None` if one of them takes its time.
+    pub(super) async fn current(self: &Rc<Self>, configs: Rc<Vec<Valid>>) -> Option<(u64, Rc<LookupReport>)> {
+        match self.known() {
+            None => self.ask(configs).await,
+            known => known,
+        }
+    }
+
+    fn known(&self) -> Option<(u64, Rc<LookupReport>)> {
         let is_fresh = |(at, _): &(u64, Rc<LookupReport>)| unix_time().seconds.abs_diff(*at) < FRESH;
         self.report.borrow().clone().filter(is_fresh)
     }

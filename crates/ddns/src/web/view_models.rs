@@ -2,46 +2,9 @@
 
 use ddns_core::address::observation::doubtful;
 use ddns_core::text::number::grouped;
-use ddns_core::web::when::When;
 
-use super::views::addresses::{AddressesModel, AttemptView, Local, SourceList};
 use super::views::requests::{RequestContent, RequestItem};
-use crate::lookup::report::{self, LookupReport, described, verdict};
 use ddns_core::engine::{Preview, Previews};
-
-/// The addresses of this host and its sources.
-pub(super) fn addresses<'a>(report: &LookupReport, asked: Option<When>, token: &'a str) -> AddressesModel<'a> {
-    let local = report.local.as_deref().unwrap_or_default().iter().map(|row| Local {
-        interface: row.interface.clone(),
-        ip: format!("{}/{}", row.ip, row.prefix),
-        is_usable: row.unusable().is_none(),
-        verdict: verdict(row),
-        described: described(row),
-    });
-    AddressesModel {
-        local: local.collect(),
-        trouble: report.local.as_ref().err().cloned(),
-        lists: report.lists.iter().map(list).collect(),
-        asked,
-        token,
-    }
-}
-
-fn list(list: &report::SourceReport) -> SourceList {
-    let attempts = list.lookup.attempts.iter().map(|attempt| AttemptView {
-        source: attempt.source.clone(),
-        ip: attempt.result.as_ref().ok().map(|choice| choice.ip.to_string()),
-        why: attempt.result.as_ref().map_or_else(Clone::clone, |choice| choice.why.clone()),
-        milliseconds: attempt.took.as_millis(),
-    });
-    SourceList {
-        family: format!("{} ({})", list.family, list.family.record_type()),
-        domains: list.named(),
-        attempts: attempts.collect(),
-        chosen: list.verdict(),
-        warnings: list.doubts(),
-    }
-}
 
 /// One update and its request.
 pub(super) fn item(preview: &Preview, now: u64) -> RequestItem {

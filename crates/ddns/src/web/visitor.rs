@@ -4,11 +4,13 @@ use std::net::IpAddr;
 
 use ddns_core::web::session::Id;
 use ddns_core::web::visit::{RequestOrigin, Turned, Visit, visit};
+use hyper::Version;
 use hyper::header::{AsHeaderName, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
-use hyper::{Uri, Version};
 
-use super::site::{Site, random};
+use super::site::Site;
+use crate::random::random;
 
 /// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
 pub(super) const HEALTH: &str = "/healthz";
@@ -29,14 +31,8 @@ pub(super) struct Visitor {
 }
 
 /// Where a request comes from; why it is turned away otherwise.
-pub(super) fn arrive(
-    headers: &HeaderMap,
-    version: Version,
-    uri: &Uri,
-    peer: IpAddr,
-    is_secured: bool,
-    site: &Site,
-) -> Result<Visit, Turned> {
+pub(super) fn arrive(head: &Parts, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Visit, Turned> {
+    let Parts { uri, version, headers, .. } = head;
     // What a client wrote before the proxy's own word may be anything.
     let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
@@ -49,7 +45,7 @@ pub(super) fn arrive(
         forwarded_host: single(headers, "x-forwarded-host"),
         forwarded_proto: single(headers, "x-forwarded-proto"),
         // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set.
-        is_forwarded: uri.path() != HEALTH && (version == Version::HTTP_10 || headers.keys().any(is_of_proxy)),
+        is_forwarded: uri.path() != HEALTH && (*version == Version::HTTP_10 || headers.keys().any(is_of_proxy)),
     };
     visit(&asked, &site.web.borrow(), site.address)
 }

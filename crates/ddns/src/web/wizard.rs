@@ -2,7 +2,6 @@
 //! runs it. Every step is a form; what was typed goes from one to the next inside of it, never in an address.
 
 use std::path::Path;
-use std::rc::Rc;
 
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
@@ -26,10 +25,10 @@ use super::pages::{GONE, frame};
 use super::reply::{PageRequest, Reply};
 use super::save;
 use super::sent::{self, RedactedRequest};
-use super::site::{Configured, Site};
+use super::site::{Ask, Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
-use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardMode};
+use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardForm, WizardMode};
 use crate::clock::unix_time;
 use crate::http::{Client, How, Over, Want};
 use crate::inquiry;
@@ -61,7 +60,7 @@ fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
 
 /// The list of services, or the questions of one.
 pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
     if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
@@ -78,7 +77,7 @@ pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
 
 /// Takes answers, and goes on to what is left.
 pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.configured().await else { return Reply::text(503, GONE) };
+    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
     if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
@@ -145,9 +144,10 @@ fn service(request: &PageRequest, name: &str) -> Result<Recipe, Reply> {
 /// The page with the questions; `wrong` are names of fields and what is wrong with each.
 fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
     let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
-    let own = Family::ALL.map(own_address);
+    let (mode, token, own) = (mode(request), &request.token, Family::ALL.map(own_address));
+    let filled = WizardForm { mode, typed, wrong, problem: notice, token, own };
     if typed.name == OWN {
-        return page(request, status, &view::own(mode(request), typed, wrong, notice, &request.token, own));
+        return page(request, status, &view::own(&filled));
     }
     let recipe = match service(request, &typed.name) {
         Ok(recipe) => recipe,
@@ -157,7 +157,7 @@ fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice:
     let domains = parsed_domains(&recipe, typed).unwrap_or_default();
     let form = match Form::new(&recipe, domains) {
         Ok(form) => form,
-        Err(why) => return page(request, 404, &view::unknown(mode(request), &why)),
+        Err(why) => return page(request, 404, &view::unknown(mode, &why)),
     };
     let slots = form.unanswered();
     let asked = slots.iter().filter_map(|slot| {
@@ -175,7 +175,7 @@ fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice:
         })
     });
     let asked: Vec<QuestionView> = asked.collect();
-    page(request, status, &view::questions(mode(request), &recipe, typed, &asked, wrong, notice, &request.token, own))
+    page(request, status, &view::questions(&filled, &recipe, &asked))
 }
 
 /// The items in the list of a family; what is wrong otherwise: the field and why.
@@ -319,8 +319,7 @@ fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl),
     let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
     let file = name.map(|name| {
         let text = save::open(name).map_err(|why| format!("{name} {why}"))?.text;
-        let document = Document { name: name.clone(), text, fetched: false };
-        raw::read(&Rc::new(document)).map(|written| written.file).map_err(|wrong| wrong.message)
+        raw::read(&Document::local(name, &text)).map(|written| written.file).map_err(|wrong| wrong.message)
     });
     for_fetching(&file.transpose()?.unwrap_or_default(), &configured.around).map_err(|wrong| {
         let why: Vec<String> = wrong.into_iter().map(|diagnostic| diagnostic.message).collect();
@@ -382,7 +381,7 @@ async fn recipe_done(site: &Site, request: &PageRequest, configured: &Configured
     if let Err(why) = added.await.unwrap_or_else(|| Err(GONE.to_owned())) {
         return shown(422, Some((Tone::Bad, format!("Nothing was added: {why}."))));
     }
-    match site.reload().await {
+    match site.ask(Ask::Reload).await {
         None => Reply::text(503, GONE),
         Some(errors) if errors.is_empty() => Reply::see("/configuration"),
         Some(errors) => shown(
@@ -469,14 +468,8 @@ async fn send_once(
         Ok(whole) => whole,
         Err(why) => return Responded::Unsent(secrets.mask(&why.to_string()).into_owned()),
     };
-    let how = How {
-        limit: entry.timeout,
-        want: Want::Body,
-        over: Over::Any,
-        proxies: &entry.proxies,
-        ssl: &entry.ssl,
-        from: None,
-    };
+    let (limit, proxies, ssl) = (entry.timeout, &entry.proxies, &entry.ssl);
+    let how = How { limit, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
     match client.send(&whole, how).await {
         Err(failure) => Responded::Unanswered(secrets.mask(&failure.why).into_owned()),
         Ok(response) => {
@@ -498,7 +491,7 @@ async fn send_once(
 async fn save_first(site: &Site, target: &str, text: &str) -> Result<(), String> {
     let path = Path::new(target);
     save::create(path, text).map_err(|why| format!("Nothing was saved: {target} {why}."))?;
-    let Some(errors) = site.reload().await else { return Err(GONE.to_owned()) };
+    let Some(errors) = site.ask(Ask::Reload).await else { return Err(GONE.to_owned()) };
     if errors.is_empty() {
         return Ok(());
     }

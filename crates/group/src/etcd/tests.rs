@@ -32,7 +32,6 @@ fn a_transaction_has_all_its_parts() {
             Operation::Put("a".to_owned(), String::new(), None),
         ],
         otherwise: vec![Operation::Get(Range::key("a"), 1), Operation::Delete(Range::prefix("a"))],
-        is_repeatable: false,
     };
     let expected = serde_json::json!({
         "compare": [

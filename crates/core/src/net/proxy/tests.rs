@@ -100,7 +100,7 @@ fn d5_user_and_password_become_a_header_and_are_secrets() {
     let server = Server::parse("http://Aladdin:open%20sesame@p").expect("a proxy");
     assert_eq!(server.authorization().as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
     assert_eq!(Server::parse("http://p").expect("a proxy").authorization(), None);
-    let secrets = Proxies::new([ProxyItem::Server(server)], &system(&[])).secrets();
+    let secrets = Proxies::new([ProxyItem::Server(server.into())], &system(&[])).secrets();
     for secret in ["Aladdin", "open sesame", "open%20sesame", "Aladdin:open sesame"] {
         assert!(secrets.iter().any(|known| known == secret), "{secret}: {secrets:?}");
     }

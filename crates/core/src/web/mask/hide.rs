@@ -7,6 +7,7 @@ use crate::address::source::{Source, split_list};
 use crate::callback::{Format, hidden_in_address, hidden_in_form, hidden_in_header, hidden_in_text};
 use crate::config::fields::{Field, Kind, SubField, Visibility, part};
 use crate::config::files::{FileContents, is_path, is_shown, path_of};
+use crate::config::value::is_off;
 use crate::net::proxy::ProxyItem;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse};
 use crate::text::secrets::Secrets;
@@ -305,7 +306,7 @@ pub(super) fn in_source(text: &str) -> Vec<Range<usize>> {
     let is_plain = |source: &Option<Source>| {
         source.as_ref().is_some_and(|source| source.secrets().is_empty() && !source.runs_a_program())
     };
-    if sources.iter().zip(&items).all(|(source, item)| is_plain(source) || is_off(item)) {
+    if sources.iter().zip(&items).all(|(source, item)| is_plain(source) || is_off(&Value::string(*item))) {
         return Vec::new();
     }
     let after = text.find(':').map_or(0, |colon| colon + 1);
@@ -322,10 +323,6 @@ pub(super) fn in_source(text: &str) -> Vec<Range<usize>> {
         [Some(Source::Command(_) | Source::Shell(_))] => once(start..text.len()).collect(),
         _ => hidden_in_text(text),
     }
-}
-
-fn is_off(item: &str) -> bool {
-    ["false", "none"].iter().any(|word| item.eq_ignore_ascii_case(word))
 }
 
 /// For each byte of a JSON string as it is meant, and for its end, where it stands as it is written.

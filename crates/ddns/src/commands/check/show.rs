@@ -53,7 +53,7 @@ impl CheckReport {
     fn closing(&self) -> String {
         let count = |severity| {
             let meant = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity);
-            let (count, name) = (meant.map(|diagnostic| diagnostic.count).sum(), severity.name());
+            let (count, name) = (meant.map(|diagnostic| diagnostic.count).sum(), severity.key());
             match count {
                 0 => format!("no {name}s"),
                 1 => format!("1 {name}"),
@@ -84,16 +84,13 @@ impl CheckReport {
             };
             meant.map(one).collect()
         };
-        let (settings, errors, warnings) = (rows.collect::<Vec<_>>(), of(Severity::Error), of(Severity::Warning));
-        match &self.online {
-            None => json(&object! { settings: settings, errors: errors, warnings: warnings }),
-            Some(online) => {
-                let (addresses, origins) = (online.addresses_json(), online.origins_json());
-                json(
-                    &object! { settings: settings, errors: errors, warnings: warnings, addresses: addresses, origins: origins },
-                )
-            }
-        }
+        json(&object! {
+            settings: rows.collect::<Vec<_>>(),
+            errors: of(Severity::Error),
+            warnings: of(Severity::Warning);
+            addresses: self.online.as_ref().map(Online::addresses_json),
+            origins: self.online.as_ref().map(Online::origins_json),
+        })
     }
 }
 

@@ -2,21 +2,19 @@
 
 use std::io;
 use std::path::absolute;
-use std::rc::Rc;
 
 use ddns_core::config::fields::Key;
 use ddns_core::config::interview::Interview;
-use ddns_core::config::raw::{self, Document, Raw};
-use ddns_core::config::validate::{Surroundings, Valid, for_fetching, validate};
+use ddns_core::config::raw::Raw;
+use ddns_core::config::validate::{for_fetching, validate_text};
 use ddns_core::config::{Config, starter};
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::recipe::{AnswerSlot, Filled, Form, Inquiry, Recipe};
-use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::domain::Domain;
 
-use super::{Looked, OutputFile, converse, line, look, secret_line, show, shown};
+use super::{Looked, OutputFile, converse, line, look_all, secret_line, show, shown, wrong};
 use crate::cli::Given;
 use crate::commands::recipes::load;
 use crate::environment::Environment;
@@ -25,7 +23,7 @@ use crate::inquiry;
 use crate::load::surroundings;
 use crate::lookup::own_address;
 use crate::output::layout::{self, width_of};
-use crate::output::{USAGE, complain, fail, print, say};
+use crate::output::{USAGE, complain, fail};
 
 const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Requests that look something up are shown \
                      before they are sent, no update is sent, and nothing is written before the end.";
@@ -53,16 +51,9 @@ impl Manner {
 /// Why no file was written: the exit status; the reason was printed.
 type ExitStatus = u8;
 
-/// Asks, looks up, writes and shows. 2 where an answer is missing or wrong; 1 where the conversation was broken off, a
-/// lookup failed or a file cannot be written.
-pub(super) async fn run(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> u8 {
-    match with(name, given, target, may_ask).await {
-        Ok(text) => print(&text),
-        Err(code) => code,
-    }
-}
-
-async fn with(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> Result<String, ExitStatus> {
+/// Asks, looks up and writes; what to show then. 2 where an answer is missing or wrong; 1 where the conversation was broken
+/// off, a lookup failed or a file cannot be written.
+pub(super) async fn run(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> Result<String, ExitStatus> {
     let environment = Environment::read();
     let recipe = load(name).map_err(|wrong| complain(&wrong))?;
     let manner = Manner::of(given, may_ask);
@@ -78,7 +69,7 @@ async fn with(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> 
     let client = Client::default();
     let mut looked: [Looked; 2] = Default::default();
     let interview = domains(&recipe, given, manner, &mut looked, &client).await?;
-    let (config, _) = starter::checked(interview.settings()).map_err(|wrong| complain(&wrong))?;
+    let (config, _) = super::checked(interview.settings())?;
     let names = Family::ALL.map(|family| domains_of(&config, family));
     let mut form = Form::new(&recipe, names)
         .map_err(|why| wrong(&why, &format!("`ddns recipes show {name}` has what it takes")))?;
@@ -105,19 +96,13 @@ async fn with(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> 
         filled
     };
     // What is checked and shown has its secrets inside: their files do not exist yet.
-    let (config, warnings) = checked(&with_notify(None).text).map_err(|wrong| complain(&wrong))?;
-    for warning in warnings {
-        say(&(warning.shown() + "\n"));
-    }
-    for entry in &config.entries {
-        for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {
-            look(entry, family, &mut looked[family.index()], &client).await;
-        }
-    }
+    let valid = validate_text("the recipe's configuration", &with_notify(None).text);
+    let valid = valid.map_err(|wrong| complain(&wrong))?;
+    look_all(&valid, &mut looked, &client).await;
     let filled = with_notify(folder.as_deref());
     write(target, &filled)?;
     let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));
-    Ok(secrets.collect::<String>() + &shown(target, &config, &looked))
+    Ok(secrets.collect::<String>() + &shown(target, &valid.0, &looked))
 }
 
 /// Takes what --set answers; `own` finds the names that are meant for this form.
@@ -162,16 +147,6 @@ fn broken(text: &str, indent: usize) -> String {
     layout::broken(text, indent, width_of(io::stdout()))
 }
 
-fn wrong(message: &str, hint: &str) -> ExitStatus {
-    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
-}
-
-/// The end of a conversation whose answers ended.
-fn ended(why: &str) -> ExitStatus {
-    say("\n");
-    fail(&format!("{why}: nothing was written"))
-}
-
 fn domains_of(config: &Config, family: Family) -> Vec<Domain> {
     config.entries.iter().flat_map(|entry| entry.domains[family.index()].iter().cloned()).collect()
 }
@@ -185,7 +160,7 @@ async fn domains(
     client: &Client,
 ) -> Result<Interview, ExitStatus> {
     let settings = given.settings.options.clone();
-    starter::checked(&settings).map_err(|wrong| complain(&wrong))?;
+    super::checked(&settings)?;
     let is_missing = starter::lacks_domains(&settings);
     let mut interview = Interview::for_recipe(settings, Family::ALL.map(own_address), |family| recipe.takes(family));
     if is_missing && !manner.may_ask {
@@ -195,7 +170,7 @@ async fn domains(
         ));
     }
     if is_missing {
-        converse(&mut interview, looked, client, INTRO).await.map_err(|why| ended(&why))?;
+        converse(&mut interview, looked, client, INTRO).await?;
     } else if manner.is_yes {
         interview.take_suggestions();
     }
@@ -226,7 +201,7 @@ fn unanswered(form: &Form<'_>, missing: &[AnswerSlot]) -> ExitStatus {
     )
 }
 
-fn asked(question: &str) -> Result<String, String> {
+fn asked(question: &str) -> Result<String, ExitStatus> {
     show(question);
     line()
 }
@@ -244,7 +219,7 @@ fn ask(form: &mut Form<'_>, slot: &AnswerSlot) -> Result<(), ExitStatus> {
     }
     loop {
         let question = format!("\n{help}{label}{brackets}: ");
-        let typed = if is_secret { secret_line(&question) } else { asked(&question) }.map_err(|why| ended(&why))?;
+        let typed = if is_secret { secret_line(&question) } else { asked(&question) }?;
         let answer = match (typed.trim(), &suggested) {
             ("", Some(suggested)) => suggested.clone(),
             (typed, _) => typed.to_owned(),
@@ -289,8 +264,7 @@ async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Pr
             }
             Err(why) => {
                 let message = format!("{} is not known: {why}", form.label(&slot));
-                let error = Diagnostic::error(Place::Nowhere, message).hint(format!("set it yourself: --set {slot}=…"));
-                complain(&[error]);
+                wrong(&message, &format!("set it yourself: --set {slot}=…"));
                 return Err(if manner.is_offline { USAGE } else { 1 });
             }
         }
@@ -299,16 +273,8 @@ async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Pr
 }
 
 fn is_agreed() -> Result<bool, ExitStatus> {
-    let typed = asked("\nSend it? [yes]: ").map_err(|why| ended(&why))?;
+    let typed = asked("\nSend it? [yes]: ")?;
     Ok(typed.trim().is_empty() || typed.trim().to_ascii_lowercase().starts_with('y'))
-}
-
-/// What the text means to the reader that every run uses.
-fn checked(text: &str) -> Result<Valid, Vec<Diagnostic>> {
-    let document = Document { name: "the recipe's configuration".to_owned(), text: text.to_owned(), fetched: false };
-    let name = document.name.clone();
-    let written = raw::read(&Rc::new(document)).map_err(|error| vec![error])?;
-    validate(&name, Some(written), &Surroundings::default())
 }
 
 /// Writes the files of secrets and then the configuration; none of them where one cannot be written.

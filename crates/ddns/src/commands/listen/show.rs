@@ -7,6 +7,7 @@ use ddns_core::object;
 use ddns_core::text::json::{Dialect, Node, parse, pretty};
 use ddns_core::text::own_json::{self, as_is};
 use ddns_core::text::screen;
+use ddns_core::web::form;
 use serde::Serialize;
 
 use super::options::ListenOptions;
@@ -41,7 +42,7 @@ pub(super) fn beginning(address: SocketAddr, options: &ListenOptions, form: Repo
 /// One request, with the response that it gets.
 pub(super) fn request(request: &Received, response: &ReceiverResponse, number: usize, form: ReportFormat) -> String {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
-    let query: Vec<(String, String)> = parameters(query);
+    let query: Vec<(String, String)> = form::fields(query).collect();
     if form.json {
         return json(request, response, number, path, &query);
     }
@@ -118,32 +119,6 @@ fn body(bytes: &[u8]) -> Vec<String> {
     }
 }
 
-/// The parameters of a query, decoded as endpoints decode them.
-fn parameters(query: &str) -> Vec<(String, String)> {
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (decoded(name), decoded(value)))
-        .collect()
-}
-
-/// Percent signs and `+` undone; what is not an encoding stays.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        let (byte, behind) = match (*first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => (u8::try_from(high * 16 + low).unwrap_or_default(), &tail[2..]),
-            (b'+', ..) => (b' ', tail),
-            (byte, ..) => (byte, tail),
-        };
-        bytes.push(byte);
-        rest = behind;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// `   query    name = value`, the label on the first line alone; nothing where there are no rows.
 fn labelled(label: &str, rows: impl IntoIterator<Item = String>, width: usize) -> String {
     let mut text = String::new();
@@ -188,7 +163,7 @@ mod tests {
     #[test]
     fn parameters_are_decoded_and_nothing_panics() {
         let shown = |query| {
-            let pairs = parameters(query).into_iter().map(|(name, value)| [name, value].join("="));
+            let pairs = form::fields(query).map(|(name, value)| [name, value].join("="));
             pairs.collect::<Vec<_>>().join(";")
         };
         assert_eq!(shown("a=1&b=%C3%A4+%2B&c&&=d"), "a=1;b=ä +;c=;=d");

@@ -9,7 +9,7 @@ use ddns_core::net::ssl::Ssl;
 use ddns_core::service::access::{Obstacle, PathNode, UserIds, hidden, obstacle, user};
 use ddns_core::service::{Manager, ServiceScope, ServiceSpec, Step, procd, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::text::shell;
+use ddns_core::text::shell::quote;
 
 use super::facts::HostFacts;
 use super::wrong;
@@ -56,7 +56,7 @@ pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Confi
                 format!(
                     "it is open to another group. `sudo chgrp {group} {path}` opens it to the service instead, \
                      `sudo chmod o+r {path}` to everybody",
-                    path = quoted(&node.path)
+                    path = quote(&node.path)
                 ),
             )),
         }
@@ -65,10 +65,6 @@ pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Confi
         access.steps.insert(0, systemd::make_user());
     }
     access
-}
-
-fn quoted(path: &str) -> String {
-    shell::quote(path)
 }
 
 /// Every file that the service reads: its configurations, and what they name.
@@ -115,14 +111,14 @@ fn unreachable_program(program: &str, reader: &UserIds, is_confined: bool) -> Op
         (None, Some(_)) => "cannot be started by the user of the service".to_owned(),
         (None, None) => return None,
     };
-    let copy = format!("install -m 755 {} /usr/local/bin/ddns", quoted(program));
+    let copy = format!("install -m 755 {} /usr/local/bin/ddns", quote(program));
     let hint = format!("`sudo {copy}`, then `sudo /usr/local/bin/ddns service install`");
     Some(wrong(format!("the program {program} {why}"), hint))
 }
 
 fn hidden_file(path: &str, what: &str, is_config: bool) -> Diagnostic {
     let hint = if is_config {
-        let copy = format!("install -D -m 600 {} /etc/ddns/config.json", quoted(path));
+        let copy = format!("install -D -m 600 {} /etc/ddns/config.json", quote(path));
         format!("`sudo {copy}`, then `sudo ddns service install`; or, without sudo, `ddns service install --user`")
     } else {
         "move it to /etc/ddns, and change the configuration; or install with --user".to_owned()
@@ -133,7 +129,7 @@ fn hidden_file(path: &str, what: &str, is_config: bool) -> Diagnostic {
 fn closed_folder(path: &str, node: &PathNode, name: &str) -> Diagnostic {
     let message = format!("the user {name}, as which the service runs, cannot get to {path}: {} is closed", node.path);
     let or = if node.path.starts_with("/etc/ddns") { "" } else { ", or move the file to /etc/ddns" };
-    wrong(message, format!("`sudo chmod o+x {}`{or}", quoted(&node.path)))
+    wrong(message, format!("`sudo chmod o+x {}`{or}", quote(&node.path)))
 }
 
 /// What the configuration writes to, where the service cannot.

@@ -5,12 +5,8 @@ use std::fmt;
 /// Why a call came to nothing; printed, it is a sentence without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Error {
-    /// No endpoint responded.
-    Unreachable {
-        why: String,
-        /// Whether the store may have done what it was asked for all the same.
-        may_be_done: bool,
-    },
+    /// No endpoint responded. The store may have done what it was asked for all the same.
+    Unreachable(String),
     /// Wrong user or password, or no permission.
     Denied(String),
     /// The store does not keep the revision any more from which changes were wanted: everything must be read again.
@@ -26,7 +22,7 @@ pub(crate) enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable { why, .. } | Self::Denied(why) | Self::Other(why) => f.write_str(why),
+            Self::Unreachable(why) | Self::Denied(why) | Self::Other(why) => f.write_str(why),
             Self::Compacted => f.write_str("the store does not keep the changes any more that were asked for"),
             Self::WentBack => f.write_str("the store went back: was it wiped, or restored from a snapshot?"),
             Self::LeaseGone => f.write_str("the store does not have the lease any more"),

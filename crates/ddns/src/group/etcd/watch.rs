@@ -60,7 +60,7 @@ impl Etcd {
     /// Watches ranges from a revision on; returns when the store does. The limit holds for that.
     pub(crate) async fn watch(&self, ranges: &[Range], from: i64, limit: Duration) -> Result<Watch, Error> {
         let body = etcd::watch_body(ranges, from);
-        self.attempt(limit, true, async |at, limit| {
+        self.attempt(limit, async |at, limit| {
             let end = Instant::now() + limit;
             let problem = match self.watch_at(at, &body, (ranges.len(), from), end).await? {
                 Ok(watch) => return Ok(watch),
@@ -125,7 +125,7 @@ impl Watch {
                 Either::Left((Err(WatchEnd::Broken(why)), _)) => why,
                 Either::Right(_) => format!("{origin} does not respond to calls"),
             };
-            return Err(Error::Unreachable { why, may_be_done: false });
+            return Err(Error::Unreachable(why));
         }
     }
 

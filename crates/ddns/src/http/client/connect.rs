@@ -5,7 +5,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +34,7 @@ type Vain = (Arc<Server>, Option<String>);
 #[derive(Default)]
 pub(super) struct Connector {
     tls: Tls,
-    dialer: Dialer,
+    pub(super) dialer: Dialer,
     /// What cost its time and led nowhere, and when.
     dead: RefCell<HashMap<Vain, Instant>>,
 }
@@ -64,25 +63,10 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
-    /// See [`Dialer::unsent_limit`].
-    pub(super) fn limit_unsent(&self, limit: Option<Duration>) {
-        self.dialer.unsent_limit.set(limit);
-    }
-
-    /// Whether there is such a limit.
-    pub(super) fn limits_unsent(&self) -> bool {
-        self.dialer.unsent_limit.get().is_some()
-    }
-
     /// Forgets the addresses of hosts, and which proxies cost time.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();
         self.dead.borrow_mut().clear();
-    }
-
-    /// The addresses of a host.
-    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        self.dialer.look_up(host, over).await
     }
 
     /// A way to the endpoint by the first route that leads there.

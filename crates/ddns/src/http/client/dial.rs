@@ -29,7 +29,7 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// Opens sockets.
 #[derive(Default)]
 pub(super) struct Dialer {
-    names: Names,
+    pub(super) names: Names,
     /// What a connection did not deliver within this time, or before it is closed, is not delivered any more; none: the
     /// system goes on trying.
     pub(super) unsent_limit: Cell<Option<Duration>>,
@@ -56,11 +56,6 @@ impl Dialer {
     pub(super) fn refresh(&self) {
         self.names.refresh();
         self.hosts.borrow_mut().clear();
-    }
-
-    /// The addresses of a host, in the order in which they are to be tried; at least one.
-    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
-        self.names.look_up(host, over).await
     }
 
     /// A connection to a host.

@@ -9,8 +9,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ddns_core::callback::USER_AGENT;
-use ddns_core::callback::{Method, Request};
+use ddns_core::callback::{Request, USER_AGENT};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
 use ddns_core::schedule::limiter::Line;
@@ -142,7 +141,7 @@ pub(super) async fn open_tunnel<S: ByteStream>(
     let authority = url.host_and_port();
     let agent = ("User-Agent".into(), USER_AGENT.to_owned());
     let headers = [("Host".into(), authority.clone()), agent].into_iter().chain(login(server));
-    let request = with_head(hyper::Method::CONNECT, authority, headers, Whole::NONE);
+    let request = with_head("CONNECT", authority, headers, Whole::NONE);
     let request = request.map_err(|why| Fault::unsent(FaultKind::Unsendable(why)))?;
     let mut conversation = Conversation::new(stream).await?;
     let status = conversation.send(request, &Cell::default()).await?.status();
@@ -151,16 +150,9 @@ pub(super) async fn open_tunnel<S: ByteStream>(
 
 /// A request as hyper sends it.
 fn outgoing(request: &Request, relay: Option<&Server>) -> Result<hyper::Request<Whole>, &'static str> {
-    let method = match request.method {
-        Method::Get => hyper::Method::GET,
-        Method::Post => hyper::Method::POST,
-        Method::Put => hyper::Method::PUT,
-        Method::Patch => hyper::Method::PATCH,
-        Method::Delete => hyper::Method::DELETE,
-    };
     let target = if relay.is_some() { request.url.to_string() } else { request.url.path.clone() };
     let headers = relay.and_then(login).into_iter().chain(request.headers(USER_AGENT));
-    with_head(method, target, headers, request.body.as_deref().map_or(Whole::NONE, Whole::new))
+    with_head(request.method.as_str(), target, headers, request.body.as_deref().map_or(Whole::NONE, Whole::new))
 }
 
 /// What a proxy wants to know of us.
@@ -169,13 +161,13 @@ fn login(server: &Server) -> Option<(Cow<'static, str>, String)> {
 }
 
 fn with_head(
-    method: hyper::Method,
+    method: &str,
     target: String,
     headers: impl Iterator<Item = (Cow<'static, str>, String)>,
     body: Whole,
 ) -> Result<hyper::Request<Whole>, &'static str> {
     let mut request = hyper::Request::new(body);
-    *request.method_mut() = method;
+    *request.method_mut() = hyper::Method::try_from(method).map_err(|_| "its method is not valid")?;
     *request.uri_mut() = Uri::try_from(target).map_err(|_| "its address is longer than 64 KiB, or not valid")?;
     for (name, value) in headers {
         let name = match name.as_ref() {

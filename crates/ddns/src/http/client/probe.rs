@@ -29,7 +29,7 @@ impl Connector {
         // A proxy looks the name up itself.
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
         if is_direct && url.host.parse::<IpAddr>().is_err() {
-            let found = timeout(how.limit, self.look_up(&url.host, Over::Any)).await;
+            let found = timeout(how.limit, self.dialer.names.look_up(&url.host, Over::Any)).await;
             let found = found.unwrap_or_else(|_| Err(format!("no response within {}", duration(how.limit))));
             let is_known = found.is_ok();
             let result = found.map(|ips| {

@@ -22,7 +22,7 @@ use tokio_rustls::rustls::{
     SignatureScheme, WantsVerifier,
 };
 
-pub(crate) use trust::{Pem, TlsTrust};
+pub(crate) use trust::{Pem, TlsTrust, certificates, private_key};
 
 /// Connectors, made when they are first needed.
 #[derive(Default)]

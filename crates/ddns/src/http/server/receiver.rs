@@ -2,7 +2,7 @@
 //! on a port of this host, hands each to its caller, and responds as the caller decides.
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -125,18 +125,14 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
         self.is_over.get()
     }
 
-    async fn respond(
-        &self,
-        request: Request<Incoming>,
-        activity: &Activity,
-    ) -> Result<hyper::Response<Whole>, NoResponse> {
+    async fn respond(&self, request: Request<Incoming>, activity: &Activity) -> io::Result<hyper::Response<Whole>> {
         activity.enter(ConnectionPhase::Reading);
         let (head, body) = request.into_parts();
         let body = match read(body, BODY_LIMIT).await {
             Ok(body) => body,
             Err((status, why)) => {
                 let verdict = self.refuse(status, why);
-                let status = status.filter(|_| matches!(verdict, Reaction::Respond(_))).ok_or(NoResponse)?;
+                let status = status.filter(|_| matches!(verdict, Reaction::Respond(_))).ok_or_else(no_response)?;
                 return Ok(outgoing(&ReceiverResponse { status, is_last: true, ..ReceiverResponse::default() }));
             }
         };
@@ -153,10 +149,10 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
         activity.enter(ConnectionPhase::Responding);
         let response = match (self.handle)(Ok(&received)) {
             Reaction::Respond(response) => response,
-            Reaction::Ignore => return Err(NoResponse),
+            Reaction::Ignore => return Err(no_response()),
             Reaction::Stop => {
                 self.is_over.set(true);
-                return Err(NoResponse);
+                return Err(no_response());
             }
         };
         sleep(response.delay).await;
@@ -174,16 +170,9 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
 }
 
 /// That a request gets no response.
-#[derive(Debug)]
-struct NoResponse;
-
-impl fmt::Display for NoResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no response is wanted")
-    }
+fn no_response() -> io::Error {
+    io::Error::other("no response is wanted")
 }
-
-impl std::error::Error for NoResponse {}
 
 /// A response without a body, as hyper sends it.
 fn outgoing(response: &ReceiverResponse) -> hyper::Response<Whole> {

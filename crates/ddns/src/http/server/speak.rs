@@ -31,7 +31,7 @@ pub(super) type Rejection = (Option<u16>, String);
 
 /// Responds to what comes. A side that has sent everything may still want its responses: where `half_closed` is set, it gets
 /// them. What came of the connection in the end; `None` where it took too long.
-pub(crate) async fn speak<S, B, E, F>(
+pub(crate) async fn speak<S, B, F>(
     wire: &Rc<RefCell<ServerWire<S>>>,
     half_closed: bool,
     respond: impl Fn(Request<Incoming>) -> F,
@@ -40,8 +40,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
     B: Body<Data = Bytes> + 'static,
     B::Error: std::error::Error + Send + Sync,
-    E: Into<Box<dyn std::error::Error + Send + Sync>>,
-    F: Future<Output = Result<hyper::Response<B>, E>>,
+    F: Future<Output = io::Result<hyper::Response<B>>>,
 {
     let mut builder = Builder::new();
     builder

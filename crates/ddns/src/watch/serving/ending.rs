@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
@@ -18,13 +18,17 @@ use crate::watch::events::{Events, ServiceEvent};
 use crate::watch::group::end;
 use crate::watch::service::End;
 
-/// What happened while requests under way were waited for.
-#[derive(PartialEq, Eq)]
-enum Drained {
-    /// Nothing of importance.
-    Quietly,
-    /// A signal to stop came.
-    Stopped,
+/// What comes first of two: an event, or what is polled for.
+async fn either<T>(
+    event: impl Future<Output = ServiceEvent>,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Result<ServiceEvent, T> {
+    let mut event = pin!(event);
+    poll_fn(|context| match event.as_mut().poll(context) {
+        Poll::Ready(event) => Poll::Ready(Ok(event)),
+        Poll::Pending => poll(context).map(Err),
+    })
+    .await
 }
 
 impl Serving<'_, '_> {
@@ -32,7 +36,7 @@ impl Serving<'_, '_> {
     pub(super) async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
         let configs = Rc::new(fresh);
         let plan = compose::plan(&configs, self.service.environment);
-        if self.finish(engine::Event::Reload(Rc::clone(&plan)), events).await == Drained::Stopped {
+        if self.finish(engine::Event::Reload(Rc::clone(&plan)), events).await {
             return self.stop(events).await;
         }
         let handover = &mut self.service.handover;
@@ -45,67 +49,47 @@ impl Serving<'_, '_> {
     pub(super) async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
         end(events);
-        let mut drained = self.finish(engine::Event::Stop, events).await;
-        if drained == Drained::Quietly && self.leave(events).await {
-            drained = Drained::Stopped;
-        }
+        let is_stopped = self.finish(engine::Event::Stop, events).await || self.leave(events).await;
         self.log.info("stopped");
-        End::Stop(u8::from(drained == Drained::Stopped))
+        End::Stop(u8::from(is_stopped))
     }
 
-    /// Ends what is under way, tells what happened, and saves it. Ends at once on a signal to stop.
-    async fn finish(&mut self, event: engine::Event, events: &mut Events) -> Drained {
+    /// Ends what is under way, tells what happened, and saves it. Ends at once on a signal to stop: whether one came.
+    async fn finish(&mut self, event: engine::Event, events: &mut Events) -> bool {
         let until = steady_time() + GRACE;
         self.driver.on(event);
-        let mut drained = Drained::Quietly;
-        while drained == Drained::Quietly && !self.is_closed() {
-            let next = {
-                let mut event = pin!(events.next(self.driver.engine.wake_at()));
-                let next = poll_fn(|context| match event.as_mut().poll(context) {
-                    Poll::Ready(event) => Poll::Ready(Ok(event)),
-                    Poll::Pending => self.driver.poll(context).map(Err),
-                });
-                next.await
-            };
-            match next {
-                Ok(ServiceEvent::Stop) => drained = Drained::Stopped,
+        let mut is_stopped = false;
+        while !is_stopped && !self.is_closed() {
+            let wake_at = self.driver.engine.wake_at();
+            match either(events.next(wake_at), |context| self.driver.poll(context)).await {
+                Ok(ServiceEvent::Stop) => is_stopped = true,
                 Ok(event) => self.handle(event, events),
                 Err(event) => self.driver.on(event),
             }
         }
         self.hand_on();
-        if drained == Drained::Quietly && self.sinks.notifier.is_some() {
-            drained = self.notify(events, until).await;
-        }
+        is_stopped = is_stopped || self.notify(events, until).await;
         self.driver.on(engine::Event::Save);
         self.sinks.history.save();
-        drained
+        is_stopped
     }
 
     fn is_closed(&mut self) -> bool {
         self.driver.take_milestones().iter().any(|milestone| matches!(milestone, Milestone::Closed))
     }
 
-    /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop.
-    async fn notify(&mut self, events: &mut Events, until: Duration) -> Drained {
-        let Some(mut notifier) = self.sinks.notifier.take() else { return Drained::Quietly };
+    /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop: whether one came.
+    async fn notify(&mut self, events: &mut Events, until: Duration) -> bool {
+        let Some(mut notifier) = self.sinks.notifier.take() else { return false };
         notifier.hurry(&mut self.driver.engine);
         while notifier.is_sending() && steady_time() < until {
-            let next = {
-                let mut event = pin!(events.next(Some(until)));
-                let next = poll_fn(|context| match event.as_mut().poll(context) {
-                    Poll::Ready(event) => Poll::Ready(Ok(event)),
-                    Poll::Pending => notifier.poll(context).map(Err),
-                });
-                next.await
-            };
-            match next {
-                Ok(ServiceEvent::Stop) => return Drained::Stopped,
+            match either(events.next(Some(until)), |context| notifier.poll(context)).await {
+                Ok(ServiceEvent::Stop) => return true,
                 Ok(event) => self.handle(event, events),
                 Err(ended) => notifier.ended(ended, &mut self.driver.engine),
             }
         }
-        Drained::Quietly
+        false
     }
 
     /// Leaves the group, after everything was saved. Whether a signal to stop came meanwhile.

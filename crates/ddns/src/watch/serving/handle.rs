@@ -17,7 +17,7 @@ use crate::load::{full_name, surroundings};
 use crate::watch::control::{Command, ControlRequest};
 use crate::watch::events::{Events, ServiceEvent};
 use crate::watch::service::Waiting;
-use crate::web::{Ask, Configured};
+use crate::web::{Ask, Configured, answer};
 
 impl Serving<'_, '_> {
     pub(super) fn handle(&mut self, event: ServiceEvent, events: &mut Events) {
@@ -73,13 +73,9 @@ impl Serving<'_, '_> {
     /// Answers the page.
     fn answer_page(&mut self, ask: Ask) {
         match ask {
-            Ask::Status(respond) => {
-                let _ = respond.send(self.status());
-            }
+            Ask::Status(respond) => answer(respond, self.status()),
             Ask::Warn(text) => self.log.warning(text),
-            Ask::Configured(respond) => {
-                let _ = respond.send(self.configured());
-            }
+            Ask::Configured(respond) => answer(respond, self.configured()),
             Ask::Reload(done) => {
                 self.reloading.push(done);
                 self.reload.begin(self.service, true);
@@ -93,27 +89,23 @@ impl Serving<'_, '_> {
             }
             Ask::Previews(wanted, respond) => {
                 let is_wanted = |domain: &Domain, family| wanted.includes(domain, family);
-                let _ = respond.send(self.driver.engine.previews(is_wanted, wanted.skip, wanted.take));
+                answer(respond, self.driver.engine.previews(is_wanted, wanted.skip, wanted.take));
             }
             Ask::Histories(respond) => {
                 self.sinks.history.save();
-                let _ = respond.send(self.sinks.history.paths());
+                answer(respond, self.sinks.history.paths());
             }
-            Ask::Alive(respond) => {
-                let _ = respond.send(());
-            }
+            Ask::Alive(respond) => answer(respond, ()),
             Ask::Ready(respond) => {
                 let status = self.status();
-                let _ = respond.send(self.sinks.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
+                answer(respond, self.sinks.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
             }
             Ask::Metrics(respond) => {
                 let status = self.status();
-                let _ =
-                    respond.send(self.sinks.metrics.as_ref().map_or_else(String::new, |metrics| metrics.text(&status)));
+                let metrics = self.sinks.metrics.as_ref();
+                answer(respond, metrics.map_or_else(String::new, |metrics| metrics.text(&status)));
             }
-            Ask::Configs(respond) => {
-                let _ = respond.send(Rc::clone(self.configs));
-            }
+            Ask::Configs(respond) => answer(respond, Rc::clone(self.configs)),
         }
     }
 

@@ -2,55 +2,16 @@
 //! that `ddns addresses` shows.
 
 use ddns_core::journal::UpdateState;
+use ddns_core::net::local_address::LocalAddress;
 use ddns_core::web::when::When;
 use maud::{Markup, Render, html};
 
 use super::parts::{Tone, action, empty, notice, prose, said, time};
-
-/// An address of an interface.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Local {
-    pub(crate) interface: String,
-    /// With the length of its prefix.
-    pub(crate) ip: String,
-    pub(crate) is_usable: bool,
-    /// `usable`, or why not.
-    pub(crate) verdict: String,
-    /// Scope, flags and lifetimes.
-    pub(crate) described: String,
-}
-
-/// What the sources of some domains give.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SourceList {
-    /// `IPv4 (A)`
-    pub(crate) family: String,
-    /// `for home.example.com`
-    pub(crate) domains: String,
-    pub(crate) attempts: Vec<AttemptView>,
-    /// The address that would be sent and why; `None` if no source gave one.
-    pub(crate) chosen: Option<String>,
-    /// What is doubtful about it.
-    pub(crate) warnings: Vec<String>,
-}
-
-/// What one source gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AttemptView {
-    pub(crate) source: String,
-    /// The address; `None` if the source gave none.
-    pub(crate) ip: Option<String>,
-    /// Why this one, or why none.
-    pub(crate) why: String,
-    pub(crate) milliseconds: u128,
-}
+use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 
 /// What the view is made of.
 pub(crate) struct AddressesModel<'a> {
-    pub(crate) local: Vec<Local>,
-    /// Why the addresses of this host cannot be listed.
-    pub(crate) trouble: Option<String>,
-    pub(crate) lists: Vec<SourceList>,
+    pub(crate) report: &'a LookupReport,
     /// When the sources were asked; none while they are.
     pub(crate) asked: Option<When>,
     pub(crate) token: &'a str,
@@ -73,12 +34,12 @@ impl Render for AddressesModel<'_> {
                 }
                 @if self.asked.is_none() {
                     (notice(Tone::Info, html! { "The sources are being asked. " a href="/addresses" data-again { "Show what they say" } }))
-                } @else if self.lists.is_empty() {
+                } @else if self.report.lists.is_empty() {
                     section.card.flush {
                         (empty("No sources", html! { "No domain is switched on, so no address is looked for." }))
                     }
                 }
-                div.columns { @for list in &self.lists { (sources(list)) } }
+                div.columns { @for list in &self.report.lists { (sources(list)) } }
                 (self.host())
             }
         }
@@ -90,21 +51,16 @@ impl AddressesModel<'_> {
         html! {
             section.card.flush aria-labelledby="local" {
                 header { h2 #local { "Addresses of this host" } }
-                @if let Some(why) = &self.trouble {
-                    (notice(Tone::Warning, html! { "The addresses of this host cannot be listed: " (why) }))
-                } @else if self.local.is_empty() {
-                    (empty("No address", html! { "No interface of this host has an address: it has no network." }))
-                } @else {
-                    table.cards {
+                @match &self.report.local {
+                    Err(why) => (notice(Tone::Warning, html! { "The addresses of this host cannot be listed: " (why) })),
+                    Ok(local) if local.is_empty() => {
+                        (empty("No address", html! { "No interface of this host has an address: it has no network." }))
+                    }
+                    Ok(local) => table.cards {
                         thead {
-                            tr {
-                                th scope="col" { "Address" }
-                                th scope="col" { "Interface" }
-                                th scope="col" { "Verdict" }
-                                th scope="col" { "What it is" }
-                            }
+                            tr { @for title in ["Address", "Interface", "Verdict", "What it is"] { th scope="col" { (title) } } }
                         }
-                        tbody { @for local in &self.local { (row(local)) } }
+                        tbody { @for local in local { (row(local)) } }
                     }
                 }
             }
@@ -112,39 +68,39 @@ impl AddressesModel<'_> {
     }
 }
 
-fn row(local: &Local) -> Markup {
-    let state = if local.is_usable { UpdateState::UpToDate } else { UpdateState::NoAddress };
+fn row(local: &LocalAddress) -> Markup {
+    let state = if local.unusable().is_none() { UpdateState::UpToDate } else { UpdateState::NoAddress };
     html! {
         tr {
-            th scope="row" { span.mono { (local.ip) } }
+            th scope="row" { span.mono { (local.ip) "/" (local.prefix) } }
             td data-label="Interface" { span.mono { (local.interface) } }
-            td data-label="Verdict" { (said(state, &local.verdict)) }
-            td data-label="What it is" { span.soft { (local.described) } }
+            td data-label="Verdict" { (said(state, &verdict(local))) }
+            td data-label="What it is" { span.soft { (described(local)) } }
         }
     }
 }
 
-fn sources(list: &SourceList) -> Markup {
+fn sources(list: &SourceReport) -> Markup {
     html! {
         section.card.flush {
-            header { h2 { (list.family) } span.soft.small { (list.domains) } }
+            header { h2 { (list.family) " (" (list.family.record_type()) ")" } span.soft.small { (list.named()) } }
             ul.steps {
-                @for attempt in &list.attempts {
+                @for attempt in &list.lookup.attempts {
                     li {
                         div.row {
                             code { (attempt.source) }
-                            span.soft.small.number { (attempt.milliseconds) " ms" }
+                            span.soft.small.number { (attempt.took.as_millis()) " ms" }
                         }
-                        @match &attempt.ip {
-                            Some(ip) => p { strong.mono { (ip) } " " span.soft { (prose(&attempt.why)) } },
-                            None => p { (said(UpdateState::Retrying, UpdateState::NoAddress.word())) " " span.soft { (prose(&attempt.why)) } },
+                        @match &attempt.result {
+                            Ok(choice) => p { strong.mono { (choice.ip) } " " span.soft { (prose(&choice.why)) } },
+                            Err(why) => p { (said(UpdateState::Retrying, UpdateState::NoAddress.word())) " " span.soft { (prose(why)) } },
                         }
                     }
                 }
             }
             div.verdict {
-                @match &list.chosen {
-                    Some(chosen) => { (said(UpdateState::UpToDate, "")) div { p { (prose(chosen)) } @for warning in &list.warnings { p.soft { (prose(warning)) } } } }
+                @match list.verdict() {
+                    Some(chosen) => { (said(UpdateState::UpToDate, "")) div { p { (prose(&chosen)) } @for doubt in list.doubts() { p.soft { (prose(&doubt)) } } } }
                     None => { (said(UpdateState::Retrying, "")) p { "No address found: nothing is sent." } }
                 }
             }

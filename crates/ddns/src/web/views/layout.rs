@@ -16,32 +16,15 @@ pub(crate) enum Tab {
     Recipes,
 }
 
-impl Tab {
-    const ALL: [Self; 6] =
-        [Self::Overview, Self::Addresses, Self::Requests, Self::History, Self::Configuration, Self::Recipes];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-            Self::Addresses => "Addresses",
-            Self::Requests => "Requests",
-            Self::History => "History",
-            Self::Configuration => "Configuration",
-            Self::Recipes => "Recipes",
-        }
-    }
-
-    fn path(self) -> &'static str {
-        match self {
-            Self::Overview => "/",
-            Self::Addresses => "/addresses",
-            Self::Requests => "/requests",
-            Self::History => "/history",
-            Self::Configuration => "/configuration",
-            Self::Recipes => "/recipes",
-        }
-    }
-}
+/// Each with its path and its name, in their order.
+const TABS: [(Tab, &str, &str); 6] = [
+    (Tab::Overview, "/", "Overview"),
+    (Tab::Addresses, "/addresses", "Addresses"),
+    (Tab::Requests, "/requests", "Requests"),
+    (Tab::History, "/history", "History"),
+    (Tab::Configuration, "/configuration", "Configuration"),
+    (Tab::Recipes, "/recipes", "Recipes"),
+];
 
 /// What a page needs besides its own content.
 #[derive(Debug, Clone, Copy)]
@@ -93,12 +76,8 @@ impl Frame<'_> {
                     @if self.tab.is_some() {
                         nav.tabs aria-label="Views" {
                             ul {
-                                @for tab in Tab::ALL {
-                                    li {
-                                        a href=(tab.path()) aria-current=[(self.tab == Some(tab)).then_some("page")] {
-                                            (tab.name())
-                                        }
-                                    }
+                                @for (tab, path, name) in TABS {
+                                    li { a href=(path) aria-current=[(self.tab == Some(tab)).then_some("page")] { (name) } }
                                 }
                             }
                         }

@@ -62,7 +62,7 @@ fn said(cells: &Strip, clock: &Clock<'_>) -> String {
 /// `12 Nov`: the day of a cell, the last one is today.
 fn date(at: usize, clock: &Clock<'_>) -> String {
     let ago = (DAYS - 1).saturating_sub(at) as u64;
-    clock.wall(clock.now.saturating_sub(ago * 86_400)).date()
+    clock.date(clock.now.saturating_sub(ago * 86_400))
 }
 
 /// The same as a table, for those who do not see it or want to read it.

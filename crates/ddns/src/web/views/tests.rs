@@ -4,10 +4,14 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use ddns_core::address::lookup::Lookup;
+use ddns_core::address::observation::Choice;
+use ddns_core::address::source::Source;
 use ddns_core::journal::{DAYS, Day, EventKind, Record, RecordKind, Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
+use ddns_core::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::{OverviewQuery, overview};
 use ddns_core::web::when::Clock;
@@ -18,6 +22,7 @@ use super::parts::ListRange;
 use super::requests::{RequestContent, RequestItem};
 use super::strip::Strip;
 use super::{addresses, assets, details, history, login, requests};
+use crate::lookup::report::{LookupReport, SourceReport};
 
 /// 2026-11-15T19:03:32Z
 const NOW: u64 = 1_794_769_412;
@@ -246,60 +251,49 @@ fn records() -> Vec<Record> {
 }
 
 fn addresses_of(is_empty: bool) -> Markup {
-    let local = |interface: &str, ip: &str, is_usable, verdict: &str, described: &str| addresses::Local {
+    let seconds = Lifetime::Seconds;
+    let local = |interface: &str, address: &str, scope, flags, (valid, preferred)| LocalAddress {
         interface: interface.to_owned(),
-        ip: ip.to_owned(),
-        is_usable,
-        verdict: verdict.to_owned(),
-        described: described.to_owned(),
+        index: 1,
+        ip: ip(address).expect("an address"),
+        prefix: if address.contains(':') { 64 } else { 24 },
+        scope,
+        flags,
+        valid,
+        preferred,
     };
-    let attempt = |source: &str, ip: Option<&str>, why: &str, milliseconds| addresses::AttemptView {
-        source: source.to_owned(),
-        ip: ip.map(str::to_owned),
-        why: why.to_owned(),
-        milliseconds,
+    let found = |address: &str, why: &str| Ok(Choice { ip: ip(address).expect("an address"), why: why.to_owned() });
+    let list = |family, domains: &[&str], attempts: Vec<(&str, Result<Choice, String>, u64)>| {
+        let mut lookup = Lookup::default();
+        for (source, result, took) in attempts {
+            lookup.add(&Source::parse(source).expect("a source"), result, Duration::from_millis(took));
+        }
+        SourceReport { family, domains: domains.iter().map(|&domain| domain.to_owned()).collect(), lookup }
     };
     let lists = vec![
-        addresses::SourceList {
-            family: "IPv4 (A)".to_owned(),
-            domains: "for home.example.com to photos.example.com (6 domains)".to_owned(),
-            attempts: vec![
-                attempt("url:https://ip.example/", None, "connect to ip.example: no address has this name", 31),
-                attempt("public", Some("203.0.113.7"), "2 of 3 services agree", 142),
+        list(
+            Family::V4,
+            &["home.example.com", "photos.example.com"],
+            vec![
+                ("url:https://ip.example/", Err(NASTY.to_owned()), 31),
+                ("public", found("203.0.113.7", "2 of 3 services agree"), 142),
             ],
-            chosen: Some("203.0.113.7 would be sent: public is the first source with an address.".to_owned()),
-            warnings: vec![],
-        },
-        addresses::SourceList {
-            family: "IPv6 (AAAA)".to_owned(),
-            domains: "for home.example.com to lan.example.org (4 domains)".to_owned(),
-            attempts: vec![attempt("default", None, "no route to the internet", 1)],
-            chosen: None,
-            warnings: vec![],
-        },
-    ];
-    let host = vec![
-        local("eth0", "192.168.1.20/24", true, "usable, but private", "scope global, valid 22 h, preferred 22 h"),
-        local("eth0", "2001:db8:5a0:1200::7/64", true, "usable", "scope global, valid 2 h, preferred 1 h"),
-        local(
-            "eth0",
-            "2001:db8:5a0:1200:9d3e:1c2f:77a0:b1c4/64",
-            false,
-            "not usable: temporary",
-            "scope global, temporary, valid 2 h",
         ),
-        local("eth0", "fe80::1/64", false, "not usable: link-local", "scope link, forever"),
-        local("lo", "127.0.0.1/8", false, "not usable: loopback", "scope host, forever"),
+        list(Family::V6, &[NASTY], vec![("default", Err("no route to the internet".to_owned()), 1)]),
+    ];
+    let forever = (Lifetime::Forever, Lifetime::Forever);
+    let temporary = Flags { temporary: true, deprecated: true, ..Flags::default() };
+    let host = vec![
+        local("eth0", "192.168.1.20", Scope::Global, Flags::default(), (seconds(79_200), seconds(79_200))),
+        local("eth0", "2001:db8:5a0:1200::7", Scope::Global, Flags::default(), (seconds(7200), seconds(3600))),
+        local("eth0", "2001:db8:5a0:1200:9d3e:1c2f:77a0:b1c4", Scope::Global, temporary, (seconds(7200), seconds(0))),
+        local(NASTY, "fe80::1", Scope::Link, Flags::default(), forever),
+        local("lo", "127.0.0.1", Scope::Host, Flags::default(), forever),
     ];
     let (local, lists) = if is_empty { (vec![], vec![]) } else { (host, lists) };
-    addresses::AddressesModel {
-        local,
-        trouble: None,
-        lists,
-        asked: (!is_empty).then(|| clock().when(NOW - 3)),
-        token: TOKEN,
-    }
-    .render()
+    let report = LookupReport { local: Ok(local), lists };
+    let asked = (!is_empty).then(|| clock().when(NOW - 3));
+    addresses::AddressesModel { report: &report, asked, token: TOKEN }.render()
 }
 
 fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {

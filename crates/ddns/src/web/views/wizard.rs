@@ -137,13 +137,21 @@ fn wrong_of<'a>(wrong: &'a [(String, String)], name: &str) -> Option<&'a str> {
     wrong.iter().find(|(known, why)| known == name && !why.is_empty()).map(|(_, why)| why.as_str())
 }
 
+/// A form with questions, and what is wrong with the answers.
+pub(crate) struct WizardForm<'a> {
+    pub(crate) mode: WizardMode,
+    pub(crate) typed: &'a Typed,
+    /// Names of fields, and what is wrong with each.
+    pub(crate) wrong: &'a [(String, String)],
+    pub(crate) problem: Option<&'a str>,
+    pub(crate) token: &'a str,
+    /// The addresses of this host.
+    pub(crate) own: [Option<IpAddr>; 2],
+}
+
 /// Domains and sources of the families that are taken.
-fn families(
-    typed: &Typed,
-    takes: impl Fn(Family) -> bool,
-    wrong: &[(String, String)],
-    own: [Option<IpAddr>; 2],
-) -> Markup {
+fn families(form: &WizardForm<'_>, takes: impl Fn(Family) -> bool) -> Markup {
+    let WizardForm { typed, wrong, own, .. } = *form;
     html! {
         @for family in Family::ALL {
             @if takes(family) {
@@ -170,17 +178,8 @@ fn families(
 }
 
 /// The questions of a service.
-#[expect(clippy::too_many_arguments, reason = "each is a part of the page")]
-pub(crate) fn questions(
-    mode: WizardMode,
-    recipe: &Recipe,
-    typed: &Typed,
-    asked: &[QuestionView],
-    wrong: &[(String, String)],
-    problem: Option<&str>,
-    token: &str,
-    own: [Option<IpAddr>; 2],
-) -> Markup {
+pub(crate) fn questions(form: &WizardForm<'_>, recipe: &Recipe, asked: &[QuestionView]) -> Markup {
+    let WizardForm { mode, typed, problem, token, .. } = *form;
     html! {
         div.stack {
             p.crumb { a href=(mode.path()) { "All services" } }
@@ -192,7 +191,7 @@ pub(crate) fn questions(
             form.card method="post" action=(mode.path()) {
                 (token_field(token))
                 input type="hidden" name="name" value=(typed.name);
-                (families(typed, |family| recipe.takes(family), wrong, own))
+                (families(form, |family| recipe.takes(family)))
                 @for (number, asked) in asked.iter().enumerate() {
                     (question(number, asked))
                 }
@@ -224,14 +223,8 @@ fn question(number: usize, asked: &QuestionView) -> Markup {
 }
 
 /// An address of the user's own.
-pub(crate) fn own(
-    mode: WizardMode,
-    typed: &Typed,
-    wrong: &[(String, String)],
-    problem: Option<&str>,
-    token: &str,
-    own: [Option<IpAddr>; 2],
-) -> Markup {
+pub(crate) fn own(form: &WizardForm<'_>) -> Markup {
+    let WizardForm { mode, typed, wrong, problem, token, .. } = *form;
     let address = FormField {
         id: "id",
         label: "Address",
@@ -254,7 +247,7 @@ pub(crate) fn own(
                 input type="hidden" name="name" value=(typed.name);
                 (address.input("id", &typed.address, "text"))
                 (body.input("body", &typed.body, "text"))
-                (families(typed, |_| true, wrong, own))
+                (families(form, |_| true))
                 div.row { button.main { "Continue" } }
             }
         }

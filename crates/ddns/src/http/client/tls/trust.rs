@@ -29,7 +29,7 @@ impl TlsTrust<'_> {
         let belief = match self.ca {
             None => named(system_roots(), Vec::new()),
             Some(ca) => {
-                let own = certificates("ca", ca)?;
+                let own = certificates("group.ca", ca)?;
                 let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(own.iter().cloned());
                 named(roots, own)
@@ -37,9 +37,8 @@ impl TlsTrust<'_> {
         };
         let builder = Verifier::builder(belief.map_err(|why| format!("`group.ca`: {why}"))?);
         let Some((certificate, key)) = self.identity else { return Ok(finished(builder.with_no_client_auth())) };
-        let chain = certificates("certificate", certificate)?;
-        let private = PrivateKeyDer::from_pem_slice(key.text.as_bytes())
-            .map_err(|_| format!("`group.key`: {} holds no private key in PEM form", key.path))?;
+        let chain = certificates("group.certificate", certificate)?;
+        let private = private_key("group.key", key)?;
         let config = builder.with_client_auth_cert(chain, private).map_err(|error| {
             format!(
                 "`group.certificate` and `group.key`: {} and {} cannot be used ({error})",
@@ -50,10 +49,17 @@ impl TlsTrust<'_> {
     }
 }
 
-fn certificates(field: &str, pem: Pem<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
+/// The certificates in a file. Fails with a sentence that names the field.
+pub(crate) fn certificates(field: &str, pem: Pem<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Vec<_> = CertificateDer::pem_slice_iter(pem.text.as_bytes()).filter_map(Result::ok).collect();
     if found.is_empty() {
-        return Err(format!("`group.{field}`: {} holds no certificate in PEM form", pem.path));
+        return Err(format!("`{field}`: {} holds no certificate in PEM form", pem.path));
     }
     Ok(found)
+}
+
+/// The private key in a file. Fails with a sentence that names the field.
+pub(crate) fn private_key(field: &str, pem: Pem<'_>) -> Result<PrivateKeyDer<'static>, String> {
+    PrivateKeyDer::from_pem_slice(pem.text.as_bytes())
+        .map_err(|_| format!("`{field}`: {} holds no private key in PEM form", pem.path))
 }
