@@ -72,7 +72,9 @@ impl<'a> History<'a> {
             return;
         }
         let files = self.files.get_or_insert_with(|| HistoryFiles::of(&self.plan, self.logs, self.environment));
-        news.iter().for_each(|event| files.push(event));
+        for event in news {
+            files.push(event);
+        }
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }
 

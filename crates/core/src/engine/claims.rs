@@ -327,6 +327,29 @@ impl Engine {
         }
     }
 
+    /// What others wrote may count now, and be replaced by what we have marked.
+    pub(super) fn mark_replaced_again(&mut self, store: StoreId) {
+        let plan = Rc::clone(&self.plan);
+        if !self.stores[store].state.has_several() {
+            return;
+        }
+        let (mut ids, mut sending) = (Vec::new(), Vec::new());
+        for at in (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store && plan.identity(*at).is_file) {
+            let Some(by) = self.maker(&plan, at) else { continue };
+            for id in plan.updates_of(at) {
+                let (_, domain, family) = plan.about(id);
+                let mark = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own);
+                if let Some((key, mark)) = self.key(at, domain, family).zip(mark) {
+                    ids.push(id);
+                    sending.push(Sending { key, ip: Some(mark.ip), by });
+                }
+            }
+        }
+        if !ids.is_empty() {
+            self.mark_replaced(&plan, store, &ids, &sending);
+        }
+    }
+
     /// A request has ended that would replace these claims: where nothing of it was sent, nor of any other, they count again.
     fn settle_replaced(&mut self, at: usize, keys: Vec<ClaimKey>, was_sent: bool) {
         let store = self.plan.store_of(at);

@@ -250,6 +250,7 @@ impl Engine {
             let mut changed = of.take_news();
             theirs.merge(&of.state, &mut changed, own, now);
             (of.state, of.unsaved) = (theirs, changed);
+            self.mark_replaced_again(store);
         } else if of.stage == StoreStage::Opening {
             // Another process made it just now: both use one salt, and so one name for each callback.
             of.state = theirs;

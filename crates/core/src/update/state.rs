@@ -510,6 +510,20 @@ impl State {
         })
     }
 
+    /// Whether somebody else is sending another address of this domain and type by another callback of the same file and origin.
+    fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, own: u32, now: u64) -> bool {
+        let Some(makers) = self.callbacks.get(&key.callback).map(|claims| &claims.by) else { return false };
+        self.callbacks.iter().any(|(callback, claims)| {
+            let other = claims.entries[key.family.index()].get(&key.domain).map(|kept| Claim::from(*kept));
+            let is_other = |doubt: InDoubt| {
+                doubt.is_foreign(own, now) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip)
+            };
+            *callback != key.callback
+                && other.and_then(|other| other.in_doubt).is_some_and(is_other)
+                && claims.by.iter().any(|by| makers.contains(by))
+        })
+    }
+
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
@@ -547,10 +561,11 @@ impl State {
                 hold.under_way.retain(|other| other.by != doubt.by);
                 hold.under_way.push(doubt.into());
             }
-            // Ours was not sent, and somebody had another one accepted meanwhile, by another callback.
-            if theirs.in_doubt.is_some_and(|doubt| doubt.by == own)
-                && merged.accepted == theirs.accepted
-                && self.is_replaced(key, own, now)
+            // Ours was not sent, and somebody had another one accepted meanwhile, by another callback; or is about to.
+            let is_unsent =
+                || theirs.in_doubt.is_some_and(|doubt| doubt.by == own) && merged.accepted == theirs.accepted;
+            if is_changed
+                && (self.is_being_replaced(key, &merged, own, now) || is_unsent() && self.is_replaced(key, own, now))
                 && let Some(doubted) = merged.doubted()
             {
                 merged = doubted;

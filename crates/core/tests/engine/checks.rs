@@ -145,7 +145,8 @@ impl World {
                 };
                 let is_right = match ip {
                     Some(_) => claim.in_doubt.is_some_and(|doubt| lasts(doubt.ip, doubt.until)) || is_beside(),
-                    None => claim.in_doubt.is_some(),
+                    // Who has an address, and who sends something in its place, do not wait for each other.
+                    None => claim.in_doubt.is_some() || self.processes.len() > 1,
                 };
                 is_marked &= is_right;
                 // Where a former file was put back since it was marked, nobody can know.

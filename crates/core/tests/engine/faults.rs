@@ -67,7 +67,15 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
             0 => faults.push((begin, Fault::Kill(process))),
             1 | 2 => faults.push((begin, Fault::KillSoon(process, random.below(12)))),
             3 => faults.push((begin, Fault::Start(process, random.below(2) == 0))),
-            4 | 5 | 6 => faults.push((begin, Fault::Address(family, is_told))),
+            4 | 5 | 6 => {
+                faults.push((begin, Fault::Address(family, is_told)));
+                // While the other one is missing.
+                if size.kinds > 12 && random.below(8) == 0 {
+                    let other = Family::ALL[1 - family.index()];
+                    faults.push((begin.saturating_sub(Duration::from_secs(2)), Fault::NoAddress(other, true)));
+                    faults.push((end, Fault::Return(other, is_told)));
+                }
+            }
             7 => {
                 for number in 0..2 + random.below(6) {
                     let at = begin + Duration::from_millis(random.below(3000)) * u32::try_from(number).unwrap_or(1);
@@ -84,6 +92,7 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
                     Mood::Slow,
                     Mood::Refuses,
                     Mood::Unreachable,
+                    Mood::Hangs,
                     Mood::Hangs,
                     Mood::Breaks,
                     Mood::TooMany(1 + random.below(60)),
@@ -107,7 +116,7 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
                     faults.push((end, Fault::Return(family, is_told)));
                 }
                 // Or somebody tries another callback, and then another address comes.
-                if size.kinds > 16 && random.below(6) == 0 {
+                if size.kinds > 16 && random.below(4) == 0 {
                     let site = index(random, shapes.len());
                     let at = begin + random.up_to(end - begin);
                     let entry = index(random, shapes[site].entries.len());

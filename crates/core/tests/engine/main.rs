@@ -214,6 +214,7 @@ fn e3_e4_e4a_h5_h6_h7_in_every_schedule_what_is_promised_holds() {
         "merged",
         "not sent because it could not be remembered",
         "reloaded",
+        "sent with something in the place of an address",
         "single run ended well",
         "waited for another process",
     ];

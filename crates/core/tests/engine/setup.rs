@@ -73,7 +73,7 @@ impl EntryShape {
         if domains == [0, 0] {
             domains = [1, 1];
         }
-        let combine = (random.below(4) == 0).then(|| Combining {
+        let combine = (random.below(3) == 0).then(|| Combining {
             families: random.below(3) > 0,
             domains: [1, 2, 20][index(random, 3)],
             has_missing: random.below(2) == 0,

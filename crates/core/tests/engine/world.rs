@@ -570,6 +570,9 @@ impl World {
                 self.processes[process].seen[file] = Some(known.stamp);
                 let state = Box::new(state.clone());
                 let is_unwritable = matches!(known.health, Health::Full | Health::ReadOnly);
+                if is_unwritable {
+                    known.lost = Some(self.now);
+                }
                 let unwritable = is_unwritable.then(|| "full".to_owned());
                 Stored::Known { state, unwritable }
             }
@@ -656,6 +659,9 @@ impl World {
         known.requests.insert(request, number);
         let (sent, shift) = (self.now, known.shift);
         self.count("sent");
+        if members.iter().any(|(_, ip)| ip.is_none()) {
+            self.count("sent with something in the place of an address");
+        }
         let flight = Flight { process, life, shift, entry: shape, members, sent, is_marked, is_settled: false, fate };
         self.flights.insert(number, flight);
     }
